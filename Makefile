@@ -1,0 +1,55 @@
+# Everything a newcomer types. Each target makes its own .venv the first time and starts at once afterwards.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+JOBS ?= auto
+
+ifdef UV
+MAKE_VENV = uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
+INSTALL = uv pip install --quiet --compile-bytecode --python $(BIN)/python
+else
+MAKE_VENV = $(PYTHON) -m venv $(VENV)
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+endif
+
+.PHONY: help demo test lint bench docs lock clean
+help: ## show this help
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /make \1@/' | column -t -s@
+
+demo: $(VENV)/.main ## a small web on loopback, and fyke at work on it
+	@$(BIN)/fyke demo
+
+test: $(VENV)/.dev ## the whole test suite, in parallel; then every kernel once without the compiler
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m kernel
+
+lint: $(VENV)/.dev ## ruff, mypy and the import rules
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+bench: $(VENV)/.bench ## fyke beside its peers
+	@$(BIN)/python -m bench
+
+docs: $(VENV)/.dev ## redraw what is drawn from the source: code map, room graph, list of commands
+	@$(BIN)/python -m tests.drawings
+
+lock: ## pin the dependencies anew (needs uv)
+	uv pip compile $(LOCK) pyproject.toml requirements/build.in -o requirements/main.lock
+	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra dev -c requirements/main.lock -o requirements/dev.lock
+	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra bench -c requirements/dev.lock --override requirements/override.in -o requirements/bench.lock
+
+LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+# A stamp for each set of dependencies: newer than its lock file means installed.
+$(VENV)/bin/python:
+	@echo "making $(VENV), once" >&2
+	@$(MAKE_VENV)
+
+$(VENV)/.main $(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: requirements/%.lock pyproject.toml | $(VENV)/bin/python
+	@echo "installing the locked dependencies ($*), once; a minute or two" >&2
+	@$(INSTALL) --require-hashes --no-deps -r requirements/$*.lock
+	@$(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,113 @@
+"""Kernels: compiled hot loops, cached on disk by their source. The only module that mentions numba.
+
+``@kernel`` compiles a function over arrays the first time it is called with arguments of given types and
+keeps the machine code under ``$FYKE_CACHE_DIR`` (default ``~/.cache/fyke``)``/kernels``. The key is a hash of
+the module's source and of the keys of the kernels it imports from other modules, so an edit anywhere below
+recompiles, and another checkout with the same source does not. While something compiles for the first
+time, one line on stderr says so. With ``NUMBA_DISABLE_JIT=1`` a kernel is the plain function itself.
+
+A kernel's callees are defined or imported above it. No kernel calls itself: a cached self-recursive
+function crashes in the next process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
+REGISTRY: list[FunctionType] = []
+"""Every kernel's plain function, in order of definition: the tests check that each one runs without JIT."""
+
+_module_keys: dict[str, str] = {}
+_notice_given = False
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` on first use. REQUIRES: it lives in a module file, takes arrays and scalars."""
+    plain = cast(FunctionType, function)
+    REGISTRY.append(plain)
+    return cast(F, _compiled(plain)) if JIT else function
+
+
+def kernel_key(function: object) -> str | None:
+    """Return the source key under which a compiled kernel is cached; None for anything else."""
+    return getattr(function, "fyke_key", None)
+
+
+def cache_directory() -> Path:
+    """Return the directory of fyke's caches: what is in it can be deleted at any time."""
+    own = os.environ.get("FYKE_CACHE_DIR")
+    if own:
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fyke"
+
+
+def _compiled(plain: FunctionType) -> Any:
+    import numba
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+    key = _source_key(plain)
+
+    class SourceKeyLocator(_CacheLocator):  # type: ignore[misc]  # numba has no types
+        _py_file = plain.__code__.co_filename
+
+        def get_cache_path(self) -> str:
+            return str(cache_directory() / "kernels" / f"{plain.__module__}-{key[:16]}")
+
+        def get_source_stamp(self) -> str:
+            return key
+
+        def get_disambiguator(self) -> str:
+            return str(plain.__code__.co_firstlineno)
+
+        @classmethod
+        def from_function(cls, py_func: object, py_file: str) -> SourceKeyLocator:
+            return cls()
+
+    class CacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
+        _locator_classes = [SourceKeyLocator]  # noqa: RUF012 - numba's own name and shape
+
+    class KernelCache(FunctionCache):  # type: ignore[misc]
+        _impl_class = CacheImpl
+
+        def load_overload(self, sig: object, target_context: object) -> object:
+            found = super().load_overload(sig, target_context)
+            if found is None:
+                _give_notice()
+            return found
+
+    dispatcher = numba.njit(plain, nogil=True)
+    dispatcher._cache = KernelCache(plain)
+    dispatcher.fyke_key = key
+    return dispatcher
+
+
+def _source_key(plain: FunctionType) -> str:
+    """Hash the module's source, the kernels that it imports, and the compiler's version."""
+    import numba
+
+    source = _module_keys.get(plain.__module__)
+    if source is None:
+        source = hashlib.sha256(Path(plain.__code__.co_filename).read_bytes()).hexdigest()
+        _module_keys[plain.__module__] = source
+    imported = sorted(
+        key
+        for value in plain.__globals__.values()
+        if (key := kernel_key(value)) is not None and value.py_func.__module__ != plain.__module__
+    )
+    return hashlib.sha256("\n".join([source, *imported, numba.__version__]).encode()).hexdigest()
+
+
+def _give_notice() -> None:
+    global _notice_given  # noqa: PLW0603 - once per process
+    if not _notice_given:
+        _notice_given = True
+        print("fyke: compiling kernels, once; the next run starts at once", file=sys.stderr, flush=True)

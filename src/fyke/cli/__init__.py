@@ -1,0 +1,90 @@
+"""The command line: one file per command, loaded only when it is called.
+
+A command is a module of this package with a ``typer.Typer`` named ``app``; ``COMMANDS`` lists it with the
+line that ``fyke --help`` prints. Mistakes of the user end in one sentence and status 2, failed work in one
+sentence and status 1; see fyke.errors.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+import fyke
+from fyke.errors import FykeError, UserError
+
+COMMANDS: dict[str, str] = {
+    "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",
+}
+"""Command name to its line in ``fyke --help``: the first line of the module ``fyke.cli.<name>_``."""
+
+
+def command_module(name: str) -> str:
+    """Return the module of a command; the underscore keeps ``import_`` and ``list_`` out of Python's way."""
+    return f"fyke.cli.{name}_"
+
+
+class _Commands(TyperGroup):
+    """A group that imports a command's module when the command is asked for, not before."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        command = typer.main.get_command(importlib.import_module(command_module(cmd_name)).app)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+app = typer.Typer(
+    cls=_Commands, rich_markup_mode=None, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fyke {fyke.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
+    ),
+) -> None:
+    """Crawl the web politely into a store of clean, deduplicated, versioned documents.
+
+    Start with: fyke demo
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave the process with its status."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; return its exit status: 0 done, 1 the work failed, 2 the words are wrong."""
+    try:
+        typer.main.get_command(app).main(list(arguments), prog_name="fyke")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except UserError as error:
+        typer.echo(f"fyke: {error}", err=True)
+        return 2
+    except FykeError as error:
+        typer.echo(f"fyke: {error}", err=True)
+        return 1
+    return 0

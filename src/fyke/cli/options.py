@@ -1,0 +1,73 @@
+"""What commands share: flags made of a configuration's fields, and JSON output."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import sys
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from fyke import config
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line for a listing.")]
+
+
+def print_json(value: object) -> None:
+    """Write ``value`` as one line of JSON to stdout."""
+    sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def flags(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command one flag for each field of ``kind`` and ``--config FILE``; it receives ``settings``.
+
+    The decorated function has a keyword parameter ``settings: kind``; its other parameters are its own.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        fields = dataclasses.fields(kind)
+        own = [p for p in inspect.signature(command).parameters.values() if p.name != "settings"]
+        hints = typing.get_type_hints(kind)
+        own_hints = typing.get_type_hints(command, include_extras=True)
+
+        @functools.wraps(command)
+        def wrapper(**given: Any) -> None:
+            file: Path | None = given.pop("config", None)
+            chosen = {field.name: given.pop(field.name) for field in fields}
+            chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in chosen.items() if v != []}
+            command(settings=config.read(kind, file, chosen), **given)
+
+        added = [_flag(field, hints[field.name]) for field in fields]
+        added.append(
+            inspect.Parameter(
+                "config",
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[Path | None, typer.Option(metavar="FILE.toml", help="Read settings from a file.")],
+            )
+        )
+        parameters = [p.replace(annotation=own_hints[p.name]) for p in own]
+        parameters.sort(key=lambda p: p.kind)
+        wrapper.__signature__ = inspect.Signature([*parameters, *added])  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {p.name: p.annotation for p in [*parameters, *added]}
+        del wrapper.__wrapped__  # typer must see the new signature, not the old
+        return wrapper
+
+    return decorate
+
+
+def _flag(field: dataclasses.Field[Any], hint: Any) -> inspect.Parameter:
+    """Return the parameter of one field: absent on the command line means None, so a file or default decides."""
+    repeated = typing.get_origin(hint) is tuple
+    default = field.default
+    shown = "" if repeated or default in ("", None, False) else f" [default: {default}]"
+    kind: Any = list[typing.get_args(hint)[0]] if repeated else hint  # type: ignore[misc]
+    annotation = Annotated[kind | None, typer.Option(help=field.metadata.get("help", "") + shown, show_default=False)]
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -1,0 +1,68 @@
+"""Configuration: frozen dataclasses whose fields are at once TOML keys and command-line flags.
+
+A setting has one name and one way to be set: field ``max_pages`` of a dataclass is ``max_pages`` in TOML
+and ``--max-pages`` on the command line; the command line wins over the file, the file over the default.
+A field's help is its ``metadata["help"]``, made by ``option``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from fyke.errors import ConfigError
+
+C = TypeVar("C")
+
+
+def option(default: Any, help: str) -> Any:  # noqa: A002 - it is what --help prints
+    """Declare a setting: what it does, what it costs, why this value."""
+    return dataclasses.field(default=default, metadata={"help": help})
+
+
+def read(kind: type[C], path: Path | None = None, overrides: Mapping[str, object] | None = None) -> C:
+    """Return a ``kind`` from its defaults, the TOML file at ``path``, and ``overrides`` that are not None.
+
+    Raises ``ConfigError`` that names the file, the key and the remedy.
+    """
+    settings: dict[str, object] = {}
+    if path is not None:
+        settings.update(_read_toml(path))
+    settings.update({key: value for key, value in (overrides or {}).items() if value is not None})
+    return build(kind, settings, where=str(path) if path else "the settings")
+
+
+def build(kind: type[C], settings: Mapping[str, object], where: str = "the settings") -> C:
+    """Return a ``kind`` made of ``settings``; an unknown key is an error that names the nearest known one."""
+    known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
+    for key in settings:
+        if key not in known:
+            near = difflib.get_close_matches(key.replace("-", "_"), known, n=1, cutoff=0.0)
+            raise ConfigError(f"unknown key {key!r} in {where}; did you mean {near[0]!r}?")
+    try:
+        return msgspec.convert(dict(settings), kind)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{_explain(str(error))} in {where}") from None
+    except ValueError as error:  # a dataclass that checks itself in __post_init__
+        raise ConfigError(f"{error} in {where}") from None
+
+
+def _read_toml(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}; give the path of a TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}; write lines like max_pages = 1000") from None
+
+
+def _explain(message: str) -> str:
+    """Turn msgspec's "Expected `int`, got `str` - at `$.max_pages`" into a sentence about the key."""
+    what, _, place = message.partition(" - at `$.")
+    return f"{place.rstrip('`')}: {what[0].lower()}{what[1:]}" if place else what

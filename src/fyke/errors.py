@@ -1,0 +1,32 @@
+"""The exceptions fyke raises, as one tree; each message names the thing and the remedy.
+
+::
+
+    FykeError                 whatever fyke raises on purpose
+    ├── UserError             a mistake of the caller's: command line, configuration, URL (exit status 2)
+    │   ├── ConfigError       an unknown key, a value of the wrong kind
+    │   └── UrlError          a string that is no URL fyke can name
+    └── StorageError          disks and files: foreign, damaged, locked or full (exit status 1)
+
+What a web site does is never an exception: it is a value (``values.Outcome``).
+"""
+
+
+class FykeError(Exception):
+    """Whatever fyke raises on purpose; ``str(error)`` is one sentence for a person."""
+
+
+class UserError(FykeError):
+    """A mistake of the caller's; the command line exits with status 2."""
+
+
+class ConfigError(UserError):
+    """An unknown configuration key or a value of the wrong kind."""
+
+
+class UrlError(UserError):
+    """A string that is no URL fyke can name."""
+
+
+class StorageError(FykeError):
+    """A file or directory that is foreign, damaged, locked or full; the command line exits with status 1."""

@@ -1,0 +1,30 @@
+"""The seams: small protocols, a value in and a value out, each with one contract suite under tests/.
+
+Every implementation of a seam passes the seam's suite, fakes included.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from fyke.values import Outcome, Request
+
+
+class Clock(Protocol):
+    """Where time comes from (fyke.clock: system and virtual)."""
+
+    def now(self) -> float:
+        """Seconds since 1970-01-01T00:00:00Z; never decreases within a process."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Return once ``now`` has grown by ``seconds``; other tasks go on meanwhile."""
+        ...
+
+
+class Transport(Protocol):
+    """Where documents come from: HTTP, files, WARC replay, an archive, the synthetic world."""
+
+    async def fetch(self, request: Request) -> Outcome:
+        """Return what the web did. Never raises for anything that a server can do."""
+        ...

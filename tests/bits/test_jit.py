@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CALLEE = "from fyke.bits.jit import kernel\n@kernel\ndef step(x):\n    return x + {step}\n"
+CALLER = (
+    "import numpy as np\nfrom callee import step\nfrom fyke.bits.jit import kernel\n"
+    "@kernel\ndef total(a):\n    t = 0\n    for x in a:\n        t += step(x)\n    return t\n"
+    "print(total(np.arange(4)))\n"
+)
+
+
+def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "caller.py"],
+        cwd=folder,
+        env={**os.environ, "FYKE_CACHE_DIR": str(folder / "cache"), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "callee.py").write_text(CALLEE.format(step=1))
+    (tmp_path / "caller.py").write_text(CALLER)
+    return tmp_path
+
+
+def test_kernels_are_cached_and_an_edit_of_a_callee_is_seen(folder: Path) -> None:
+    first = run(folder, NUMBA_DISABLE_JIT="0")
+    assert first.stdout == "10\n"
+    assert first.stderr.count("compiling kernels") == 1, "one line while something compiles"
+    second = run(folder, NUMBA_DISABLE_JIT="0")
+    assert (second.stdout, second.stderr) == ("10\n", ""), "the second process compiles nothing"
+    (folder / "callee.py").write_text(CALLEE.format(step=100))
+    assert run(folder, NUMBA_DISABLE_JIT="0").stdout == "406\n", "the edited callee in another file counts"
+
+
+def test_without_jit_a_kernel_is_the_function_itself(folder: Path) -> None:
+    plain = run(folder, NUMBA_DISABLE_JIT="1")
+    assert (plain.stdout, plain.stderr) == ("10\n", "")
+    assert not (folder / "cache").exists()
+
+
+@pytest.mark.kernel
+def test_plain_kernels_are_watched() -> None:
+    """Without the compiler this run fails where a kernel was not called: see conftest."""
+    from fyke.bits import jit
+
+    assert all(callable(k) for k in jit.REGISTRY)

@@ -1,0 +1,140 @@
+"""The rules of ARCHITECTURE.md, each as a test that names the offender."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import grimp
+import pytest
+from importlinter.cli import lint_imports
+from tests import drawings
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "fyke"
+
+CORE = frozenset(
+    {"bits", "formats", "sites", "frontier", "convert", "clean", "dedupe", "topic"}
+    | {"url", "values", "interfaces", "errors"}
+)
+IMPURE = frozenset(
+    {"asyncio", "http", "io", "multiprocessing", "os", "pathlib", "pycurl", "random", "rocksdict", "secrets", "shutil"}
+    | {"socket", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid", "uvloop"}
+)
+ALLOWED = {
+    "fyke.bits.jit": {"os", "pathlib"},  # the kernels' cache on disk
+}
+"""Modules of the core that touch the outside, with what they touch."""
+
+MAY_USE_WORLD = ("fyke.world", "fyke.cli.demo_", "fyke.cli.world_")
+MAX_LINES = 450
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    return grimp.build_graph("fyke", include_external_packages=True, exclude_type_checking_imports=True)
+
+
+def modules() -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def in_core(module: str) -> bool:
+    parts = module.split(".")
+    return len(parts) > 1 and parts[1] in CORE
+
+
+def test_imports_go_downwards() -> None:
+    assert lint_imports(config_filename=str(ROOT / ".importlinter"), no_cache=True) == 0
+
+
+def test_core_imports_no_clock_network_disk_or_chance(graph: grimp.ImportGraph) -> None:
+    offenders = [
+        f"{module} imports {imported}"
+        for module in sorted(graph.modules)
+        if in_core(module)
+        for imported in sorted(graph.find_modules_directly_imported_by(module))
+        if imported in IMPURE and imported not in ALLOWED.get(module, ())
+    ]
+    assert offenders == []
+
+
+def test_core_calls_no_clock_disk_or_chance() -> None:
+    offenders = []
+    for path, tree in modules():
+        name = "fyke." + ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        if not in_core(name) or name in ALLOWED:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open":
+                offenders.append(f"{name}:{node.lineno} opens a file")
+            if isinstance(node, ast.Attribute) and node.attr in {"now", "utcnow", "today", "default_rng", "memmap"}:
+                offenders.append(f"{name}:{node.lineno} uses .{node.attr}")
+    assert offenders == []
+
+
+def test_kernels_are_private_to_their_room(graph: grimp.ImportGraph) -> None:
+    offenders = []
+    for module in sorted(graph.modules):
+        if (
+            module.startswith("fyke.")
+            and module.split(".")[-1].endswith("kernels")
+            and not module.startswith("fyke.bits")
+        ):
+            room = module.split(".")[1]
+            offenders += [
+                f"{importer} imports {module}"
+                for importer in graph.find_modules_that_directly_import(module)
+                if importer.split(".")[1] != room
+            ]
+    assert offenders == []
+
+
+def test_kernels_live_in_bits_or_in_kernel_modules(graph: grimp.ImportGraph) -> None:
+    users = graph.find_modules_that_directly_import("fyke.bits.jit")
+    assert [u for u in users if not u.startswith("fyke.bits.") and not u.endswith("kernels")] == []
+
+
+def test_world_is_for_demo_tests_and_benches(graph: grimp.ImportGraph) -> None:
+    offenders = [
+        f"{importer} imports {module}"
+        for module in graph.modules
+        if module.startswith("fyke.world")
+        for importer in graph.find_modules_that_directly_import(module)
+        if not importer.startswith(MAY_USE_WORLD)
+    ]
+    assert offenders == []
+
+
+def test_nothing_is_pickled(graph: grimp.ImportGraph) -> None:
+    banned = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+    offenders = [
+        f"{module} imports {imported}"
+        for module in graph.modules
+        if module.startswith("fyke")
+        for imported in graph.find_modules_directly_imported_by(module)
+        if imported in banned
+    ]
+    assert offenders == []
+
+
+def test_modules_fit_in_the_head_and_say_what_they_are() -> None:
+    for path, tree in modules():
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert lines <= MAX_LINES, f"{path} has {lines} lines: split it"
+        assert ast.get_docstring(tree), f"{path} does not say what it is"
+
+
+def test_tests_mirror_the_source() -> None:
+    tests = ROOT / "tests"
+    for folder in (p for p in tests.iterdir() if p.is_dir() and any(p.glob("test_*.py"))):
+        assert (SOURCE / folder.name).is_dir(), f"tests/{folder.name} mirrors no room"
+    for room in (p for p in SOURCE.iterdir() if (p / "__init__.py").exists()):
+        assert any((tests / room.name).glob("test_*.py")), f"room {room.name} has no test"
+
+
+def test_architecture_page_is_fresh() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert drawings.architecture(page) == page, "run `make docs`"

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from fyke.clock import SystemClock, VirtualClock
+from fyke.interfaces import Clock
+
+
+def run(clock: Clock, seconds: float) -> float:
+    async def main() -> float:
+        before = clock.now()
+        await clock.sleep(seconds)
+        return clock.now() - before
+
+    return clock.run(main()) if isinstance(clock, VirtualClock) else asyncio.run(main())
+
+
+@pytest.mark.parametrize("clock", [SystemClock(), VirtualClock()], ids=["system", "virtual"])
+def test_contract_sleep_lets_at_least_that_time_pass(clock: Clock) -> None:
+    assert run(clock, 0.01) >= 0.009
+    assert run(clock, 0) >= 0
+
+
+def test_virtual_time_moves_only_when_all_sleep() -> None:
+    clock = VirtualClock(start=1000.0)
+    seen: list[tuple[str, float]] = []
+
+    async def sleeper(name: str, naps: list[float]) -> None:
+        for nap in naps:
+            await clock.sleep(nap)
+            for _ in range(100):  # busy, yielding: no time passes
+                before = clock.now()
+                await asyncio.sleep(0)
+                assert clock.now() == before
+            seen.append((name, clock.now()))
+
+    async def main() -> None:
+        await asyncio.gather(sleeper("a", [10, 10]), sleeper("b", [15]), sleeper("c", [86_400 * 60]))
+
+    clock.run(main())
+    assert seen == [("a", 1010), ("b", 1015), ("a", 1020), ("c", 1000 + 86_400 * 60)]
+
+
+def test_virtual_time_governs_timeouts() -> None:
+    clock = VirtualClock()
+
+    async def main() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(3600):
+                await asyncio.Event().wait()
+
+    before = clock.now()
+    clock.run(main())
+    assert clock.now() - before == pytest.approx(3600)
+
+
+def test_virtual_time_stands_still_for_ready_sockets() -> None:
+    clock = VirtualClock()
+
+    async def main() -> float:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(await reader.readline())
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        async with server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(b"hello\n")
+            assert await reader.readline() == b"hello\n"
+            writer.close()
+            await writer.wait_closed()
+        return clock.now()
+
+    before = clock.now()
+    assert clock.run(main()) == before
