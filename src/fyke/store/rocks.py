@@ -33,7 +33,7 @@ from rocksdict import (
 from fyke.errors import StorageError
 from fyke.store.cells import ANCHOR, COLUMN, FAMILIES, LINKS, OWN, PAGE, TEXT
 
-__all__ = ["Memory", "Rdict", "WriteBatch", "bounds", "explain", "open_primary", "open_secondary", "raise_file_limit"]
+__all__ = ["Memory", "Rdict", "WriteBatch", "explain", "open_primary", "open_secondary", "raise_file_limit", "until"]
 
 MB = 1 << 20
 _BULKY = {PAGE, TEXT, LINKS}
@@ -78,10 +78,9 @@ def open_secondary(path: Path, logs: Path, memory: Memory) -> Rdict:
         raise explain(path, error) from None
 
 
-def bounds(start: bytes, end: bytes) -> ReadOptions:
-    """Options for an iteration over ``start`` ≤ key < ``end``; an empty ``end`` is none."""
+def until(end: bytes) -> ReadOptions:
+    """Options for an iteration over keys < ``end``; an empty ``end`` is none."""
     options = ReadOptions()
-    options.set_iterate_lower_bound(start)
     if end:
         options.set_iterate_upper_bound(end)
     return options

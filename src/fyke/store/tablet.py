@@ -172,7 +172,7 @@ class Tablet:
 
     def _items(self, family: str, start: bytes, end: bytes) -> Generator[tuple[bytes, bytes], None, None]:
         try:
-            yield from self._families[family].items(from_key=start, read_opt=rocks.bounds(start, end))
+            yield from self._families[family].items(from_key=start, read_opt=rocks.until(end))
         except Exception as error:
             raise rocks.explain(self.path, error) from None
 

@@ -24,8 +24,8 @@ HOST_PAGES = 200
 AGAIN = 10
 SAMPLES = 400
 """Pages that a dictionary is made from, spread evenly over the host's rows."""
-SAMPLE_BYTES = 64 * 1024
-"""Only the beginning of a page is a sample: navigation and scripts stand there, and training takes linear time."""
+SAMPLE_BYTES = 16 * 1024
+"""Only the beginning of a page is a sample: what pages share stands there, and whole ones trained no better."""
 DICTIONARY_BYTES = 112 * 1024
 TYPE_PAGES = 400
 TYPES = 32
