@@ -22,7 +22,7 @@ from fyke.url import Url
 from fyke.values import Link
 
 if TYPE_CHECKING:
-    from fyke.store.tablet import Tablet
+    from fyke.store.table import Table
 
 PARTS = (PAGE, TEXT, LINKS)
 
@@ -31,13 +31,13 @@ class Row:
     """One version of a document, with the anchor texts that point at it. Parts are decompressed when first used."""
 
     def __init__(
-        self, tablet: Tablet, key: bytes, version: Version | None, cells: dict[str, bytes | None] | None = None
+        self, table: Table, key: bytes, version: Version | None, cells: dict[str, bytes | None] | None = None
     ) -> None:
         self.key = key
         """The row key (``Url.key``)."""
         self.version = version
         """The version record; None for a row that only has anchors so far."""
-        self._tablet = tablet
+        self._table = table
         self._cells = cells or {}
 
     @cached_property
@@ -91,25 +91,25 @@ class Row:
     @cached_property
     def anchors(self) -> tuple[Anchor, ...]:
         """The texts of links that point here, by source; read without touching the page."""
-        return tuple(self._tablet.anchors(self.key))
+        return tuple(self._table.anchors(self.key))
 
     @cached_property
     def columns(self) -> dict[str, bytes]:
         """The sparse columns as of this version."""
-        return {cell.column: cell.value for cell in self._tablet.cells(self.key, at=self.stamp)}
+        return {cell.column: cell.value for cell in self._table.cells(self.key, at=self.stamp)}
 
     @property
     def versions(self) -> list[datetime]:
         """When each version that is kept was made, the newest first."""
-        return [datetime.fromtimestamp(v.stamp / 1e6, UTC) for v in self._tablet.versions(self.key)]
+        return [datetime.fromtimestamp(v.stamp / 1e6, UTC) for v in self._table.versions(self.key)]
 
     def _part(self, part: str) -> bytes | None:
         if self.version is None or not getattr(self.version, part):
             return None
         value = self._cells.get(part)
         if value is None:
-            value = self._tablet.cell(self.key, self.version, part)
-        return self._tablet.decode(value)
+            value = self._table.cell(self.key, self.version, part)
+        return self._table.decode(value)
 
     def __repr__(self) -> str:
         return f"<Row {self.url} at {self.fetched.isoformat()}>"

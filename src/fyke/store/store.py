@@ -247,10 +247,7 @@ class Store:
         """Delete a row with its history, its anchors and its columns."""
         key = _key(url)
         tablet = self._writable(manifest.tablet_of(key, self.settings.tablets))
-        with tablet.lock:
-            batch = tablet.batch()
-            batch.delete_row(key)
-            tablet.write(batch)
+        tablet.delete(key)
 
     @contextlib.contextmanager
     def locked(self, url: str | Url) -> Iterator[None]:

@@ -28,6 +28,7 @@ from fyke.store.cells import (
     PAST,
     Anchor,
     Cell,
+    Change,
     Version,
     after,
     cell_key,
@@ -97,6 +98,27 @@ class Tablet:
             self._write(batch, sync)
         if self.trainer is not None:
             self.trainer.consider(batch.totals)
+
+    def put(self, row: bytes, change: Change, stamp: int, sync: bool = False) -> int:
+        """Put one version of a row; return its stamp (``Batch.put_row``)."""
+        with self.lock:
+            batch = self.batch()
+            stamp = batch.put_row(row, change, stamp)
+            self.write(batch, sync)
+        return stamp
+
+    def put_anchors(self, row: bytes, source_tablet: int, group: int, anchors: Sequence[Anchor]) -> None:
+        """Put one group of anchor texts (``Batch.put_anchors``)."""
+        batch = self.batch()
+        batch.put_anchors(row, source_tablet, group, anchors)
+        self.write(batch)
+
+    def delete(self, row: bytes) -> None:
+        """Delete a row with its history, its anchors and its columns."""
+        with self.lock:
+            batch = self.batch()
+            batch.delete_row(row)
+            self.write(batch)
 
     def put_dictionary(self, group: bytes | str, dictionary: bytes | None) -> None:
         """Store a dictionary and use it for a host (the prefix of its rows) or a content type from now on.

@@ -1,8 +1,8 @@
 """Training: zstd dictionaries from the pages of a host, or of a content type, made beside the writer.
 
-A host gets a dictionary once it has 200 pages, and a new one when it has ten times as many: the first pages of a
-crawl are not typical of the rest. Hosts without one use that of the content type, made from pages of many hosts.
-A dictionary is on disk before the first cell that needs it, and stays for as long as the tablet.
+A host gets a dictionary once it has 200 pages, and a new, larger one whenever it has four times as many: the
+first pages of a crawl are not typical of the rest. Hosts without one use that of the content type, made from
+pages of many hosts. A dictionary is on disk before the first cell that needs it, and stays for as long as the tablet.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 
 HOST_PAGES = 200
 """Pages of a host before a dictionary is worth its 100 KB: fewer samples make a dictionary that fits only them."""
-AGAIN = 10
-SAMPLES = 400
+AGAIN = 4
+SAMPLES = 500
 """Pages that a dictionary is made from, spread evenly over the host's rows."""
-SAMPLE_BYTES = 16 * 1024
-"""Only the beginning of a page is a sample: what pages share stands there, and whole ones trained no better."""
-DICTIONARY_BYTES = 112 * 1024
+SAMPLE_BYTES = 128 * 1024
+"""How much of one page is a sample."""
+ALL_SAMPLES = 16 << 20
+"""Bytes of all samples together: what training holds in memory, twice."""
+SHARE = 32
+"""A dictionary has 1/32 of the bytes of the pages that call for it, which is about a fifth of them compressed."""
+SMALLEST, LARGEST = 64 << 10, 1 << 20
 TYPE_PAGES = 400
 TYPES = 32
 """Content types that may have a dictionary in one tablet."""
@@ -100,5 +104,11 @@ class Trainer:
     def _train(self, name: bytes | str, keys: list[bytes]) -> None:
         tablet = self._tablet
         values = (tablet.get(PAGE, key) for key in keys)
-        samples = [tablet.decode(value)[:SAMPLE_BYTES] for value in values if value is not None]
-        tablet.put_dictionary(name, train(samples, DICTIONARY_BYTES, LEVEL))
+        samples: list[bytes] = []
+        room = ALL_SAMPLES
+        for value in values:
+            if value is not None and room > 0:
+                samples.append(tablet.decode(value)[: min(SAMPLE_BYTES, room)])
+                room -= len(samples[-1])
+        whole = tablet.ledger.host(name).size if isinstance(name, bytes) else ALL_SAMPLES - room
+        tablet.put_dictionary(name, train(samples, min(max(whole // SHARE, SMALLEST), LARGEST), LEVEL))
