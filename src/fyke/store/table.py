@@ -1,3 +1,4 @@
+# ruff: noqa: D102 - the contracts stand at Table
 """The table as a seam: rows of versions, cells and anchors, with the in-memory one that tests compare others with.
 
 ``Tablet`` is the table on disk, ``MemoryTable`` a few dicts; both pass tests/store/test_table.py.
@@ -99,7 +100,7 @@ class MemoryTable:
 
     def delete(self, row: bytes) -> None:
         for rows in (self._versions, self._columns, self._anchors):
-            rows.pop(row, None)  # type: ignore[attr-defined]  # three dicts by row
+            rows.pop(row, None)
 
     def read(self, row: bytes, at: int | None = None, parts: Sequence[str] = PARTS) -> Row | None:
         versions = [v for v in self.versions(row) if at is None or v.stamp <= at]
