@@ -43,12 +43,24 @@ class Batch:
     row (build and write without awaiting, or hold ``Tablet.lock``).
     """
 
-    __slots__ = ("_dropped", "_handles", "_rows", "_tablet", "counts", "delete_raw", "put_raw", "raw", "totals")
+    __slots__ = (
+        "_columns",
+        "_dropped",
+        "_handles",
+        "_rows",
+        "_tablet",
+        "counts",
+        "delete_raw",
+        "put_raw",
+        "raw",
+        "totals",
+    )
 
     def __init__(self, tablet: Tablet) -> None:
         self._tablet = tablet
         self._handles = tablet.handles
         self._rows: dict[bytes, dict[int, Version]] = {}  # versions that this batch puts, and the one before them
+        self._columns: dict[bytes, set[bytes]] = {}  # cells that a pruned column will have
         self._dropped: set[tuple[bytes, int]] = set()
         self.raw = WriteBatch(raw_mode=True)
         self.put_raw = self.raw.put
@@ -93,13 +105,18 @@ class Batch:
         """
         tablet, put, handles = self._tablet, self.put_raw, self._handles
         with tablet.lock:
-            pending = self._rows.get(row)
-            current = max(pending.values(), key=_by_stamp) if pending else tablet.version(row)
+            known = self._rows.get(row)
+            if known is None:
+                current = tablet.version(row)
+                known = self._rows[row] = {} if current is None else {current.stamp: current}
+            else:
+                current = max(known.values(), key=_by_stamp)
             while current is not None and self._taken(row, stamp, current):
                 stamp += 1
             base = current
             if current is not None and stamp < current.stamp:
-                base = max((v for v in self._versions(row).values() if v.stamp < stamp), key=_by_stamp, default=None)
+                older = [version for version in self._versions(row).values() if version.stamp < stamp]
+                base = max(older, key=_by_stamp, default=None)
             version = self._put_cells(row, change, stamp, base)
             if current is None or stamp > current.stamp:
                 put(row, pack_version(version), handles[META])
@@ -110,9 +127,8 @@ class Batch:
             totals = self._totals_of(row)
             if current is None:
                 totals.rows += 1
-            if pending is None:
-                pending = self._rows[row] = {} if current is None else {current.stamp: current}
-            pending[stamp] = version
+            known[stamp] = version
+            self._dropped.discard((row, stamp))
             if change.columns:
                 self._put_columns(row, change.columns, stamp)
             if tablet.keep_versions and current is not None:
@@ -168,15 +184,19 @@ class Batch:
             self.put_raw(column_key(row, column, stamp), value, handle)
             if tablet.keep_versions:
                 prefix = b"%b\0%b\0" % (row, column)
-                older = [key for key, _ in tablet.items(COLUMN, prefix, after(prefix))]
-                for key in sorted({*older, column_key(row, column, stamp)})[tablet.keep_versions :]:
+                keys = self._columns.get(prefix)
+                if keys is None:
+                    keys = self._columns[prefix] = {key for key, _ in tablet.items(COLUMN, prefix, after(prefix))}
+                keys.add(column_key(row, column, stamp))
+                for key in sorted(keys)[tablet.keep_versions :]:  # newest first
                     self.delete_raw(key, handle)
+                    keys.remove(key)
 
     def _taken(self, row: bytes, stamp: int, current: Version) -> bool:
+        """Whether a version, or a cell that one is made of, has this stamp."""
         if stamp >= current.stamp:
             return stamp == current.stamp
-        pending = self._rows.get(row)
-        return bool(pending and stamp in pending) or self._tablet.get(PAST, cell_key(row, stamp)) is not None
+        return any(stamp in (v.stamp, v.page, v.text, v.links) for v in self._versions(row).values())
 
     def _versions(self, row: bytes) -> dict[int, Version]:
         """All versions that the row will have once this batch is written, by stamp."""

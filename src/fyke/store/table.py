@@ -73,18 +73,19 @@ class MemoryTable:
 
     def put(self, row: bytes, change: Change, stamp: int) -> int:
         versions = self._versions.setdefault(row, {})
-        while stamp in versions:
-            stamp += 1
+        while any(stamp in (v.stamp, v.page, v.text, v.links) for v in versions.values()):
+            stamp += 1  # a cell may outlive its version
         base = versions[max(older)] if (older := [s for s in versions if s < stamp]) else None
-        stamps = {part: getattr(base, part) if base else 0 for part in PARTS}
-        if change.page is not None:
-            stamps = dict.fromkeys(PARTS, 0)
-            self._parts[row, stamp, "page"] = pack_page(change.page)
-        if change.text is not None:
-            self._parts[row, stamp, "text"] = pack_text(change.text)
-        if change.links is not None:
-            self._parts[row, stamp, "links"] = pack_links(change.links)
-        stamps |= {part: stamp for part in PARTS if (row, stamp, part) in self._parts}
+        stamps = {part: getattr(base, part) if base and change.page is None else 0 for part in PARTS}
+        given = {
+            "page": None if change.page is None else pack_page(change.page),
+            "text": None if change.text is None else pack_text(change.text),
+            "links": None if change.links is None else pack_links(change.links),
+        }
+        for part, value in given.items():
+            if value is not None:
+                stamps[part] = stamp
+                self._parts[row, stamp, part] = value
         versions[stamp] = Version(stamp, **stamps, size=0, stored=0, meta=change.meta)
         for stamp_ in sorted(versions, reverse=True)[self._keep or len(versions) :]:
             del versions[stamp_]

@@ -8,6 +8,7 @@ is read is one version and never a mixture; a version that was pruned between th
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
 from collections.abc import Generator, Iterator, Sequence
@@ -352,13 +353,18 @@ class Tablet:
             self.trainer = None
         for generator in list(self._iterations):
             generator.close()
-        # RocksDB closes when nothing refers to it any more.
-        del self._meta_get
-        for family in self._families.values():
-            family.close()
+        self._meta_get = _closed
+        # RocksDB closes when nothing refers to it any more; closing a family also flushes it, so that the next one to
+        # open need not replay the log. A full disk may forbid that, and loses nothing: the log has it all.
+        for family in (*self._families.values(), self._db):
+            with contextlib.suppress(Exception):
+                family.close()
         self.handles.clear()
         self._families.clear()
-        self._db.close()
+
+
+def _closed(key: bytes) -> None:
+    raise StorageError("the store is closed; open it again")
 
 
 class _PrunedError(Exception):
