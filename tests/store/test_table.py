@@ -182,7 +182,7 @@ class Comparison(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        memory = Path("/dev/shm")  # noqa: S108 - hundreds of openings, and a disk syncs each of them
+        memory = Path("/dev/shm")  # hundreds of openings, and a disk syncs each of them
         self.folder = Path(tempfile.mkdtemp(prefix="fyke-test-", dir=memory if memory.is_dir() else None))
         self.generation = 0
 
