@@ -130,7 +130,6 @@ class _Transfer:
         curl.setopt(pycurl.TIMEOUT_MS, int(settings.fetch_timeout * 1000))
         curl.setopt(pycurl.LOW_SPEED_LIMIT, _STALL_SPEED)
         curl.setopt(pycurl.LOW_SPEED_TIME, max(1, round(settings.stall_timeout)))
-        curl.setopt(pycurl.HEADERFUNCTION, self._on_head)
         curl.setopt(pycurl.WRITEFUNCTION, self._on_body)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open)
         authorities = settings.ca_file or os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
@@ -146,6 +145,7 @@ class _Transfer:
         self._host, self._refused = url.host, ""
         self._head, self._body, self._size, self._overflow = [], [], 0, False
         curl.setopt(pycurl.URL, url.href)
+        curl.setopt(pycurl.HEADERFUNCTION, self._head.append)
         bracketed = f"[{address}]" if ":" in address else address
         curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:"])
         curl.setopt(pycurl.NOBODY, request.method == "HEAD")
@@ -174,7 +174,7 @@ class _Transfer:
             return Failed(url, Reason.PRIVATE_ADDRESS, detail=f"{url.host} is {self._refused}")
         if not usable:
             return Failed(url, _REASONS.get(code, Reason.PROTOCOL), detail=message)
-        response_head = b"".join(self._head)
+        response_head = _final_head(self._head)
         head = parse_head(response_head)
         decoded = decode(b"".join(self._body), ",".join(head.get_all("content-encoding")), self._settings.max_body)
         exchange = Exchange(
@@ -188,12 +188,6 @@ class _Transfer:
             truncated=decoded.truncated or self._overflow or code in _TRUNCATED or decoded.damaged,
         )
         return outcome(url, exchange)
-
-    def _on_head(self, line: bytes) -> None:
-        if line.startswith(b"HTTP/"):  # the final answer after 100 Continue or 103 Early Hints
-            self._head = [line]
-        elif not self._body:  # afterwards come trailers, which are not part of the head
-            self._head.append(line)
 
     def _on_body(self, data: bytes) -> int | None:
         self._size += len(data)
@@ -211,6 +205,13 @@ class _Transfer:
             self._refused = text
             return pycurl.SOCKET_BAD
         return _Socket(family, kind, protocol)
+
+
+def _final_head(lines: list[bytes]) -> bytes:
+    """The last head of those received (after 100 Continue or 103 Early Hints), without the trailers behind it."""
+    first = max(i for i, line in enumerate(lines) if i == 0 or line.startswith(b"HTTP/"))
+    end = next((i for i in range(first, len(lines)) if lines[i] in {b"\r\n", b"\n"}), len(lines) - 1)
+    return b"".join(lines[first : end + 1])
 
 
 class _Socket(socket.socket):

@@ -50,11 +50,14 @@ def parse_head(data: bytes) -> Head:
     """Read a head; what cannot be read is left out. Never raises."""
     first, _, rest = data.partition(b"\n")
     match = _STATUS.match(first)
+    if b"\n " in rest or b"\n\t" in rest:
+        rest = _FOLD.sub(b" ", rest)
     headers = []
-    for line in _FOLD.sub(b" ", rest).split(b"\n"):
-        name, colon, value = line.partition(b":")
-        if colon and name.strip():
-            headers.append((name.strip().decode("latin-1"), value.strip().decode("latin-1")))
+    for line in rest.decode("latin-1").split("\n"):
+        name, colon, value = line.partition(":")
+        name = name.strip()
+        if colon and name:
+            headers.append((name, value.strip()))
     return Head(int(match[1]) if match else 0, tuple(headers))
 
 
