@@ -1,0 +1,250 @@
+"""Captures: requests, responses, revisits and metadata of a WARC joined into one ``Exchange`` each.
+
+A request belongs to the response that it names in WARC-Concurrent-To, or that names it; metadata likewise (or by
+WARC-Refers-To). Partners stand close together in every known writer's files, so a capture waits for them through the
+next ``WINDOW`` records and no longer.
+
+Heads are as the server sent them. Common Crawl and ``warc_write`` store bodies decoded and keep the original
+Content-Encoding, Transfer-Encoding and Content-Length as X-Crawler-…; ``received_head`` undoes ``stored_head``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from fyke.errors import UrlError
+from fyke.formats.coding import MAX_BODY, decode_body
+from fyke.formats.http import Head, parse_head
+from fyke.formats.warc import Record, Report, parse_date
+from fyke.url import Url
+from fyke.values import Exchange
+
+WINDOW = 12
+"""Records that a capture waits for its request and metadata: four times what one page has."""
+WINDOW_BYTES = 32 << 20
+"""Bytes of bodies that wait at most, the newest excepted."""
+
+IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+
+_MAX_HEAD = 1 << 20
+_CODING = rb"(?:Content-Encoding|Transfer-Encoding|Content-Length)[ \t]*:"
+_CODED = re.compile(rb"(?im)^(?=(?:X-Crawler-)*" + _CODING + rb")")
+_STORED = re.compile(rb"(?im)^X-Crawler-(?=(?:X-Crawler-)*" + _CODING + rb")")
+_NAMES_CODING = re.compile(rb"(?im)^(?:(?:Content|Transfer)-Encoding[ \t]*:|(?:X-Crawler-)+" + _CODING + rb")")
+_LENGTH_LINE = re.compile(rb"(?im)^Content-Length[ \t]*:[^\n]*\n")
+_LENGTH = re.compile(rb"(?im)^Content-Length[ \t]*:[ \t]*(\d+)[ \t]*\r?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """What a revisit record points to instead of holding a body."""
+
+    profile: str
+    """The kind of revisit: ``IDENTICAL_PAYLOAD``, ``NOT_MODIFIED``, or another archive's URI."""
+    uri: str = ""
+    date: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One document as an archive holds it."""
+
+    url: Url
+    exchange: Exchange
+    """A resource has empty heads and status 0."""
+    media_type: str
+    record_id: str
+    offset: int
+    digest: str = ""
+    """WARC-Payload-Digest as stated."""
+    original: Original | None = None
+    """Given for a revisit: the body is there, not here."""
+    docno: str = ""
+    """WARC-TREC-ID, as the ClueWeb collections number their pages."""
+    metadata: bytes = b""
+    """The block of its metadata record: lines ``name: value``."""
+
+
+def stored_head(head: bytes, length: int) -> bytes:
+    """Return a response head as it stands above a decoded body of ``length`` bytes.
+
+    Unchanged where it already tells the truth; else codings and length get the prefix X-Crawler-, and a true
+    Content-Length is added.
+    """
+    if not head.endswith((b"\n\r\n", b"\n\n")):
+        head += b"\r\n" if head.endswith(b"\n") else b"\r\n\r\n"
+    stated = _LENGTH.findall(head)
+    if _NAMES_CODING.search(head) is None and (not stated or (len(stated) == 1 and int(stated[0]) == length)):
+        return head
+    end = 2 if head.endswith(b"\r\n") else 1
+    return b"%bContent-Length: %d\r\n%b" % (_CODED.sub(b"X-Crawler-", head[:-end]), length, head[-end:])
+
+
+def received_head(head: bytes) -> bytes:
+    """Return a response head as the server sent it: the inverse of ``stored_head``."""
+    if b"rawler-" not in head.lower() or _STORED.search(head) is None:
+        return head
+    return _STORED.sub(b"", _LENGTH_LINE.sub(b"", head))
+
+
+@dataclass(slots=True)
+class _Waiting:
+    record: Record
+    born: int
+    request: bytes = b""
+    metadata: bytes = b""
+
+
+class _Window:
+    """The captures that may still find partners, oldest first, and the requests that came before their response."""
+
+    def __init__(self) -> None:
+        self.captures: OrderedDict[str, _Waiting] = OrderedDict()
+        self.requests: OrderedDict[str, bytes] = OrderedDict()
+        self.age = 0
+        self.size = 0
+
+    def add(self, record: Record) -> None:
+        """Take a record in."""
+        self.age += 1
+        if record.kind in ("response", "revisit", "resource"):
+            key = record.id if record.id and record.id not in self.captures else f"{record.id} {self.age}"
+            request = self.requests.pop(record.id, b"")
+            if self.requests and not request:
+                request = self.requests.pop(record.get("WARC-Concurrent-To"), b"")
+            self.captures[key] = _Waiting(record, self.age, request)
+            self.size += len(record.block)
+        elif record.kind == "request":
+            partner = record.get("WARC-Concurrent-To")
+            if partner in self.captures:
+                self.captures[partner].request = record.block
+                return
+            # Under both names: it may name the response, or the response may name it.
+            for name in (partner, record.id):
+                if name:
+                    self.requests[name] = record.block[:_MAX_HEAD]
+            while len(self.requests) > 2 * WINDOW:
+                self.requests.popitem(last=False)
+        elif record.kind == "metadata":
+            partner = record.get("WARC-Concurrent-To") or record.get("WARC-Refers-To")
+            if partner in self.captures:
+                self.captures[partner].metadata = record.block
+
+    def ripe(self) -> Iterator[_Waiting]:
+        """Let go what has waited long enough."""
+        while self.captures:
+            oldest = next(iter(self.captures.values()))
+            if self.age - oldest.born < WINDOW and (self.size < WINDOW_BYTES or len(self.captures) == 1):
+                return
+            self.captures.popitem(last=False)
+            self.size -= len(oldest.record.block)
+            yield oldest
+
+
+def read_captures(
+    records: Iterable[Record], report: Report | None = None, *, max_body: int = MAX_BODY
+) -> Iterator[Capture]:
+    """Join ``records`` (of ``warc.read_records``) into captures, in the order of their responses. Never raises.
+
+    Skipped and counted: URLs that fyke cannot name (``url``; the dns: records of Heritrix among them). warcinfo,
+    conversion and continuation records are passed over.
+    """
+    report = Report() if report is None else report
+    window = _Window()
+    for record in records:
+        window.add(record)
+        for done in window.ripe():
+            if (capture := _capture(done, report, max_body)) is not None:
+                yield capture
+    for done in window.captures.values():
+        if (capture := _capture(done, report, max_body)) is not None:
+            yield capture
+
+
+def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
+    record = waiting.record
+    try:
+        url = Url.parse(record.uri)
+    except UrlError as error:
+        report.note(record.offset, "url", str(error))
+        return None
+    fields = {name.lower(): value for name, value in record.headers}
+    truncated = bool(record.truncated)
+    head = body = b""
+    status = 0
+    media_type = fields.get("content-type", "").partition(";")[0].strip().lower()
+    if record.kind != "resource" and (media_type in ("application/http", "") or record.block[:5] == b"HTTP/"):
+        raw, body = split_head(record.block)
+        parsed = parse_head(raw)
+        status, media_type = parsed.status, parsed.media_type
+        body, cut = _decoded(parsed, body, cap, record, report)
+        truncated |= cut
+        head = received_head(raw)
+    else:
+        body = record.block[:cap]
+    if fields.get("warc-identified-payload-type") and not media_type:
+        media_type = fields["warc-identified-payload-type"]
+    original = None
+    if record.kind == "revisit":
+        original = Original(
+            fields.get("warc-profile", ""),
+            fields.get("warc-refers-to-target-uri", "").strip("<>"),
+            parse_date(fields.get("warc-refers-to-date", "")),
+        )
+    return Capture(
+        url,
+        Exchange(
+            request_head=waiting.request,
+            response_head=head,
+            body=body,
+            status=status,
+            started=record.date,
+            finished=record.date + _fetch_seconds(waiting.metadata),
+            address=fields.get("warc-ip-address", ""),
+            truncated=truncated,
+        ),
+        media_type,
+        record.id,
+        record.offset,
+        fields.get("warc-payload-digest", ""),
+        original,
+        fields.get("warc-trec-id", ""),
+        waiting.metadata,
+    )
+
+
+def _decoded(head: Head, body: bytes, cap: int, record: Record, report: Report) -> tuple[bytes, bool]:
+    """The body without its codings, and whether it is not whole."""
+    if record.kind == "revisit":
+        return body[:cap], False
+    for name, _ in head.headers:
+        if name.lower() in ("content-encoding", "transfer-encoding"):
+            break
+    else:
+        return body[:cap], len(body) > cap
+    decoded = decode_body(head, body, cap)
+    if decoded.problem:
+        report.note(record.offset, "coding", f"{decoded.problem} of {record.uri} breaks off")
+    return decoded.body, decoded.truncated
+
+
+def split_head(block: bytes) -> tuple[bytes, bytes]:
+    """Split an HTTP message behind the empty line of its head; all of it is head where there is none."""
+    crlf = block.find(b"\r\n\r\n", 0, _MAX_HEAD)
+    lf = block.find(b"\n\n", 0, _MAX_HEAD if crlf < 0 else crlf)
+    mixed = block.find(b"\n\r\n", 0, _MAX_HEAD if crlf < 0 else crlf + 4)
+    ends = [at + size for at, size in ((crlf, 4), (lf, 2), (mixed, 3)) if at >= 0]
+    if not ends:
+        return block[:_MAX_HEAD], block[_MAX_HEAD:]
+    end = min(ends)
+    return block[:end], block[end:]
+
+
+def _fetch_seconds(metadata: bytes) -> float:
+    """Common Crawl's fetchTimeMs, in seconds; 0.0 where it is not stated."""
+    match = re.search(rb"(?im)^fetchTimeMs:[ \t]*(\d{1,9}(?:\.\d{1,3})?)[ \t]*\r?$", metadata) if metadata else None
+    return float(match[1]) / 1000 if match else 0.0
