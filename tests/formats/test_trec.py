@@ -87,8 +87,14 @@ def test_docno_address_and_headers_survive_an_exchange() -> None:
 
 def test_trectext_and_other_collections() -> None:
     text = b"<DOC>\n<DOCNO> AP880212-0001 </DOCNO>\n<FILEID>AP-NR</FILEID>\n<TEXT>\nFish.\n</TEXT>\n</DOC>\n\n"
-    gov2 = b"<DOC>\r\n<DOCNO>GX000-00</DOCNO>\r\n<DOCHDR>\r\nhttp://www.example.gov/\r\nHTTP/1.1 200 OK\r\n</DOCHDR>\r\nx</DOC>\r\n"
-    wt10g = b"<DOC>\n<DOCNO>WTX1</DOCNO>\n<DOCOLDNO>IA09</DOCOLDNO>\n<DOCHDR>\nhttp://a.example:80/ 192.0.2.1 1 t 5\n</DOCHDR>\n</DOC>\n"
+    gov2 = (
+        b"<DOC>\r\n<DOCNO>GX000-00</DOCNO>\r\n<DOCHDR>\r\nhttp://www.example.gov/\r\n"
+        b"HTTP/1.1 200 OK\r\n</DOCHDR>\r\nx</DOC>\r\n"
+    )
+    wt10g = (
+        b"<DOC>\n<DOCNO>WTX1</DOCNO>\n<DOCOLDNO>IA09</DOCOLDNO>\n<DOCHDR>\n"
+        b"http://a.example:80/ 192.0.2.1 1 t 5\n</DOCHDR>\n</DOC>\n"
+    )
     report = Report()
     documents = read(text + gov2 + wt10g, report)
     assert written(documents) == text + gov2 + wt10g

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import gzip
 import io
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-import zstandard
-from fastwarc.stream_io import GzipWriter, ZstdWriter
+from fastwarc.stream_io import GzipWriter, ZstdWriter, zstd_train_dictionary_from_samples
 from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecord, WarcRecordType
 from hypothesis import given, settings
@@ -157,13 +157,14 @@ def test_warcio_files_are_read() -> None:
 @pytest.mark.parametrize("kind", ["gzip", "zstd", "dictionary"])
 def test_fastwarc_files_are_read(kind: str) -> None:
     out = io.BytesIO()
-    samples: list[bytes | bytearray | memoryview[int]] = [raw_record(n) for n in range(300)]
-    dictionary = zstandard.train_dictionary(1500, samples).as_bytes()  # type: ignore[no-untyped-call]
-    writer: Any = {
+    samples = [raw_record(n) for n in range(300)]
+    dictionary = zstd_train_dictionary_from_samples(samples, 1500)
+    makers: dict[str, Callable[[], Any]] = {
         "gzip": lambda: GzipWriter(out),
         "zstd": lambda: ZstdWriter(out),
         "dictionary": lambda: ZstdWriter(out, dictionary=dictionary, compress_dictionary_frame=True),
-    }[kind]()
+    }
+    writer = makers[kind]()
     for n in range(5):
         record = WarcRecord()
         record.init_headers(WarcRecordType.response)
@@ -287,4 +288,4 @@ def test_memory_of_waiting_captures_is_bounded() -> None:
     taken: list[int] = []
     captures = read_captures(records())
     next(captures)
-    assert len(taken) <= 5
+    assert len(taken) <= 3

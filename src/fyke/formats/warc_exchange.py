@@ -1,8 +1,8 @@
 """Captures: requests, responses, revisits and metadata of a WARC joined into one ``Exchange`` each.
 
 A request belongs to the response that it names in WARC-Concurrent-To, or that names it; metadata likewise (or by
-WARC-Refers-To). Partners stand close together in every known writer's files, so a capture waits for them through the
-next ``WINDOW`` records and no longer.
+WARC-Refers-To). Partners stand close together in every known writer's files, so a capture waits for them until
+``WINDOW`` more captures have come, and no longer.
 
 Heads are as the server sent them. Common Crawl and ``warc_write`` store bodies decoded and keep the original
 Content-Encoding, Transfer-Encoding and Content-Length as X-Crawler-…; ``received_head`` undoes ``stored_head``.
@@ -17,15 +17,13 @@ from dataclasses import dataclass
 
 from fyke.errors import UrlError
 from fyke.formats.coding import MAX_BODY, decode_body
-from fyke.formats.http import Head, parse_head
+from fyke.formats.http import parse_head
 from fyke.formats.warc import Record, Report, parse_date
 from fyke.url import Url
 from fyke.values import Exchange
 
-WINDOW = 12
-"""Records that a capture waits for its request and metadata: four times what one page has."""
-WINDOW_BYTES = 32 << 20
-"""Bytes of bodies that wait at most, the newest excepted."""
+WINDOW = 2
+"""Captures that wait for their partners: writers put request and metadata beside their response, or the next."""
 
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -86,7 +84,7 @@ def stored_head(head: bytes, length: int) -> bytes:
 
 def received_head(head: bytes) -> bytes:
     """Return a response head as the server sent it: the inverse of ``stored_head``."""
-    if b"rawler-" not in head.lower() or _STORED.search(head) is None:
+    if b"\nx-crawler-" not in head.lower() or _STORED.search(head) is None:
         return head
     return _STORED.sub(b"", _LENGTH_LINE.sub(b"", head))
 
@@ -94,7 +92,6 @@ def received_head(head: bytes) -> bytes:
 @dataclass(slots=True)
 class _Waiting:
     record: Record
-    born: int
     request: bytes = b""
     metadata: bytes = b""
 
@@ -105,44 +102,37 @@ class _Window:
     def __init__(self) -> None:
         self.captures: OrderedDict[str, _Waiting] = OrderedDict()
         self.requests: OrderedDict[str, bytes] = OrderedDict()
-        self.age = 0
-        self.size = 0
+        self.unnamed = 0
 
-    def add(self, record: Record) -> None:
-        """Take a record in."""
-        self.age += 1
+    def add(self, record: Record) -> _Waiting | None:
+        """Take a record in; return the capture that has waited long enough by now."""
         if record.kind in ("response", "revisit", "resource"):
-            key = record.id if record.id and record.id not in self.captures else f"{record.id} {self.age}"
+            key = record.id
+            if not key or key in self.captures:
+                self.unnamed += 1
+                key = f"{key} {self.unnamed}"
             request = self.requests.pop(record.id, b"")
             if self.requests and not request:
                 request = self.requests.pop(record.get("WARC-Concurrent-To"), b"")
-            self.captures[key] = _Waiting(record, self.age, request)
-            self.size += len(record.block)
+            self.captures[key] = _Waiting(record, request)
+            if len(self.captures) > WINDOW:
+                return self.captures.popitem(last=False)[1]
         elif record.kind == "request":
             partner = record.get("WARC-Concurrent-To")
             if partner in self.captures:
                 self.captures[partner].request = record.block
-                return
+                return None
             # Under both names: it may name the response, or the response may name it.
             for name in (partner, record.id):
                 if name:
                     self.requests[name] = record.block[:_MAX_HEAD]
-            while len(self.requests) > 2 * WINDOW:
+            while len(self.requests) > 4 * WINDOW:
                 self.requests.popitem(last=False)
         elif record.kind == "metadata":
             partner = record.get("WARC-Concurrent-To") or record.get("WARC-Refers-To")
             if partner in self.captures:
                 self.captures[partner].metadata = record.block
-
-    def ripe(self) -> Iterator[_Waiting]:
-        """Let go what has waited long enough."""
-        while self.captures:
-            oldest = next(iter(self.captures.values()))
-            if self.age - oldest.born < WINDOW and (self.size < WINDOW_BYTES or len(self.captures) == 1):
-                return
-            self.captures.popitem(last=False)
-            self.size -= len(oldest.record.block)
-            yield oldest
+        return None
 
 
 def read_captures(
@@ -156,10 +146,9 @@ def read_captures(
     report = Report() if report is None else report
     window = _Window()
     for record in records:
-        window.add(record)
-        for done in window.ripe():
-            if (capture := _capture(done, report, max_body)) is not None:
-                yield capture
+        ripe = window.add(record)
+        if ripe is not None and (capture := _capture(ripe, report, max_body)) is not None:
+            yield capture
     for done in window.captures.values():
         if (capture := _capture(done, report, max_body)) is not None:
             yield capture
@@ -178,12 +167,16 @@ def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
     status = 0
     media_type = fields.get("content-type", "").partition(";")[0].strip().lower()
     if record.kind != "resource" and (media_type in ("application/http", "") or record.block[:5] == b"HTTP/"):
-        raw, body = split_head(record.block)
-        parsed = parse_head(raw)
-        status, media_type = parsed.status, parsed.media_type
-        body, cut = _decoded(parsed, body, cap, record, report)
-        truncated |= cut
-        head = received_head(raw)
+        head, body = split_head(record.block)
+        status, media_type, coded = _glance(head)
+        if coded and record.kind != "revisit":
+            decoded = decode_body(parse_head(head), body, cap)
+            body, truncated = decoded.body, truncated or decoded.truncated
+            if decoded.problem:
+                report.note(record.offset, "coding", f"{decoded.problem} of {record.uri} breaks off")
+        elif len(body) > cap:
+            body, truncated = body[:cap], True
+        head = received_head(head)
     else:
         body = record.block[:cap]
     if fields.get("warc-identified-payload-type") and not media_type:
@@ -217,19 +210,16 @@ def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
     )
 
 
-def _decoded(head: Head, body: bytes, cap: int, record: Record, report: Report) -> tuple[bytes, bool]:
-    """The body without its codings, and whether it is not whole."""
-    if record.kind == "revisit":
-        return body[:cap], False
-    for name, _ in head.headers:
-        if name.lower() in ("content-encoding", "transfer-encoding"):
-            break
-    else:
-        return body[:cap], len(body) > cap
-    decoded = decode_body(head, body, cap)
-    if decoded.problem:
-        report.note(record.offset, "coding", f"{decoded.problem} of {record.uri} breaks off")
-    return decoded.body, decoded.truncated
+def _glance(head: bytes) -> tuple[int, str, bool]:
+    """Status, media type, and whether codings are named, without parsing a head that has nothing unusual."""
+    lower = head.lower()
+    coded = b"\ncontent-encoding" in lower or b"\ntransfer-encoding" in lower
+    at = lower.find(b"\ncontent-type:")
+    if at >= 0 and b"\n " not in head and b"\n\t" not in head and head[:5] == b"HTTP/" and head[9:12].isdigit():
+        value = lower[at + 14 : lower.find(b"\n", at + 14)]
+        return int(head[9:12]), value.partition(b";")[0].strip().decode("latin-1"), coded
+    parsed = parse_head(head)
+    return parsed.status, parsed.media_type, coded
 
 
 def split_head(block: bytes) -> tuple[bytes, bytes]:
