@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 
 from fyke.formats.streams import Readable, inflated
-from fyke.formats.warc import Record, Report, parse_date
+from fyke.formats.warc import Record, Report, record_of
 
 _MAX_LINE = 1 << 17
 _CHUNK = 1 << 18
@@ -66,10 +66,10 @@ def _arc_record(match: re.Match[bytes], source: _Buffer, offset: int, cap: int) 
         kind = "warcinfo"
     else:
         kind = "response" if block[:5] == b"HTTP/" or uri.startswith("dns:") else "resource"
-    headers = [("WARC-Type", kind), ("WARC-Target-URI", uri), ("Content-Type", media_type)]
+    headers = [("WARC-Type", kind), ("WARC-Target-URI", uri), ("WARC-Date", date), ("Content-Type", media_type)]
     if address not in ("0.0.0.0", "-"):  # noqa: S104 - ARC's word for "unknown"
         headers.append(("WARC-IP-Address", address))
-    return Record(kind, "", uri, parse_date(date), block, tuple(headers), offset, truncated)
+    return record_of(tuple(headers), block, offset, truncated)
 
 
 def _old_record(match: re.Match[bytes], source: _Buffer, first: int, offset: int, cap: int) -> Record:
@@ -77,7 +77,8 @@ def _old_record(match: re.Match[bytes], source: _Buffer, first: int, offset: int
     kind, uri, date, id_, media_type = (match[n].decode("latin-1") for n in (2, 3, 4, 5, 6))
     source.take(first)
     used = first
-    headers = [("WARC-Type", kind), ("WARC-Target-URI", uri), ("WARC-Record-ID", id_), ("Content-Type", media_type)]
+    headers = [("WARC-Type", kind), ("WARC-Target-URI", uri), ("WARC-Date", date)]
+    headers += [("WARC-Record-ID", id_), ("Content-Type", media_type)]
     while line := source.line():
         source.take(len(line))
         used += len(line)
@@ -93,7 +94,7 @@ def _old_record(match: re.Match[bytes], source: _Buffer, first: int, offset: int
     }
     renamed = tuple((named.get(name.lower(), name), value) for name, value in headers)
     block, truncated = source.block(max(length - used, 0), cap, offset, uri)
-    return Record(kind, id_, uri, parse_date(date), block, renamed, offset, truncated)
+    return record_of(renamed, block, offset, truncated)
 
 
 class _Buffer:

@@ -123,14 +123,13 @@ def index_records(records: Iterable[Record], filename: str, size: int) -> Iterat
 def _line_of(record: Record, filename: str, end: int) -> IndexLine | None:
     if record.kind not in ("response", "revisit", "resource") or not record.uri:
         return None
-    status, mime = 0, record.get("Content-Type").partition(";")[0].strip().lower()
+    status, mime = 0, record.content_type.partition(";")[0].strip().lower()
     body = record.block
     if record.kind != "resource" and body[:5] == b"HTTP/":
         raw, body = split_head(body)
         head = parse_head(raw)
         status, mime = head.status, head.media_type
-    stated = record.get("WARC-Payload-Digest")
-    digest = stated or ("" if record.kind == "revisit" else sha1_base32(body))
+    digest = record.digest or ("" if record.kind == "revisit" else sha1_base32(body))
     size = end - record.offset
     written = Written(record.kind, record.id, record.uri, record.date, record.offset, size, digest, mime, status)
     return index_line(written, filename)

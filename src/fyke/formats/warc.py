@@ -51,6 +51,14 @@ class Record:
     headers: tuple[tuple[str, str], ...]
     offset: int
     """Where its compressed member, or itself, begins in the file."""
+    content_type: str = ""
+    address: str = ""
+    partner: str = ""
+    """WARC-Concurrent-To, or WARC-Refers-To without it."""
+    digest: str = ""
+    """WARC-Payload-Digest."""
+    docno: str = ""
+    """WARC-TREC-ID."""
     truncated: str = ""
     """Why the block is not whole: WARC-Truncated's word, ``cap`` (ours) or ``cut`` (the file ends inside)."""
 
@@ -161,27 +169,35 @@ def _take(found: object, cap: int, shift: int = 0) -> tuple[Record, int]:
         block += more
     if not declared and (stated := found.headers.get("Content-Length")) != "0":  # type: ignore[attr-defined]
         declared = int(stated) if stated and stated.isdecimal() and len(stated) < 400 else _UNKNOWN
-    capped = len(block) >= cap and declared > cap
+    capped = "cap" if len(block) >= cap and declared > cap else ""
     offset = found.stream_pos + shift  # type: ignore[attr-defined]
     return record_of(found.headers.items(), block, offset, capped), declared  # type: ignore[attr-defined]
 
 
-def record_of(headers: tuple[tuple[str, str], ...], block: bytes, offset: int, capped: bool = False) -> Record:
-    """Make a record of its header fields and its block."""
-    kind = id_ = uri = date = truncated = ""
+_FIELDS = (
+    "WARC-Type", "WARC-Record-ID", "WARC-Target-URI", "WARC-Date", "WARC-Truncated", "Content-Type", "WARC-IP-Address",
+    "WARC-Concurrent-To", "WARC-Payload-Digest", "WARC-TREC-ID", "WARC-Refers-To",
+)  # fmt: skip
+_PLACES = {name: place for place, name in enumerate(_FIELDS)} | {"Content-Length": -1, "WARC-Block-Digest": -1}
+_LOWER_PLACES = {name.lower(): place for name, place in _PLACES.items()}
+
+
+def record_of(headers: tuple[tuple[str, str], ...], block: bytes, offset: int, truncated: str = "") -> Record:
+    """Make a record of its header fields and its block. The first field of a name counts."""
+    found = [""] * len(_FIELDS)
     for name, value in headers:
-        lower = name.lower()
-        if lower == "warc-type":
-            kind = value
-        elif lower == "warc-record-id":
-            id_ = value
-        elif lower == "warc-target-uri":
-            uri = value.removeprefix("<").removesuffix(">")  # as wget and WARC/1.0's examples write it
-        elif lower == "warc-date":
-            date = value
-        elif lower == "warc-truncated":
-            truncated = value
-    return Record(kind, id_, uri, parse_date(date), block, headers, offset, "cap" if capped else truncated)
+        place = _PLACES.get(name)  # nearly everybody writes them so
+        if place is None:
+            place = _LOWER_PLACES.get(name.lower(), -1)
+        if place >= 0 and not found[place]:
+            found[place] = value
+    kind, id_, uri, date, stated, content_type, address, concurrent, digest, docno, refers = found
+    if uri[:1] == "<":  # as wget and WARC/1.0's examples write it
+        uri = uri[1:].removesuffix(">")
+    return Record(
+        kind, id_, uri, parse_date(date), block, headers, offset,
+        content_type, address, concurrent or refers, digest, docno, truncated or stated,
+    )  # fmt: skip
 
 
 def _cut(record: Record, report: Report) -> Record:

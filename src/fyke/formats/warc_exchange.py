@@ -113,12 +113,12 @@ class _Window:
                 key = f"{key} {self.unnamed}"
             request = self.requests.pop(record.id, b"")
             if self.requests and not request:
-                request = self.requests.pop(record.get("WARC-Concurrent-To"), b"")
+                request = self.requests.pop(record.partner, b"")
             self.captures[key] = _Waiting(record, request)
             if len(self.captures) > WINDOW:
                 return self.captures.popitem(last=False)[1]
         elif record.kind == "request":
-            partner = record.get("WARC-Concurrent-To")
+            partner = record.partner
             if partner in self.captures:
                 self.captures[partner].request = record.block
                 return None
@@ -128,10 +128,8 @@ class _Window:
                     self.requests[name] = record.block[:_MAX_HEAD]
             while len(self.requests) > 4 * WINDOW:
                 self.requests.popitem(last=False)
-        elif record.kind == "metadata":
-            partner = record.get("WARC-Concurrent-To") or record.get("WARC-Refers-To")
-            if partner in self.captures:
-                self.captures[partner].metadata = record.block
+        elif record.kind == "metadata" and record.partner in self.captures:
+            self.captures[record.partner].metadata = record.block
         return None
 
 
@@ -161,11 +159,10 @@ def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
     except UrlError as error:
         report.note(record.offset, "url", str(error))
         return None
-    fields = {name.lower(): value for name, value in record.headers}
     truncated = bool(record.truncated)
     head = body = b""
     status = 0
-    media_type = fields.get("content-type", "").partition(";")[0].strip().lower()
+    media_type = record.content_type.partition(";")[0].strip().lower()
     if record.kind != "resource" and (media_type in ("application/http", "") or record.block[:5] == b"HTTP/"):
         head, body = split_head(record.block)
         status, media_type, coded = _glance(head)
@@ -179,14 +176,13 @@ def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
         head = received_head(head)
     else:
         body = record.block[:cap]
-    if fields.get("warc-identified-payload-type") and not media_type:
-        media_type = fields["warc-identified-payload-type"]
+    media_type = media_type or record.get("WARC-Identified-Payload-Type")
     original = None
     if record.kind == "revisit":
         original = Original(
-            fields.get("warc-profile", ""),
-            fields.get("warc-refers-to-target-uri", "").strip("<>"),
-            parse_date(fields.get("warc-refers-to-date", "")),
+            record.get("WARC-Profile"),
+            record.get("WARC-Refers-To-Target-URI").strip("<>"),
+            parse_date(record.get("WARC-Refers-To-Date")),
         )
     return Capture(
         url,
@@ -197,15 +193,15 @@ def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
             status=status,
             started=record.date,
             finished=record.date + _fetch_seconds(waiting.metadata),
-            address=fields.get("warc-ip-address", ""),
+            address=record.address,
             truncated=truncated,
         ),
         media_type,
         record.id,
         record.offset,
-        fields.get("warc-payload-digest", ""),
+        record.digest,
         original,
-        fields.get("warc-trec-id", ""),
+        record.docno,
         waiting.metadata,
     )
 

@@ -22,7 +22,7 @@ from fyke.values import Exchange
 Compression = Literal["gzip", "zstd", ""]
 
 GZIP_LEVEL = 2
-"""isal's level 2: files 9 % larger than zlib's level 6 on real pages, written in two thirds of the time (docs/warc.md)."""
+"""isal's level 2: files 9 % larger than zlib's level 6 on real pages, in two thirds of the time (docs/warc.md)."""
 ZSTD_LEVEL = 3
 
 _REQUEST = "application/http; msgtype=request"
