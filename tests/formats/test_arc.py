@@ -5,9 +5,9 @@ import io
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.formats.warc_samples import captures_of, records_of
 
 from fyke.formats.warc import Report, read_records
+from tests.formats.warc_samples import captures_of, records_of
 
 FILEDESC_BLOCK = b"1 1 InternetArchive\nURL IP-address Archive-date Content-type Archive-length\n\n"
 FILEDESC = b"filedesc://IAH-1.arc 0.0.0.0 20060622190110 text/plain %d\n" % len(FILEDESC_BLOCK) + FILEDESC_BLOCK

@@ -5,12 +5,12 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.formats.warc_samples import WHEN, ids, page, records_of, warc_of
 
 from fyke.formats.cdxj import IndexLine, index_line, index_records, lookup, parse_line, sorted_lines, surt
 from fyke.formats.warc import read_record_at
 from fyke.formats.warc_exchange import Original
 from fyke.formats.warc_write import Compression, WarcWriter
+from tests.formats.warc_samples import WHEN, ids, page, records_of, warc_of
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.formats.test_streams import lzw_encode
 
 from fyke.formats.trec import TrecDocument, read_trec, text_document, web_document, write_trec
 from fyke.formats.warc import Report
 from fyke.values import Exchange
+from tests.formats.test_streams import lzw_encode
 
 TEXTBOOK = b"""\
 <DOC>
@@ -130,6 +130,11 @@ def test_what_is_no_trec_is_said_so() -> None:
     assert read(b"just text " * 30_000, report) == []
     assert report.counts["foreign"] == 2
     assert report.damages[-1].detail == "no <DOC> in the whole stream"
+
+
+def test_a_number_of_blanks_takes_no_time() -> None:
+    (document,) = read(b"<DOC><DOCNO>" + b" " * 900_000 + b"</DOC>")
+    assert document.docno == ""
 
 
 docnos = st.from_regex(r"[A-Z0-9]{1,4}(-[A-Z0-9]{1,3}){0,2}", fullmatch=True)

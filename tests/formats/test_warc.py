@@ -11,7 +11,6 @@ from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecord, WarcRecordType
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.formats.warc_samples import HEAD, WHEN, captures_of, ids, page, raw_record, records_of, warc_of
 from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter as WarcioWriter
@@ -29,6 +28,7 @@ from fyke.formats.warc_exchange import (
 )
 from fyke.formats.warc_write import Compression, WarcWriter
 from fyke.values import Exchange
+from tests.formats.warc_samples import HEAD, WHEN, captures_of, ids, page, raw_record, records_of, warc_of
 
 COMPRESSIONS: list[Compression] = ["gzip", "zstd", ""]
 
@@ -80,6 +80,18 @@ def test_a_stored_head_is_true_and_gives_the_received_one_back(head: bytes, leng
     assert b"transfer-encoding" not in names
     if b"content-length" in names and stored != head:
         assert b"Content-Length: %d\r\n" % length in stored
+
+
+def test_a_head_may_state_any_length() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n"
+    assert received_head(stored_head(head, 3)) == head
+    assert stored_head(b"HTTP/1.1 200 OK\nContent-Length: 3\n\n", 3) == b"HTTP/1.1 200 OK\nContent-Length: 3\n\n"
+
+
+def test_header_bytes_that_are_no_text_are_read() -> None:
+    (record,) = records_of(raw_record(1).replace(b"http://a.example/1", b"http://a.example/\xe9\xff"))
+    assert record.uri.startswith("http://a.example/")
+    assert record.block == HEAD + b"<p>page 1</p>"
 
 
 @given(heads, st.binary(max_size=50))
@@ -275,6 +287,7 @@ def test_dates_keep_their_microseconds(micros: int) -> None:
 def test_dates_of_other_archives() -> None:
     assert parse_date("19970101013145") == parse_date("1997-01-01T01:31:45Z") == 852082305.0
     assert parse_date("2020-01-01T00:00:00.123456789Z") == 1577836800.123456
+    assert format_date(parse_date("0001-01-01T00:00:00+23:00")) == format_date(float("nan")) == "1970-01-01T00:00:00Z"
     assert parse_date("yesterday") == parse_date("") == parse_date("99999999999999") == 0.0
 
 

@@ -9,10 +9,10 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.formats.warc_samples import HEAD, raw_record, records_of, warc_of
 
 from fyke.formats.warc import Report, read_records
 from fyke.formats.warc_write import Compression
+from tests.formats.warc_samples import HEAD, raw_record, records_of, warc_of
 
 FILES = {compression: warc_of(6, compression) for compression in ("gzip", "zstd", "")}
 WHOLE = {compression: records_of(data) for compression, (data, _) in FILES.items()}

@@ -36,7 +36,7 @@ MAX_DOCUMENT = 100 * 1_000_000
 _BEGIN = re.compile(rb"<DOC>", re.IGNORECASE)
 _END = re.compile(rb"</DOC>", re.IGNORECASE)
 _NEWLINES = re.compile(rb"[\r\n]*")
-_DOCNO = re.compile(rb"<DOCNO>\s*([^<]*?)\s*</DOCNO>[ \t]*\r?\n?", re.IGNORECASE)
+_DOCNO = re.compile(rb"<DOCNO>([^<]{0,4096})</DOCNO>[ \t]*\r?\n?", re.IGNORECASE)
 _DOCHDR = re.compile(rb"<DOCHDR>[ \t]*\r?\n?(.*?)</DOCHDR>[ \t]*\r?\n?", re.IGNORECASE | re.DOTALL)
 _RESERVED = re.compile(r"[%/?#\\\s]")
 _MAX_MARKUP = 1 << 20
@@ -185,7 +185,7 @@ class _Window:
 
 def _parse(offset: int, data: bytes, tail: bytes, truncated: bool) -> TrecDocument:
     number = _DOCNO.search(data, 0, _MAX_MARKUP)
-    docno = number[1].decode("latin-1") if number else ""
+    docno = number[1].decode("latin-1").strip() if number else ""
     begin = number.end() if number else len(b"<DOC>")
     header = _DOCHDR.search(data, begin, begin + _MAX_MARKUP)
     if header is None:

@@ -380,9 +380,14 @@ def parse_date(text: str) -> float:
 
 
 def format_date(seconds: float) -> str:
-    """WARC-Date of a time: to the second where it has no fraction, else with microseconds (WARC/1.1)."""
-    whole = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
-    return whole.isoformat() + "Z"
+    """WARC-Date of a time: to the second where it has no fraction, else with microseconds (WARC/1.1).
+
+    A time that no calendar has becomes 1970, the unknown.
+    """
+    try:
+        return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat() + "Z"
+    except (ValueError, OverflowError, OSError):
+        return "1970-01-01T00:00:00Z"
 
 
 def sha1_base32(data: bytes) -> str:

@@ -76,7 +76,7 @@ def stored_head(head: bytes, length: int) -> bytes:
     if not head.endswith((b"\n\r\n", b"\n\n")):
         head += b"\r\n" if head.endswith(b"\n") else b"\r\n\r\n"
     stated = _LENGTH.findall(head)
-    if _NAMES_CODING.search(head) is None and (not stated or (len(stated) == 1 and int(stated[0]) == length)):
+    if _NAMES_CODING.search(head) is None and (not stated or (len(stated) == 1 and stated[0] == b"%d" % length)):
         return head
     end = 2 if head.endswith(b"\r\n") else 1
     return b"%bContent-Length: %d\r\n%b" % (_CODED.sub(b"X-Crawler-", head[:-end]), length, head[-end:])
