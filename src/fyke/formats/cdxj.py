@@ -27,7 +27,8 @@ from fyke.formats.warc_exchange import split_head
 from fyke.formats.warc_write import Written
 from fyke.url import Url
 
-_WWW = re.compile(r"^www\d*\.(?=.+\.)")
+_WWW = re.compile(r"^www\d*\.")
+_SLASHES = re.compile(r"//+")
 _MAX_LINE = 1 << 17
 _STEP = 1 << 13
 
@@ -64,7 +65,7 @@ class IndexLine:
 
 
 def surt(url: str) -> str:
-    """The sort-friendly key of a URL; the text in lower case where it is no URL that fyke can name."""
+    """The sort-friendly key of a URL, as the Internet Archive's tools make it; any other text in lower case."""
     try:
         parsed = Url.parse(url)
     except UrlError:
@@ -73,13 +74,13 @@ def surt(url: str) -> str:
     path, mark, query = target.partition("?")
     if query:
         query = "&".join(sorted(query.split("&")))
-    return f"{_reversed_host(authority)})/{path.rstrip('/')}{mark if query else ''}{query}"
+    return f"{_reversed_host(authority)})/{_SLASHES.sub('/', path).rstrip('/')}{mark if query else ''}{query}"
 
 
 @lru_cache(maxsize=65_536)
 def _reversed_host(authority: str) -> str:
     host, colon, port = authority.partition(":") if not authority.endswith("]") else (authority, "", "")
-    if host.startswith("[") or host.replace(".", "").isdigit():
+    if host.startswith("["):
         return authority
     return ",".join(reversed(_WWW.sub("", host).split("."))) + colon + port
 
