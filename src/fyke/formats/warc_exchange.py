@@ -84,9 +84,10 @@ def stored_head(head: bytes, length: int) -> bytes:
 
 def received_head(head: bytes) -> bytes:
     """Return a response head as the server sent it: the inverse of ``stored_head``."""
-    if b"\nx-crawler-" not in head.lower() or _STORED.search(head) is None:
+    if b"\nx-crawler-" not in head.lower():
         return head
-    return _STORED.sub(b"", _LENGTH_LINE.sub(b"", head))
+    received, marks = _STORED.subn(b"", _LENGTH_LINE.sub(b"", head))
+    return received if marks else head
 
 
 @dataclass(slots=True)
