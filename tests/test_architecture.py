@@ -9,6 +9,7 @@ from pathlib import Path
 import grimp
 import pytest
 from importlinter.cli import lint_imports
+
 from tests import drawings
 
 ROOT = Path(__file__).parent.parent

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from tests import drawings
 
 from fyke.cli import COMMANDS, command_module
+from tests import drawings
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]

@@ -24,8 +24,8 @@ from fyke.errors import UrlError
 MAX_LENGTH = 32_768
 """Longest URL in characters: four times what common servers accept, and a row key stays below 64 KiB."""
 
-SCHEMES = ("http", "https", "ftp", "file")
-"""The schemes of documents that a store can hold. Only http and https are fetched from a network."""
+SCHEMES = ("http://", "https://", "ftp://", "file://")
+"""How documents that a store can hold begin. Only http and https are fetched from a network."""
 
 _LOWER_ESCAPE = re.compile(r"%(?:[a-f][0-9a-fA-F]|[0-9A-F][a-f])")
 _TOO_LONG_SHOWN = 60
@@ -46,7 +46,7 @@ def whatwg(text: str, base: str | None = None) -> str:
     Raises ``UrlError`` where the standard says failure.
     """
     try:
-        return ada_url.URL(text, base).href
+        return ada_url.normalize_url(text) if base is None else ada_url.join_url(base, text)
     except (ValueError, UnicodeError):
         raise UrlError(f"not a URL: {shorten(text)!r}; write it as in https://example.org/page") from None
 
@@ -133,18 +133,9 @@ class Url:
         Two bytes of a hash of the host, host, 0x00, scheme, (``:`` port,) 0x00, path and query.
         """
         scheme, _, authority, target = self.href.split("/", 3)
-        host = self.host
-        return b"".join(
-            (
-                _host_hash(host),
-                host.encode(),
-                b"\0",
-                scheme[:-1].encode(),
-                authority[len(host) :].encode(),
-                b"\0/",
-                target.encode(),
-            )
-        )
+        host = self.host if ":" in authority else authority
+        port = authority[len(host) :]
+        return _host_hash(host) + f"{host}\0{scheme[:-1]}{port}\0/{target}".encode()
 
     @classmethod
     def from_key(cls, key: bytes) -> Url:
@@ -187,19 +178,17 @@ def _normal(text: str, base: str | None) -> str:
     if len(text) > MAX_LENGTH:
         raise UrlError(f"URL of {len(text):,} characters, begins {shorten(text)!r}; the limit is {MAX_LENGTH:,}")
     href = whatwg(text, base)
-    fragment = href.find("#")
-    if fragment >= 0:
-        href = href[:fragment]
-    scheme, colon, rest = href.partition(":")
-    if scheme not in SCHEMES or not rest.startswith("//"):
-        raise UrlError(f"scheme {scheme + colon!r} of {shorten(text)!r} names no document; use http: or https:")
+    if "#" in href:
+        href = href[: href.index("#")]
+    if not href.startswith(SCHEMES):
+        scheme = href[: href.index(":") + 1]
+        raise UrlError(f"scheme {scheme!r} of {shorten(text)!r} names no document; use http: or https:")
     if len(href) > MAX_LENGTH:  # escaping trebles what is not ASCII
-        raise UrlError(
-            f"URL of {len(href):,} characters once escaped, begins {shorten(href)!r}; the limit is {MAX_LENGTH:,}"
-        )
-    at = rest.find("@", 2, rest.find("/", 2))
-    if at >= 0:
-        href = f"{scheme}://{rest[at + 1 :]}"
+        raise UrlError(f"URL of {len(href):,} characters, begins {shorten(href)!r}; the limit is {MAX_LENGTH:,}")
+    if "@" in href:
+        scheme, slashes, rest = href.partition("//")
+        authority, slash, target = rest.partition("/")
+        href = scheme + slashes + authority.rpartition("@")[2] + slash + target
     if "%" in href:
         path, mark, query = href.partition("?")
         href = _LOWER_ESCAPE.sub(lambda m: m[0].upper(), path) + mark + query

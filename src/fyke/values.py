@@ -5,7 +5,7 @@ The life of a request is a value too. ``Outcome`` is one of four things that the
 - ``Fetched``: a document came (2xx);
 - ``Unchanged``: the copy that we hold is still right (304);
 - ``Moved``: look elsewhere (3xx), a new request that passes through every rule again;
-- ``Failed``: nothing usable came, for a ``reason`` that is counted, with a time to try again or never.
+- ``Failed``: nothing usable came, for a ``reason`` that is counted, with the time to try again if the server named one.
 
 Times are seconds since 1970 in UTC as floats, ``0.0`` where unknown; sizes are bytes.
 """
@@ -109,7 +109,7 @@ class Failed:
     url: Url
     reason: Reason
     retry_at: float | None = None
-    """When to try again; ``None`` means never by itself."""
+    """When the server asked to be tried again (Retry-After); None where it did not say."""
     detail: str = ""
     exchange: Exchange | None = None
 

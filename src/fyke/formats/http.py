@@ -1,4 +1,4 @@
-"""HTTP heads: the status line and header lines of a response, as received and as names and values.
+"""HTTP: heads as names and values, and what an exchange means (``outcome``).
 
 Tolerant, as servers are sloppy: bare LF, missing reason, folded lines, bytes that are not ASCII (read as
 Latin-1, so that nothing is lost). A line without a colon is ignored.
@@ -8,6 +8,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from fyke.errors import UrlError
+from fyke.url import Url
+from fyke.values import Exchange, Failed, Fetched, Moved, Outcome, Reason, Unchanged
+
+MAX_RETRY_AFTER = 7 * 86_400
+"""A server that says "come back in a year" is asked again after a week."""
 
 _STATUS = re.compile(rb"\s*HTTP/\d(?:\.\d)?\s+(\d{3})\b")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
@@ -41,11 +50,14 @@ def parse_head(data: bytes) -> Head:
     """Read a head; what cannot be read is left out. Never raises."""
     first, _, rest = data.partition(b"\n")
     match = _STATUS.match(first)
+    if b"\n " in rest or b"\n\t" in rest:
+        rest = _FOLD.sub(b" ", rest)
     headers = []
-    for line in _FOLD.sub(b" ", rest).split(b"\n"):
-        name, colon, value = line.partition(b":")
-        if colon and name.strip():
-            headers.append((name.strip().decode("latin-1"), value.strip().decode("latin-1")))
+    for line in rest.decode("latin-1").split("\n"):
+        name, colon, value = line.partition(":")
+        name = name.strip()
+        if colon and name:
+            headers.append((name, value.strip()))
     return Head(int(match[1]) if match else 0, tuple(headers))
 
 
@@ -53,3 +65,48 @@ def build_head(status: int, reason: str, headers: list[tuple[str, str]]) -> byte
     """Write a response head, with the empty line that ends it."""
     lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def outcome(url: Url, exchange: Exchange) -> Outcome:
+    """Say what the web did with a request for ``url``, from what went over the wire.
+
+    A 304 is unchanged, a 3xx with a usable Location has moved, every other 2xx and 3xx is a document, the rest
+    has failed; Retry-After becomes the time to try again.
+    """
+    status = exchange.status
+    if status == 304:
+        return Unchanged(url, exchange)
+    if status in {301, 302, 303, 307, 308}:
+        location = parse_head(exchange.response_head).get("location")
+        try:
+            target = url.join(location.encode("latin-1").decode("utf-8", "replace"))
+        except UrlError as error:
+            return Failed(url, Reason.PROTOCOL, detail=f"redirect: {error}", exchange=exchange)
+        return Moved(url, target, status in {301, 308}, exchange)
+    if 200 <= status < 400:
+        return Fetched(url, exchange)
+    reason = _REASONS.get(status, Reason.CLIENT_ERROR if 400 <= status < 500 else Reason.SERVER_ERROR)
+    if not 400 <= status < 600:
+        reason = Reason.PROTOCOL
+    return Failed(url, reason, retry_after(exchange), f"status {status}", exchange)
+
+
+_REASONS = {410: Reason.GONE, 429: Reason.TOO_MANY_REQUESTS}
+
+
+def retry_after(exchange: Exchange) -> float | None:
+    """When the server asks to be tried again, in seconds or as a date; None where it does not say."""
+    value = parse_head(exchange.response_head).get("retry-after")
+    if value.isascii() and value.isdigit():
+        return exchange.finished + min(int(value[:9]), MAX_RETRY_AFTER)
+    when = http_date(value)
+    return None if when is None else min(max(when, exchange.finished), exchange.finished + MAX_RETRY_AFTER)
+
+
+def http_date(value: str) -> float | None:
+    """Seconds since 1970 of an HTTP date in any of its three forms; None for anything else."""
+    try:
+        parsed = parsedate_to_datetime(value)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,120 @@
+"""Names to addresses: aiodns with a cache that respects TTLs, remembers failures, and can be filled ahead.
+
+DNS is the classic bottleneck of a crawler: a host is looked up once per lifetime however many of its pages are
+fetched, and ``prefetch`` starts the look-up of hosts that are about to be contacted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import aiodns
+
+from fyke.interfaces import Clock
+
+MIN_TTL = 60.0
+"""Shorter lifetimes are for load balancing, which a polite crawler does not need."""
+MAX_TTL = 86_400.0
+NEGATIVE_TTL = 300.0
+"""How long a name that does not exist is believed not to (RFC 2308 allows up to hours)."""
+FAILURE_TTL = 30.0
+"""How long a resolver that did not answer is left alone."""
+MAX_ENTRIES = 100_000
+"""About 30 MB of cache at most."""
+
+_NO_SUCH_NAME = frozenset({aiodns.error.ARES_ENOTFOUND, aiodns.error.ARES_ENODATA, aiodns.error.ARES_EBADNAME})
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The addresses of a host until a time; none means that it has none, for ``detail``."""
+
+    addresses: tuple[str, ...]
+    expires: float
+    detail: str = ""
+
+
+class Resolver:
+    """Looks hosts up, each at most once at a time. Bound to the loop that first uses it."""
+
+    def __init__(self, clock: Clock, fixed: Mapping[str, str] | None = None, timeout: float = 5.0) -> None:
+        """``fixed`` maps host names to addresses that are used instead of asking (``--resolve``)."""
+        self._clock = clock
+        self._fixed = dict(fixed or {})
+        self._timeout = timeout
+        self._cache: OrderedDict[str, Resolution] = OrderedDict()
+        self._asking: dict[str, asyncio.Task[Resolution]] = {}
+        self._aiodns: aiodns.DNSResolver | None = None
+
+    def known(self, host: str) -> Resolution | None:
+        """Return what is known of ``host`` without asking anybody: fixed, literal or cached."""
+        fixed = self._fixed.get(host)
+        if fixed is not None:
+            return Resolution((fixed,), float("inf"))
+        cached = self._cache.get(host)
+        if cached is not None:
+            return cached if cached.expires > self._clock.now() else None
+        literal = host.strip("[]")
+        try:
+            ipaddress.ip_address(literal)
+        except ValueError:
+            return None
+        return self._keep(host, Resolution((literal,), float("inf")))
+
+    async def resolve(self, host: str) -> Resolution:
+        """Return the addresses of ``host``; never raises for what a name server does."""
+        found = self.known(host)
+        if found is not None:
+            return found
+        return await asyncio.shield(self._ask(host))
+
+    def prefetch(self, host: str) -> None:
+        """Begin to look ``host`` up unless it is known."""
+        if self.known(host) is None:
+            self._ask(host)
+
+    async def close(self) -> None:
+        """End what is being asked and free the sockets."""
+        for task in self._asking.values():
+            task.cancel()
+        await asyncio.gather(*self._asking.values(), return_exceptions=True)
+        if self._aiodns is not None:
+            await self._aiodns.close()
+            self._aiodns = None
+
+    def _ask(self, host: str) -> asyncio.Task[Resolution]:
+        task = self._asking.get(host)
+        if task is None:
+            task = self._asking[host] = asyncio.create_task(self._look_up(host))
+            task.add_done_callback(lambda _: self._asking.pop(host, None))
+        return task
+
+    async def _look_up(self, host: str) -> Resolution:
+        if self._aiodns is None:
+            self._aiodns = aiodns.DNSResolver(timeout=self._timeout, tries=2)
+        try:
+            answer = await self._aiodns.getaddrinfo(host)
+        except aiodns.error.DNSError as error:
+            code, message = (*error.args, "")[:2]
+            lifetime = NEGATIVE_TTL if code in _NO_SUCH_NAME else FAILURE_TTL
+            return self._keep(host, Resolution((), self._clock.now() + lifetime, str(message)))
+        # IPv4 first: every server that has IPv6 has it too, and fewer routes to it are broken.
+        nodes = sorted(answer.nodes, key=lambda node: node.family)
+        addresses = tuple(dict.fromkeys(_text(node.addr[0]) for node in nodes))
+        ttl = min(max(min((node.ttl for node in nodes), default=0), MIN_TTL), MAX_TTL)
+        return self._keep(host, Resolution(addresses, self._clock.now() + ttl, "" if addresses else "no address"))
+
+    def _keep(self, host: str, resolution: Resolution) -> Resolution:
+        self._cache[host] = resolution
+        self._cache.move_to_end(host)
+        if len(self._cache) > MAX_ENTRIES:
+            self._cache.popitem(last=False)
+        return resolution
+
+
+def _text(address: str | bytes) -> str:
+    return address.decode() if isinstance(address, bytes) else address

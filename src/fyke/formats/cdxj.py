@@ -1,0 +1,204 @@
+"""CDXJ: the sorted index of a WARC, and random access to one record by it.
+
+One line for each capture, ``SURT timestamp {JSON}``, sorted as bytes::
+
+    com,example)/fish.html 19970101013149 {"url": "http://www.example.com/fish.html", "mime": "text/html",
+        "status": "200", "digest": "sha1:…", "length": "512", "offset": "1024", "filename": "fish.warc.gz"}
+
+(one line in the file). All values are strings, as the field writes them. The key (SURT) is the host's labels in
+reverse, without ``www.``, then path and query in lower case with the query's parameters sorted, so that captures of one
+page and pages of one host are neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
+
+from fyke.errors import UrlError
+from fyke.formats.http import parse_head
+from fyke.formats.streams import Seekable
+from fyke.formats.warc import Record, format_date, sha1_base32
+from fyke.formats.warc_exchange import split_head
+from fyke.formats.warc_write import Written
+from fyke.url import Url
+
+_WWW = re.compile(r"^www\d*\.")
+_SLASHES = re.compile(r"//+")
+_MAX_LINE = 1 << 17
+_STEP = 1 << 13
+
+
+@dataclass(frozen=True, slots=True)
+class IndexLine:
+    """One capture in an index."""
+
+    key: str
+    timestamp: str
+    """Fourteen digits, UTC."""
+    url: str
+    mime: str
+    status: str
+    """Three digits, or ``-`` for a record without HTTP."""
+    digest: str
+    length: int
+    """Bytes of the compressed member."""
+    offset: int
+    filename: str
+
+    def encode(self) -> bytes:
+        """The line, with its end."""
+        fields = {
+            "url": self.url,
+            "mime": self.mime,
+            "status": self.status,
+            "digest": self.digest,
+            "length": str(self.length),
+            "offset": str(self.offset),
+            "filename": self.filename,
+        }
+        return b"%b %b %b\n" % (self.key.encode(), self.timestamp.encode(), msgspec.json.encode(fields))
+
+
+def surt(url: str) -> str:
+    """The sort-friendly key of a URL, as the Internet Archive's tools make it; any other text in lower case."""
+    try:
+        parsed = Url.parse(url)
+    except UrlError:
+        return "".join(url.lower().split())
+    _, _, authority, target = parsed.href.lower().split("/", 3)
+    path, mark, query = target.partition("?")
+    if query:
+        query = "&".join(sorted(query.split("&")))
+    return f"{_reversed_host(authority)})/{_SLASHES.sub('/', path).rstrip('/')}{mark if query else ''}{query}"
+
+
+@lru_cache(maxsize=65_536)
+def _reversed_host(authority: str) -> str:
+    host, colon, port = authority.partition(":") if not authority.endswith("]") else (authority, "", "")
+    if host.startswith("["):
+        return authority
+    return ",".join(reversed(_WWW.sub("", host).split("."))) + colon + port
+
+
+def timestamp(date: float) -> str:
+    """Fourteen digits of a time, UTC."""
+    text = format_date(date)
+    return text[0:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19]
+
+
+def index_line(written: Written, filename: str) -> IndexLine:
+    """The line of a record that was just written (``WarcWriter``'s ``observe``)."""
+    return IndexLine(
+        surt(written.url),
+        timestamp(written.date),
+        written.url,
+        "warc/revisit" if written.kind == "revisit" else written.media_type or "unk",
+        str(written.status) if written.status else "-",
+        written.digest or "-",
+        written.length,
+        written.offset,
+        filename,
+    )
+
+
+def index_records(records: Iterable[Record], filename: str, size: int) -> Iterator[IndexLine]:
+    """Yield the lines of an existing file of ``size`` bytes, in the file's order.
+
+    REQUIRES: ``records`` come from ``warc.read_records`` over that file. Where several stand in one compressed member,
+    only its first could be reached, so the others are left out.
+    """
+    held: Record | None = None
+    for record in records:
+        if held is not None and record.offset > held.offset and (line := _line_of(held, filename, record.offset)):
+            yield line
+        held = record
+    if held is not None and held.offset < size and (line := _line_of(held, filename, size)):
+        yield line
+
+
+def _line_of(record: Record, filename: str, end: int) -> IndexLine | None:
+    if record.kind not in ("response", "revisit", "resource") or not record.uri:
+        return None
+    status, mime = 0, record.content_type.partition(";")[0].strip().lower()
+    body = record.block
+    if record.kind != "resource" and body[:5] == b"HTTP/":
+        raw, body = split_head(body)
+        head = parse_head(raw)
+        status, mime = head.status, head.media_type
+    digest = record.digest or ("" if record.kind == "revisit" else sha1_base32(body))
+    size = end - record.offset
+    written = Written(record.kind, record.id, record.uri, record.date, record.offset, size, digest, mime, status)
+    return index_line(written, filename)
+
+
+def sorted_lines(lines: Iterable[IndexLine]) -> list[bytes]:
+    """The encoded lines in the order of an index: about 300 bytes of memory for each."""
+    return sorted(line.encode() for line in lines)
+
+
+def parse_line(line: bytes) -> IndexLine | None:
+    """Read a line; None where it is none. Lines of other indexers that lack a field get ``-`` or 0. Never raises."""
+    key, _, rest = line.partition(b" ")
+    when, _, data = rest.partition(b" ")
+    try:
+        fields = msgspec.json.decode(data)
+        if not isinstance(fields, dict) or not when.isdigit():
+            return None
+        text = {name: str(fields.get(name, "-")) for name in ("url", "mime", "status", "digest", "filename")}
+        return IndexLine(
+            key.decode(),
+            when.decode(),
+            text["url"],
+            text["mime"],
+            text["status"],
+            text["digest"],
+            int(fields.get("length", 0)),
+            int(fields.get("offset", 0)),
+            text["filename"],
+        )
+    except (ValueError, TypeError):
+        return None
+
+
+def lookup(index: Seekable, url: str) -> Iterator[IndexLine]:
+    """Yield the captures of ``url`` from a sorted index, oldest first, by binary search over its bytes."""
+    wanted = surt(url).encode() + b" "
+    index.seek(0, 2)
+    low, high = 0, index.tell()
+    # The first line that is not below ``wanted`` begins in (low, high], or at 0.
+    while high - low > _STEP:
+        middle = (low + high) // 2
+        begin, line = _line_behind(index, middle)
+        if line and line < wanted:
+            low = begin
+        else:
+            high = middle
+    index.seek(low)
+    rest = b""
+    while chunk := index.read(_STEP):
+        lines = (rest + chunk).split(b"\n")
+        rest = lines.pop()
+        for line in lines:
+            if line.startswith(wanted):
+                if (found := parse_line(line)) is not None:
+                    yield found
+            elif line > wanted:
+                return
+    if rest.startswith(wanted) and (found := parse_line(rest)) is not None:
+        yield found
+
+
+def _line_behind(index: Seekable, position: int) -> tuple[int, bytes]:
+    """The first line that begins behind ``position``, and where; empty at the end."""
+    index.seek(position)
+    data = b""
+    while data.count(b"\n") < 2 and len(data) < 2 * _MAX_LINE and (chunk := index.read(_STEP)):
+        data += chunk
+    skipped = data.find(b"\n") + 1
+    end = data.find(b"\n", skipped)
+    return position + skipped, (data[skipped : end if end >= 0 else len(data)] if skipped else b"")
