@@ -71,6 +71,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self.raw)
 
+    @property
+    def rows(self) -> int:
+        """Rows put so far."""
+        return len(self._rows)
+
     def size(self) -> int:
         """Bytes collected so far."""
         return int(self.raw.size_in_bytes())

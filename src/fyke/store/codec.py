@@ -14,6 +14,7 @@ can move to another tablet if its dictionary goes before it.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import zlib
 from collections import OrderedDict
@@ -60,9 +61,19 @@ class Codec(StrEnum):
     """zstd with the dictionary of the host, or else of the content type, once there is one."""
 
 
+def sha1(data: bytes) -> bytes:
+    """The digest of a body, as WARC names payloads."""
+    return hashlib.sha1(data, usedforsecurity=False).digest()
+
+
 def dictionary_id(dictionary: bytes) -> bytes:
     """Return the eight bytes under which a dictionary is stored."""
     return xxhash.xxh3_64_digest(dictionary)
+
+
+def dictionary_of(value: bytes) -> bytes:
+    """Return the id of the dictionary that a value needs; empty where it needs none."""
+    return value[1:9] if value[:1] == b"\3" else b""
 
 
 def train(samples: Sequence[bytes], size: int, level: int) -> bytes | None:

@@ -18,7 +18,8 @@ from fyke.store.codec import dictionary_id
 KEPT = 20_000
 """Host records kept in memory, a few hundred bytes each."""
 
-_HOST, _TYPE, _COUNTER, _DICTIONARY = b"h", b"t", b"c", b"d"
+HOST_RECORD, TYPE_RECORD, COUNTER_RECORD, DICTIONARY_RECORD = b"h", b"t", b"c", b"d"
+"""The first byte of a key of the own family; then the host's prefix, the content type, the name or the id."""
 
 
 class Totals(msgspec.Struct, array_like=True):
@@ -55,7 +56,7 @@ class HostStats:
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Totals).decode
+decode_totals = msgspec.msgpack.Decoder(Totals).decode
 
 
 class Ledger:
@@ -68,24 +69,24 @@ class Ledger:
 
     def host(self, prefix: bytes) -> Totals:
         """The totals of the host whose rows begin with ``prefix``."""
-        return self._get(_HOST + prefix)
+        return self._get(HOST_RECORD + prefix)
 
     def media_type(self, media_type: str) -> Totals:
         """The record of a content type."""
-        return self._get(_TYPE + media_type.encode())
+        return self._get(TYPE_RECORD + media_type.encode())
 
     def counter(self, name: str) -> int:
         """The counter's value, 0 where it was never counted."""
         value = self._counters.get(name)
         if value is None:
-            stored = self._own.get(_COUNTER + name.encode())
+            stored = self._own.get(COUNTER_RECORD + name.encode())
             value = int.from_bytes(stored, "big", signed=True) if stored else 0
             self._counters[name] = value
         return value
 
     def add(self, batch: Any, handle: Any, prefix: bytes, change: Totals) -> None:
         """Add ``change`` to a host's totals and put the new ones into ``batch``."""
-        key = _HOST + prefix
+        key = HOST_RECORD + prefix
         totals = self._get(key)
         totals.rows += change.rows
         totals.pages += change.pages
@@ -95,7 +96,7 @@ class Ledger:
 
     def set_dictionary(self, batch: Any, handle: Any, group: bytes | str, identity: bytes) -> None:
         """Name the dictionary (or none: ``b""``) of a host's prefix or of a content type from now on."""
-        key = _TYPE + group.encode() if isinstance(group, str) else _HOST + group
+        key = TYPE_RECORD + group.encode() if isinstance(group, str) else HOST_RECORD + group
         totals = self._get(key)
         totals.dictionary = identity or totals.dictionary
         totals.tried = max(totals.pages, 1)
@@ -104,7 +105,7 @@ class Ledger:
     def count(self, batch: Any, handle: Any, name: str, amount: int) -> None:
         """Add to a counter and put the new value into ``batch``."""
         value = self._counters[name] = self.counter(name) + amount
-        batch.put(_COUNTER + name.encode(), value.to_bytes(8, "big", signed=True), handle)
+        batch.put(COUNTER_RECORD + name.encode(), value.to_bytes(8, "big", signed=True), handle)
 
     def forget(self) -> None:
         """Drop what is in memory: after a failed write the disk alone is right."""
@@ -113,37 +114,39 @@ class Ledger:
 
     def dictionary(self, identity: bytes) -> bytes | None:
         """The bytes of a dictionary."""
-        found: bytes | None = self._own.get(_DICTIONARY + identity)
+        found: bytes | None = self._own.get(DICTIONARY_RECORD + identity)
         return found
 
     def put_dictionary(self, batch: Any, handle: Any, dictionary: bytes) -> bytes:
         """Put a dictionary into ``batch``; return its id."""
         identity = dictionary_id(dictionary)
-        batch.put(_DICTIONARY + identity, dictionary, handle)
+        batch.put(DICTIONARY_RECORD + identity, dictionary, handle)
         return identity
 
     def hosts(self) -> Iterator[HostStats]:
         """Statistics of every host, in the order of row keys."""
-        for key, totals in self._records(_HOST):
+        for key, totals in self._records(HOST_RECORD):
             yield _stats(key[3:-1].decode(), totals)
 
     def types(self) -> Iterator[tuple[str, bytes]]:
         """Every content type that has a dictionary, with its id."""
-        for key, totals in self._records(_TYPE):
+        for key, totals in self._records(TYPE_RECORD):
             yield key[1:].decode(), totals.dictionary
 
     def counters(self) -> dict[str, int]:
         """Every counter."""
-        return {key[1:].decode(): int.from_bytes(value, "big", signed=True) for key, value in self._scan(_COUNTER)}
+        return {
+            key[1:].decode(): int.from_bytes(value, "big", signed=True) for key, value in self._scan(COUNTER_RECORD)
+        }
 
     def dictionaries(self) -> Iterator[tuple[bytes, bytes]]:
         """Every dictionary: id and bytes."""
-        for key, value in self._scan(_DICTIONARY):
+        for key, value in self._scan(DICTIONARY_RECORD):
             yield key[1:], value
 
     def _records(self, kind: bytes) -> Iterator[tuple[bytes, Totals]]:
         for key, value in self._scan(kind):
-            yield key, _decode(value)
+            yield key, decode_totals(value)
 
     def _scan(self, kind: bytes) -> Iterator[tuple[bytes, bytes]]:
         end = after(kind)
@@ -156,7 +159,7 @@ class Ledger:
         totals = self._totals.get(key)
         if totals is None:
             stored = self._own.get(key)
-            totals = _decode(stored) if stored else Totals()
+            totals = decode_totals(stored) if stored else Totals()
             if len(self._totals) >= KEPT:
                 self._totals.pop(next(iter(self._totals)))
             self._totals[key] = totals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from fyke.store.cells import (
     PAGE,
     TEXT,
     Anchor,
+    Cell,
     Page,
     RowMeta,
     Version,
@@ -102,6 +104,15 @@ class Row:
     def versions(self) -> list[datetime]:
         """When each version that is kept was made, the newest first."""
         return [datetime.fromtimestamp(v.stamp / 1e6, UTC) for v in self._table.versions(self.key)]
+
+    def history(self) -> Iterator[Row]:
+        """Every version of this row that is kept, the oldest first."""
+        for version in reversed(self._table.versions(self.key)):
+            yield self if version == self.version else Row(self._table, self.key, version)
+
+    def cells_at(self, stamp: int) -> list[Cell]:
+        """The sparse columns that were put with the version of that stamp."""
+        return [cell for cell in self._table.cells(self.key, at=stamp) if cell.stamp == stamp]
 
     def _part(self, part: str) -> bytes | None:
         if self.version is None or not getattr(self.version, part):

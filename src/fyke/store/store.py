@@ -7,7 +7,6 @@ they are first needed. A reader sees what was written up to a second before.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import tempfile
@@ -23,7 +22,7 @@ from fyke.errors import StorageError, UserError
 from fyke.formats.http import parse_head
 from fyke.store import manifest, rocks
 from fyke.store.cells import BY_HAND, Anchor, Change, Page, RowMeta, after, anchor_key, host_prefix
-from fyke.store.codec import Codecs
+from fyke.store.codec import Codecs, sha1
 from fyke.store.hosts import HostStats
 from fyke.store.manifest import Manifest, Settings
 from fyke.store.row import PARTS, Row
@@ -116,10 +115,11 @@ class Store:
     def tablets(self) -> Iterator[Tablet]:
         """Yield the tablets in the order of their rows; of a reader, those that were ever written to."""
         for number in self.owned:
-            if self._exists(number):
+            if self.exists(number):
                 yield self.tablet(number)
 
-    def _exists(self, number: int) -> bool:
+    def exists(self, number: int) -> bool:
+        """Whether a tablet was ever written to; a writer makes it when it is asked for."""
         return self.mode == "w" or number in self._tablets or manifest.check_tablet(self._directory(number))
 
     def _directory(self, number: int) -> Path:
@@ -142,7 +142,7 @@ class Store:
         """Return the document at ``url`` as it is, or as it was at a time; None where nothing is known of it."""
         key = _key(url)
         number = manifest.tablet_of(key, self.settings.tablets)
-        if not self._exists(number):
+        if not self.exists(number):
             return None
         tablet = self.tablet(number)
         row = tablet.read(key, None if at is None else stamp_of(at))
@@ -158,7 +158,7 @@ class Store:
             key = _key(url)
             places.setdefault(manifest.tablet_of(key, self.settings.tablets), []).append((place, key))
         for number, wanted in places.items():
-            if self._exists(number):
+            if self.exists(number):
                 rows = self.tablet(number).multi_read([key for _, key in wanted])
                 for (place, _), row in zip(wanted, rows, strict=True):
                     found[place] = row
@@ -172,7 +172,7 @@ class Store:
         start, end = row_range(prefix, host)
         if start and host_prefix_known(start):
             number = manifest.tablet_of(start, self.settings.tablets)
-            if self._exists(number):
+            if self.exists(number):
                 yield from self.tablet(number).scan(start, end, parts)
             return
         for tablet in self.tablets():
@@ -212,7 +212,7 @@ class Store:
         """
         named = url if isinstance(url, Url) else Url.parse(url)
         key = named.key
-        tablet = self._writable(manifest.tablet_of(key, self.settings.tablets))
+        tablet = self.writable(manifest.tablet_of(key, self.settings.tablets))
         stamp = time.time_ns() // 1000 if fetched is None else stamp_of(fetched)
         with tablet.lock:
             batch = tablet.batch()
@@ -246,13 +246,13 @@ class Store:
     def delete(self, url: str | Url) -> None:
         """Delete a row with its history, its anchors and its columns."""
         key = _key(url)
-        tablet = self._writable(manifest.tablet_of(key, self.settings.tablets))
+        tablet = self.writable(manifest.tablet_of(key, self.settings.tablets))
         tablet.delete(key)
 
     @contextlib.contextmanager
     def locked(self, url: str | Url) -> Iterator[None]:
         """Hold a row for a read-modify-write: no other thread or task changes it inside the ``with``."""
-        with self._writable(self.tablet_of(url)).lock:
+        with self.writable(self.tablet_of(url)).lock:
             yield
 
     def sync(self) -> None:
@@ -261,7 +261,8 @@ class Store:
             if self.mode == "w":
                 tablet.sync()
 
-    def _writable(self, number: int) -> Tablet:
+    def writable(self, number: int) -> Tablet:
+        """Return a tablet to write to. Raises ``UserError`` of a reader."""
         if self.mode != "w":
             raise UserError(f"{self.path} is open for reading; open it with mode='w' to write")
         return self.tablet(number)
@@ -346,7 +347,7 @@ def _described(meta: RowMeta, page: Page | None, title: str | None, stamp: int) 
         new["title"] = title
     if page is not None:
         new["length"] = len(page.body)
-        new["digest"] = meta.digest or hashlib.sha1(page.body, usedforsecurity=False).digest()
+        new["digest"] = meta.digest or sha1(page.body)
         if page.response_head:
             head = parse_head(page.response_head)
             new["status"] = meta.status or head.status

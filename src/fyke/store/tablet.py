@@ -346,6 +346,15 @@ class Tablet:
         except Exception as error:
             raise rocks.explain(self.path, error) from None
 
+    def compact(self) -> None:
+        """Merge all files of each family and drop what was deleted."""
+        try:
+            for family in self._families.values():
+                family.flush()
+                family.compact_range(None, None, rocks.COMPACT)
+        except Exception as error:
+            raise rocks.explain(self.path, error) from None
+
     def close(self) -> None:
         """Finish trainings, bring the log to the disk and end iterations that are still open."""
         if self.trainer is not None:
