@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fyke
 
-FACE: list[str] = []
+FACE: list[str] = ["Row", "Store"]
 
 
 def test_face_is_pinned() -> None:

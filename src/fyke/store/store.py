@@ -70,6 +70,8 @@ class Store:
         path = Path(path)
         if mode not in ("r", "w"):
             raise UserError(f"mode {mode!r} is unknown; use 'r' to read beside a writer or 'w' to write")
+        if next(path.glob(f"split-*/{manifest.NAME}"), None) is not None:
+            raise StorageError(f"a split of {path} was interrupted; run `fyke store split` again to finish it")
         found = manifest.read(path) if mode == "r" else manifest.create(path, settings or Settings())
         if mode == "w" and settings is not None and found.settings != settings:
             if settings.tablets != found.settings.tablets:
