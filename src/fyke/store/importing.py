@@ -67,7 +67,7 @@ def import_file(
             _put_all(store, _watched(changes, file, progress), done, enrich)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}; give a WARC, ARC or TREC file") from None
-    if not done.rows and done.report.counts["foreign"]:
+    if not done.report.records:
         raise UserError(f"{path} is neither WARC, ARC nor TREC; give a file of one of those formats")
     return done
 

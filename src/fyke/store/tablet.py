@@ -194,8 +194,18 @@ class Tablet:
         return generator
 
     def _items(self, family: str, start: bytes, end: bytes) -> Generator[tuple[bytes, bytes], None, None]:
+        column_family, options = self._families[family], rocks.until(end)
+        last = None
         try:
-            yield from self._families[family].items(from_key=start, read_opt=rocks.until(end))
+            for item in column_family.items(from_key=start, read_opt=options):
+                last = item[0]
+                yield item
+            # rocksdict's iteration ends at a damaged block as at the end: step there once more, and ask.
+            final = column_family.iter(options)
+            final.seek(start if last is None else last)
+            if last is not None and final.valid():
+                final.next()
+            final.status()
         except Exception as error:
             raise rocks.explain(self.path, error) from None
 
