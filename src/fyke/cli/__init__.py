@@ -19,7 +19,9 @@ import fyke
 from fyke.errors import FykeError, UserError
 
 COMMANDS: dict[str, str] = {
+    "demo": "Start a small web on loopback and show fyke at work on it; ends by itself.",
     "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",
+    "world": "Serve a synthetic web with ground truth on loopback, for anyone's crawler.",
 }
 """Command name to its line in ``fyke --help``: the first line of the module ``fyke.cli.<name>_``."""
 
