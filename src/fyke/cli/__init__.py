@@ -24,7 +24,9 @@ COMMANDS: dict[str, str] = {
     "import": "WARC, ARC and TREC files into a store.",
     "export": "A store as one file: WARC, TREC Web, JSON lines or Parquet, by its ending.",
     "store": "Look after a store: check it, count it, compact it, split it.",
+    "demo": "Start a small web on loopback and show fyke at work on it; ends by itself.",
     "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",
+    "world": "Serve a synthetic web with ground truth on loopback, for anyone's crawler.",
 }
 """Command name to its line in ``fyke --help``: the first line of the module ``fyke.cli.<name>_``."""
 

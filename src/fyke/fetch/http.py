@@ -19,7 +19,7 @@ import pycurl
 from fyke.config import option
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
-from fyke.fetch.encoding import ACCEPT, decode
+from fyke.formats.coding import decode_content
 from fyke.formats.http import outcome, parse_head
 from fyke.interfaces import Clock
 from fyke.values import Exchange, Failed, Outcome, Reason, Request
@@ -40,6 +40,7 @@ class FetchSettings:
     ca_file: str = option("", "Certificate authorities to trust instead of the system's.")
 
 
+_ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 _STALL_SPEED = 50  # bytes per second: slower than this is a tarpit, not a server
 _TRUNCATED = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_WRITE_ERROR})
 _REASONS = {
@@ -135,7 +136,7 @@ class _Transfer:
         authorities = settings.ca_file or os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
         if authorities:
             curl.setopt(pycurl.CAINFO, authorities)
-        self._headers = [f"User-Agent: {settings.user_agent}", "Accept: */*", f"Accept-Encoding: {ACCEPT}"]
+        self._headers = [f"User-Agent: {settings.user_agent}", "Accept: */*", f"Accept-Encoding: {_ACCEPT_ENCODING}"]
         curl.setopt(pycurl.HTTPHEADER, self._headers)
         self._plain = True
 
@@ -176,7 +177,7 @@ class _Transfer:
             return Failed(url, _REASONS.get(code, Reason.PROTOCOL), detail=message)
         response_head = _final_head(self._head)
         head = parse_head(response_head)
-        decoded = decode(b"".join(self._body), ",".join(head.get_all("content-encoding")), self._settings.max_body)
+        decoded = decode_content(head, b"".join(self._body), self._settings.max_body)
         exchange = Exchange(
             request_head=self._request_head,
             response_head=response_head,
@@ -185,7 +186,7 @@ class _Transfer:
             started=started,
             finished=finished,
             address=address,
-            truncated=decoded.truncated or self._overflow or code in _TRUNCATED or decoded.damaged,
+            truncated=decoded.truncated or self._overflow or code in _TRUNCATED or decoded.problem != "",
         )
         return outcome(url, exchange)
 

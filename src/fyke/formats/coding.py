@@ -36,7 +36,15 @@ class Decoded:
 
 def decode_body(head: Head, data: bytes, cap: int = MAX_BODY) -> Decoded:
     """Undo the codings that ``head`` names, in the reverse of the order in which they were applied. Never raises."""
-    codings = _tokens(head, "content-encoding") + _tokens(head, "transfer-encoding")
+    return _undo(_tokens(head, "content-encoding") + _tokens(head, "transfer-encoding"), data, cap)
+
+
+def decode_content(head: Head, data: bytes, cap: int = MAX_BODY) -> Decoded:
+    """Undo the content codings alone: the HTTP client has undone the transfer coding."""
+    return _undo(_tokens(head, "content-encoding"), data, cap)
+
+
+def _undo(codings: list[str], data: bytes, cap: int) -> Decoded:
     truncated = False
     for coding in reversed(codings[-8:]):  # nobody stacks more; each costs a pass
         decode = _DECODERS.get(coding)

@@ -1,0 +1,117 @@
+"""Start a small web on loopback and show fyke at work on it; ends by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from fyke.cli.options import Json, flags, print_json
+from fyke.world.config import WorldConfig
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fyke.world.serve import Served
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What every act has at hand."""
+
+    served: Served
+    """The world, on loopback; ``served.world`` knows what is true."""
+    console: Console
+    """Where it shows itself; silent under ``--json``."""
+
+
+Facts = dict[str, object]
+"""What an act found, for ``--json``."""
+
+
+def hosts(stage: Stage) -> Facts:
+    """Show the hosts: sizes, languages, topics, peculiarities."""
+    from rich.table import Table
+
+    from fyke.cli.world_ import oddities
+
+    world = stage.served.world
+    table = Table("host", "pages", "language", "topic", "peculiar", title="Hosts")
+    for host in world.hosts[:25]:
+        table.add_row(host.name, f"{host.pages:,}", host.language, host.topic, ", ".join(oddities(host)))
+    stage.console.print(table)
+    pages = sum(host.pages for host in world.hosts)
+    stage.console.print(f"{len(world.hosts)} hosts, {pages:,} pages, all at {stage.served.address}\n")
+    return {"hosts": len(world.hosts), "pages": pages, "address": stage.served.address}
+
+
+def pages(stage: Stage) -> Facts:
+    """Show what a correct crawl would find, and ask the server for some of it."""
+    from http.client import HTTPConnection
+
+    world = stage.served.world
+    expected = world.expected(world.seeds)
+    stage.console.print(
+        f"A correct crawl from the home pages fetches [b]{len(expected.pages):,}[/b] pages, meets "
+        f"{len(expected.others):,} redirects and errors, leaves {len(expected.disallowed):,} addresses alone because "
+        f"robots.txt says so, and gives up at {len(expected.traps)} doors of traps.\n"
+    )
+    connection = HTTPConnection("127.0.0.1", stage.served.port, timeout=10)
+    started, asked, size = time.perf_counter(), 0, 0
+    for url in sorted(expected.pages)[:1000]:
+        _, _, authority, target = url.split("/", 3)
+        host = world.host(authority.partition(":")[0])
+        if host and not host.flaky and not host.latency:
+            connection.request("GET", "/" + target, headers={"Host": authority})
+            size += len(connection.getresponse().read())
+            asked += 1
+    connection.close()
+    rate = asked / (time.perf_counter() - started)
+    stage.console.print(
+        f"{asked:,} of them fetched one after another: {size / 1e6:.1f} MB, {rate:,.0f} pages a second.\n"
+    )
+    return {"expected": len(expected.pages), "fetched": asked, "bytes": size}
+
+
+def page(stage: Stage) -> Facts:
+    """Show one page and what is known of it."""
+    from rich.panel import Panel
+
+    world = stage.served.world
+    url = next(u for u in world.pages(world.hosts[0].name) if world.truth(u).jaccard not in (0.0, 1.0))
+    truth = world.truth(url)
+    stage.console.print(Panel(truth.main_text[:700] + " …", title=url, width=100))
+    stage.console.print(
+        f"topic {truth.topic}, language {truth.language}, {len(truth.links)} links, Jaccard {truth.jaccard:.2f} with "
+        f"{truth.copy_of}\n"
+    )
+    return {"url": url, "topic": truth.topic, "copy_of": truth.copy_of, "jaccard": truth.jaccard}
+
+
+ACTS: tuple[Callable[[Stage], Facts], ...] = (hosts, pages, page)
+"""The acts in order. A room adds its own: a function that shows the room at work and returns what it found."""
+
+
+@app.command()
+@flags(WorldConfig)
+def demo(settings: WorldConfig, json: Json = False) -> None:
+    """Start a small web on loopback and show fyke at work on it; ends by itself.
+
+    Example: fyke demo --seed 7
+    """
+    from rich.console import Console
+
+    from fyke.world.serve import serve
+
+    with serve(settings) as served:
+        stage = Stage(served, Console(quiet=json, highlight=False))
+        found = {act.__name__: act(stage) for act in ACTS}
+    if json:
+        print_json(found)
+    else:
+        stage.console.print("Try next: fyke world --port 8080, and point any crawler at it.")

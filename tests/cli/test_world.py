@@ -1,0 +1,66 @@
+"""`fyke world` and `fyke demo` as a user meets them: real processes that end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SMALL = ["--hosts", "5", "--pages", "300"]
+
+
+def fyke(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "fyke", *words], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_demo_shows_the_world_and_ends() -> None:
+    result = fyke("demo", *SMALL)
+    assert result.returncode == 0, result.stderr
+    assert "A correct crawl" in result.stdout
+    assert "Try next" in result.stdout
+
+
+def test_demo_prints_json() -> None:
+    facts = json.loads(fyke("demo", "--json", *SMALL).stdout)
+    assert facts["hosts"]["hosts"] == 5
+    assert facts["pages"]["fetched"] > 50
+
+
+def test_facts_and_truth_as_json() -> None:
+    rows = [json.loads(line) for line in fyke("world", "--facts", "--json", *SMALL).stdout.splitlines()]
+    assert len(rows) == 5
+    truth = json.loads(fyke("world", "--truth", rows[0]["url"], "--json", *SMALL).stdout)
+    assert truth["status"] == 200
+    assert truth["links"]
+
+
+def test_world_serves_until_interrupted() -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-m", "fyke", "world", *SMALL], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert running.stderr is not None
+        assert running.stderr.readline().startswith("serving on 127.0.0.1:")
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=30)
+    finally:
+        running.kill()
+        running.wait()
+    assert running.returncode == 0, err
+    assert out.count("--resolve ") == 5
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "part"), [(["--hosts", "0"], "hosts"), (["--pages", "10"], "pages"), (["--truth", "http://x/"], "'x'")]
+)
+def test_mistakes_are_named(words: list[str], part: str) -> None:
+    result = fyke("world", *words)
+    assert result.returncode == 2
+    assert part in result.stderr
+    assert "Traceback" not in result.stderr
