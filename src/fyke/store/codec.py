@@ -83,7 +83,7 @@ def train(samples: Sequence[bytes], size: int, level: int) -> bytes | None:
     tenth of its time.
     """
     try:
-        return zstandard.train_dictionary(size, list(samples), k=4096, d=8, f=20, accel=5, level=level).as_bytes()
+        return zstandard.train_dictionary(size, list(samples), k=4096, d=8, f=18, accel=10, level=level).as_bytes()
     except zstandard.ZstdError:
         return None
 

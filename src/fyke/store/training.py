@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -22,15 +23,14 @@ if TYPE_CHECKING:
 HOST_PAGES = 200
 """Pages of a host before a dictionary is worth its 100 KB: fewer samples make a dictionary that fits only them."""
 AGAIN = 4
-SAMPLES = 500
-"""Pages that a dictionary is made from, spread evenly over the host's rows."""
 SAMPLE_BYTES = 128 * 1024
 """How much of one page is a sample."""
-ALL_SAMPLES = 16 << 20
-"""Bytes of all samples together: what training holds in memory, twice."""
+SAMPLING = 4
+"""Samples have four times the bytes of the dictionary: more of them made it no better (docs/store.md)."""
 SHARE = 32
-"""A dictionary has 1/32 of the bytes of the pages that call for it, which is about a fifth of them compressed."""
+"""A dictionary has 1/32 of the bytes of the pages that call for it: about a fifth of what they are compressed."""
 SMALLEST, LARGEST = 64 << 10, 1 << 20
+"""Training takes 100 ms and digesting 1 ms for each megabyte of dictionary, and a compressor holds twice as much."""
 TYPE_PAGES = 400
 TYPES = 32
 """Content types that may have a dictionary in one tablet."""
@@ -45,6 +45,8 @@ class Trainer:
         self._waiting: set[bytes | str] = set()
         self._by_type: dict[str, list[bytes]] = {}
         self._thread: threading.Thread | None = None
+        self.seconds = 0.0
+        """CPU time spent so far."""
 
     def consider(self, prefixes: Iterable[bytes]) -> None:
         """Ask for a dictionary for each of these hosts that has become large enough."""
@@ -83,32 +85,32 @@ class Trainer:
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
-            name, keys = (job, self._keys_of_host(job)) if isinstance(job, bytes) else job
+            name = job if isinstance(job, bytes) else job[0]
+            started = time.thread_time()
             try:
-                self._train(name, keys)
+                self._train(name, self._cells_of_host(job) if isinstance(job, bytes) else job[1])
             except StorageError:
                 return  # the writer meets the same fault and reports it
             finally:
                 self._waiting.discard(name)
+                self.seconds += time.thread_time() - started
 
-    def _keys_of_host(self, prefix: bytes) -> list[bytes]:
-        tablet = self._tablet
-        versions = [
-            (row, stamp)
-            for row, value in tablet.items(META, prefix, prefix[:-1] + b"\1")
-            if (stamp := unpack_version(value).page)
-        ]
-        step = max(1, len(versions) // SAMPLES)
-        return [cell_key(row, stamp) for row, stamp in versions[::step][:SAMPLES]]
+    def _cells_of_host(self, prefix: bytes) -> list[bytes]:
+        versions = self._tablet.items(META, prefix, prefix[:-1] + b"\1")
+        return [cell_key(row, stamp) for row, value in versions if (stamp := unpack_version(value).page)]
 
     def _train(self, name: bytes | str, keys: list[bytes]) -> None:
         tablet = self._tablet
-        values = (tablet.get(PAGE, key) for key in keys)
+        whole = tablet.ledger.host(name).size if isinstance(name, bytes) else LARGEST * SHARE // 4
+        size = min(max(whole // SHARE, SMALLEST), LARGEST)
         samples: list[bytes] = []
-        room = ALL_SAMPLES
-        for value in values:
-            if value is not None and room > 0:
+        room = SAMPLING * size
+        step = max(1, whole // room)  # spread over the host
+        for key in keys[::step]:
+            value = tablet.get(PAGE, key)
+            if value is not None:
                 samples.append(tablet.decode(value)[: min(SAMPLE_BYTES, room)])
                 room -= len(samples[-1])
-        whole = tablet.ledger.host(name).size if isinstance(name, bytes) else ALL_SAMPLES - room
-        tablet.put_dictionary(name, train(samples, min(max(whole // SHARE, SMALLEST), LARGEST), LEVEL))
+            if room <= 0:
+                break
+        tablet.put_dictionary(name, train(samples, size, LEVEL))
