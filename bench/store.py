@@ -256,9 +256,8 @@ def compare(folder: Path, hosts: dict[str, list[tuple[Url, bytes]]], kind: str) 
         connection.close()
     compact(store)
     store.close()
-    print(
-        f"on disk, compacted: fyke {disk_bytes(folder / 'store'):,} bytes, SQLite {(folder / 'sqlite').stat().st_size:,}"
-    )
+    own, peer = disk_bytes(folder / "store"), (folder / "sqlite").stat().st_size
+    print(f"on disk, compacted: fyke {own:,} bytes, SQLite {peer:,}")
     scan(folder, late)
     warc(folder, late)
 

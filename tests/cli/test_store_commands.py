@@ -1,0 +1,104 @@
+"""get, list, import, export and store, as typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fyke.cli import run
+from fyke.store import RowMeta, Settings, Store
+
+URL = "http://www.example.com/test.html"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as opened:
+        opened.put(
+            URL,
+            raw="<p>Keeping tropical fish ü</p>".encode(),
+            text="Keeping tropical fish needs a heater.",
+            title="Fish",
+            links=[("/tank.html", "tanks")],
+            anchors={"http://a.example/": "fish shop"},
+            fetched=852082305,
+            meta=RowMeta(status=200, type="text/html", language="en"),
+        )
+        opened.put(URL, raw=b"second", text="second", fetched=852082400)
+        opened.put("http://www.example.com/copy", raw=b"x", fetched=1e9, meta=RowMeta(status=200, duplicate_of=URL))
+        opened.put("http://other.example/", meta=RowMeta(error="dns"), fetched=1e9)
+    return str(tmp_path / "s")
+
+
+def out(capfd: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
+    assert run(words) == status
+    return capfd.readouterr().out
+
+
+def test_get_shows_each_part(store: str, capfd: pytest.CaptureFixture[str]) -> None:
+    def get(*words: str) -> str:
+        return out(capfd, "get", URL, "--store", store, *words)
+
+    assert get() == "second\n"
+    assert get("--show", "raw") == "second"
+    assert get("--show", "versions") == "1997-01-01T01:33:20Z\n1997-01-01T01:31:45Z\n"
+    early = ("--at", "1997-01-01T01:32")
+    assert get(*early) == "Keeping tropical fish needs a heater.\n"
+    assert get("--show", "html", *early) == "<p>Keeping tropical fish ü</p>\n"
+    assert get("--show", "links", *early) == "http://www.example.com/tank.html\ttanks\n"
+    assert get("--show", "anchors") == "http://a.example/\tfish shop\n"
+    assert get("--snippet", "tropical fish", *early) == "Keeping **tropical** **fish** needs a heater.\n"
+    meta = json.loads(get("--show", "meta", "--json", *early))
+    assert meta["url"] == URL
+    assert (meta["status"], meta["type"], meta["length"], meta["fetched"], meta["title"], meta["language"]) == (
+        200, "text/html", 31, "1997-01-01T01:31:45Z", "Fish", "en")  # fmt: skip
+    assert [json.loads(line)["length"] for line in get("--show", "versions", "--json").splitlines()] == [6, 31]
+
+
+def test_get_names_what_is_wrong(store: str, capfd: pytest.CaptureFixture[str]) -> None:
+    for words, status, message in [
+        (("get", "http://nowhere.example/", "--store", store), 1, "is not in"),
+        (("get", URL, "--store", store + "x"), 1, "does not exist"),
+        (("get", URL, "--at", "yesterday", "--store", store), 2, "is no time"),
+        (("get", "nonsense", "--store", store), 2, "not a URL"),
+    ]:
+        assert run(words) == status
+        assert message in capfd.readouterr().err
+
+
+def test_list_by_prefix_host_and_limit(store: str, capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [json.loads(line) for line in out(capfd, "list", "--store", store, "--json").splitlines()]
+    assert {row["url"] for row in rows} == {URL, "http://www.example.com/copy", "http://other.example/"}
+    assert next(row for row in rows if row["url"].endswith("copy"))["duplicate_of"] == URL
+    assert next(row for row in rows if "other" in row["url"])["error"] == "dns"
+    assert out(capfd, "list", "http://www.example.com/te", "--store", store).endswith(f"{URL}\n")
+    assert len(out(capfd, "list", "--host", "www.example.com", "--store", store).splitlines()) == 2
+    assert len(out(capfd, "list", "--limit", "1", "--store", store).splitlines()) == 1
+
+
+def test_export_import_and_look_after(store: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file, copy = str(tmp_path / "o.warc.zst"), str(tmp_path / "copy")
+    assert json.loads(out(capfd, "export", file, "--store", store, "--json"))["documents"] == 3
+    done = json.loads(out(capfd, "import", file, "--store", copy, "--json"))
+    assert (done["documents"], done["damage"]) == (3, {})
+    assert out(capfd, "get", URL, "--show", "raw", "--store", copy) == "second"
+    assert json.loads(out(capfd, "store", "check", "--store", copy, "--json"))["faults"] == 0
+    assert json.loads(out(capfd, "store", "split", "--tablets", "3", "--store", copy, "--json")) == {"tablets": 3}
+    assert json.loads(out(capfd, "store", "stats", "--store", copy, "--json"))["rows"] == 2
+    assert json.loads(out(capfd, "store", "stats", "--hosts", "--store", copy, "--json"))["name"] == "www.example.com"
+    assert "bytes before" in out(capfd, "store", "compact", "--store", copy)
+    assert run(["import", str(tmp_path / "none.warc"), "--store", copy]) == 2
+    assert "is no file" in capfd.readouterr().err
+
+
+def test_a_damaged_store_fails_its_check(store: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with Store.open(store) as opened:
+        tablet = opened.tablet(opened.tablet_of(URL))
+        batch = tablet.batch()
+        for key, _ in list(tablet.items("page")):
+            batch.delete("page", key)
+        tablet.write(batch)
+    assert run(["store", "check", "--store", store]) == 1
+    assert "is missing" in capfd.readouterr().err
