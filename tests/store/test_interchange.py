@@ -93,6 +93,7 @@ def test_the_textbooks_trec_example_round_trips_through_the_store(tmp_path: Path
         row = store.get("http://www.example.com/test.html")
         assert row is not None
         assert (row.meta.docno, row.meta.address, len(row.raw or b"")) == ("WTX001-B01-10", "204.244.59.33", 63)
+        assert row.meta.last_modified == "Mon, 25 Nov 1996 05:31:24 GMT"
         assert write_out(store, tmp_path / "out.trec.gz") == 2
     written = gzip.decompress((tmp_path / "out.trec.gz").read_bytes())
     # A store keeps rows in the order of their keys: fish.html comes before test.html.

@@ -19,8 +19,8 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeVar
 
 import xxhash
 import zstandard
@@ -30,17 +30,21 @@ from fyke.errors import StorageError
 
 PLAIN, DEFLATE, ZSTD, DICTIONARY = range(4)
 
-T = TypeVar("T")
+Find = Callable[[bytes], bytes | None]
+"""Returns the bytes of the dictionary with an id."""
 
 LEVEL = 3
 """zstd's: with a dictionary the higher ones win a few percent for twice the time."""
 
-KEPT = 64 << 20
-"""Bytes of dictionaries and tables kept ready for compression, and as many for decompression: digesting a dictionary
-anew costs as much as compressing five to twenty pages."""
+KEPT = 48 << 20
+"""Bytes of dictionaries and tables kept ready in a process."""
 
 TABLES = 800 << 10
 """Bytes of a compressor beside its dictionary."""
+
+PATIENCE = 32
+"""Where more hosts are active than dictionaries can be kept, one page in so many may bring its own in. The others go
+without: digesting a dictionary costs as much as compressing ten pages."""
 
 _DEFLATE_ERROR: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub says an instance
 
@@ -94,14 +98,17 @@ class Codecs:
     def __init__(self, level: int = LEVEL) -> None:
         self._level = level
         self._lock = threading.Lock()
-        self._plain_compress = zstandard.ZstdCompressor(level=level)
-        self._plain_decompress = zstandard.ZstdDecompressor()
-        self._compressors: _Recent[zstandard.ZstdCompressor] = _Recent()
-        self._decompressors: _Recent[zstandard.ZstdDecompressor] = _Recent()
+        self._compress = zstandard.ZstdCompressor(level=level)
+        self._decompress = zstandard.ZstdDecompressor()
+        self._ready: OrderedDict[bytes, _Ready] = OrderedDict()  # the last used is last
+        self._bytes = 0
+        self._since = PATIENCE
 
-    def encode(
-        self, codec: Codec, data: bytes, dictionary: bytes = b"", find: Callable[[bytes], bytes | None] | None = None
-    ) -> bytes:
+    def room(self) -> int:
+        """Bytes that a new dictionary may have so that all those in use can be kept."""
+        return KEPT // (len(self._ready) + 1) - TABLES
+
+    def encode(self, codec: Codec, data: bytes, dictionary: bytes = b"", find: Find | None = None) -> bytes:
         """Compress ``data``; ``dictionary`` is the id of one that ``find`` returns the bytes of."""
         if codec is Codec.PLAIN or len(data) < SMALL:
             return b"\0" + data
@@ -110,10 +117,12 @@ class Codecs:
             return b"".join((b"\1", packer.compress(data), packer.flush()))
         with self._lock:
             if dictionary and find is not None and codec is Codec.DICTIONARY:
-                return b"".join((b"\3", dictionary, self._compressor(dictionary, find).compress(data)))
-            return b"\2" + self._plain_compress.compress(data)
+                compressor = self._compressor(dictionary, find)
+                if compressor is not None:
+                    return b"".join((b"\3", dictionary, compressor.compress(data)))
+            return b"\2" + self._compress.compress(data)
 
-    def decode(self, value: bytes, find: Callable[[bytes], bytes | None]) -> bytes:
+    def decode(self, value: bytes, find: Find) -> bytes:
         """Return what ``encode`` was given. Raises ``StorageError`` where the value is damaged."""
         kind = value[0] if value else -1
         try:
@@ -129,51 +138,59 @@ class Codecs:
             raise StorageError(f"a cell cannot be decompressed ({error}); run `fyke store check`") from None
         raise StorageError(f"a cell begins with the unknown codec {kind}; run `fyke store check`")
 
-    def _inflate(self, frame: bytes, dictionary: bytes, find: Callable[[bytes], bytes | None]) -> bytes:
+    def _inflate(self, frame: bytes, dictionary: bytes, find: Find) -> bytes:
         if zstandard.frame_content_size(frame) > MAX_CELL:
             raise zstandard.ZstdError(f"it claims more than {MAX_CELL:,} bytes")
         with self._lock:
-            decompressor = self._decompressor(dictionary, find) if dictionary else self._plain_decompress
+            decompressor = self._get(dictionary, find).decompressor if dictionary else self._decompress
             return decompressor.decompress(frame)
 
-    def _compressor(self, identity: bytes, find: Callable[[bytes], bytes | None]) -> zstandard.ZstdCompressor:
-        def make() -> tuple[zstandard.ZstdCompressor, int]:
+    def _compressor(self, identity: bytes, find: Find) -> zstandard.ZstdCompressor | None:
+        """The dictionary's compressor; None where it is not at hand and others have just been made room for."""
+        self._since += 1
+        ready = self._ready.get(identity)
+        if ready is None or ready.compressor is None:
+            if self._bytes + TABLES > KEPT and self._since < PATIENCE:
+                return None
+            self._since = 0
+            ready = self._get(identity, find)
+            ready.dictionary.precompute_compress(level=self._level)  # else every page digests it anew
+            ready.compressor = zstandard.ZstdCompressor(
+                level=self._level, dict_data=ready.dictionary, write_dict_id=False
+            )
+            self._grow(ready, TABLES)
+        else:
+            self._ready.move_to_end(identity)
+        return ready.compressor
+
+    def _get(self, identity: bytes, find: Find) -> _Ready:
+        ready = self._ready.get(identity)
+        if ready is None:
             dictionary = zstandard.ZstdCompressionDict(_existing(identity, find))
-            dictionary.precompute_compress(level=self._level)  # else every page digests it anew
-            compressor = zstandard.ZstdCompressor(level=self._level, dict_data=dictionary, write_dict_id=False)
-            return compressor, 2 * len(dictionary) + TABLES
+            ready = self._ready[identity] = _Ready(dictionary, zstandard.ZstdDecompressor(dict_data=dictionary))
+            self._grow(ready, len(dictionary))
+        else:
+            self._ready.move_to_end(identity)
+        return ready
 
-        return self._compressors.get(identity, make)
-
-    def _decompressor(self, identity: bytes, find: Callable[[bytes], bytes | None]) -> zstandard.ZstdDecompressor:
-        def make() -> tuple[zstandard.ZstdDecompressor, int]:
-            dictionary = zstandard.ZstdCompressionDict(_existing(identity, find))
-            return zstandard.ZstdDecompressor(dict_data=dictionary), 2 * len(dictionary)
-
-        return self._decompressors.get(identity, make)
-
-
-class _Recent(Generic[T]):
-    """The things that were used last, up to ``KEPT`` bytes of them."""
-
-    def __init__(self) -> None:
-        self._things: OrderedDict[bytes, tuple[T, int]] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, identity: bytes, make: Callable[[], tuple[T, int]]) -> T:
-        found = self._things.get(identity)
-        if found is not None:
-            self._things.move_to_end(identity)
-            return found[0]
-        thing, size = make()
-        self._things[identity] = (thing, size)
+    def _grow(self, ready: _Ready, size: int) -> None:
+        ready.size += size
         self._bytes += size
-        while self._bytes > KEPT and len(self._things) > 1:
-            self._bytes -= self._things.popitem(last=False)[1][1]
-        return thing
+        while self._bytes > KEPT and len(self._ready) > 1:
+            self._bytes -= self._ready.popitem(last=False)[1].size
 
 
-def _existing(identity: bytes, find: Callable[[bytes], bytes | None]) -> bytes:
+@dataclass(slots=True)
+class _Ready:
+    """A dictionary at hand: its tables are made when something is first compressed with it."""
+
+    dictionary: zstandard.ZstdCompressionDict
+    decompressor: zstandard.ZstdDecompressor
+    compressor: zstandard.ZstdCompressor | None = None
+    size: int = 0
+
+
+def _existing(identity: bytes, find: Find) -> bytes:
     dictionary = find(identity)
     if dictionary is None:
         raise StorageError(f"dictionary {identity.hex()} is missing; run `fyke store check`")

@@ -27,7 +27,7 @@ from fyke.store.cells import Change, Page, RowMeta
 from fyke.store.codec import sha1
 from fyke.store.store import Store
 from fyke.url import Url
-from fyke.values import Exchange, Validators
+from fyke.values import Exchange
 
 MARKUP, REQUEST, RESPONSE = "trec:markup", "http:request", "http:response"
 
@@ -35,6 +35,8 @@ ROWS, BYTES = 64, 4 << 20
 """A batch is written when it has so many rows or bytes: larger ones cost memory and win nothing."""
 
 _SNIFF = 1 << 16
+_ETAG = re.compile(rb"(?im)^etag[ \t]*:[ \t]*([^\r\n]*)")
+_LAST_MODIFIED = re.compile(rb"(?im)^last-modified[ \t]*:[ \t]*([^\r\n]*)")
 _TREC = re.compile(rb"<DOC>\s*<DOCNO>", re.IGNORECASE)
 
 Enrich = Callable[[Url, Change], Change]
@@ -154,20 +156,24 @@ def _rebuilt(document: TrecDocument, url: Url, exchange: Exchange) -> bool:
 
 
 def _meta(exchange: Exchange, media_type: str, docno: str) -> RowMeta:
-    head = parse_head(exchange.response_head)
-    validators = Validators(head.get("etag"), head.get("last-modified"))
+    head = exchange.response_head
     return RowMeta(
         status=exchange.status,
-        type=media_type or head.media_type,
+        type=media_type or parse_head(head).media_type,
         length=len(exchange.body),
         fetched=exchange.started,
         truncated=exchange.truncated,
         digest=sha1(exchange.body),
-        etag=validators.etag,
-        last_modified=validators.last_modified,
+        etag=_first(_ETAG, head),
+        last_modified=_first(_LAST_MODIFIED, head),
         address=exchange.address,
         docno=docno,
     )
+
+
+def _first(line: re.Pattern[bytes], head: bytes) -> str:
+    found = line.search(head)
+    return found[1].decode("latin-1") if found else ""
 
 
 def _stamp(when: float) -> int:

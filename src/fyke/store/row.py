@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fyke.store.cells import (
@@ -32,6 +31,8 @@ PARTS = (PAGE, TEXT, LINKS)
 class Row:
     """One version of a document, with the anchor texts that point at it. Parts are decompressed when first used."""
 
+    __slots__ = ("_cells", "_links", "_page", "_table", "_text", "key", "version")
+
     def __init__(
         self, table: Table, key: bytes, version: Version | None, cells: dict[str, bytes | None] | None = None
     ) -> None:
@@ -40,9 +41,12 @@ class Row:
         self.version = version
         """The version record; None for a row that only has anchors so far."""
         self._table = table
-        self._cells = cells or {}
+        self._cells = cells
+        self._page: Page | None = None
+        self._text: str | None = None
+        self._links: tuple[Link, ...] | None = None
 
-    @cached_property
+    @property
     def url(self) -> str:
         """The document's address in normal form."""
         return Url.from_key(self.key).href
@@ -62,40 +66,45 @@ class Row:
         """When this version was made, in UTC."""
         return datetime.fromtimestamp(self.stamp / 1e6, UTC)
 
-    @cached_property
+    @property
     def page(self) -> Page | None:
         """Request head, response head and decoded body; None where nothing was stored."""
-        data = self._part(PAGE)
-        return None if data is None else unpack_page(data)
+        if self._page is None and (data := self._part(PAGE)) is not None:
+            self._page = unpack_page(data)
+        return self._page
 
     @property
     def raw(self) -> bytes | None:
         """The decoded body; None where nothing was stored."""
-        return self.page.body if self.page is not None else None
+        page = self.page
+        return None if page is None else page.body
 
-    @cached_property
+    @property
     def text(self) -> str | None:
         """The converted text; None where nothing was stored."""
-        data = self._part(TEXT)
-        return None if data is None else unpack_text(data)
+        if self._text is None and (data := self._part(TEXT)) is not None:
+            self._text = unpack_text(data)
+        return self._text
 
     @property
     def title(self) -> str:
         """The document's title."""
         return self.meta.title
 
-    @cached_property
+    @property
     def links(self) -> tuple[Link, ...]:
         """The links of the document, in its order."""
-        data = self._part(LINKS)
-        return () if data is None else unpack_links(data)
+        if self._links is None:
+            data = self._part(LINKS)
+            self._links = () if data is None else unpack_links(data)
+        return self._links
 
-    @cached_property
+    @property
     def anchors(self) -> tuple[Anchor, ...]:
         """The texts of links that point here, by source; read without touching the page."""
         return tuple(self._table.anchors(self.key))
 
-    @cached_property
+    @property
     def columns(self) -> dict[str, bytes]:
         """The sparse columns as of this version."""
         return {cell.column: cell.value for cell in self._table.cells(self.key, at=self.stamp)}
@@ -115,12 +124,11 @@ class Row:
         return [cell for cell in self._table.cells(self.key, at=stamp) if cell.stamp == stamp]
 
     def _part(self, part: str) -> bytes | None:
-        if self.version is None or not getattr(self.version, part):
+        version = self.version
+        if version is None or not getattr(version, part):
             return None
-        value = self._cells.get(part)
-        if value is None:
-            value = self._table.cell(self.key, self.version, part)
-        return self._table.decode(value)
+        value = self._cells.get(part) if self._cells is not None else None
+        return self._table.decode(self._table.cell(self.key, version, part) if value is None else value)
 
     def __repr__(self) -> str:
         return f"<Row {self.url} at {self.fetched.isoformat()}>"

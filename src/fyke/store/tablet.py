@@ -161,6 +161,10 @@ class Tablet:
         """Decompress a value of any family that ``encode`` made."""
         return self._shared.decode(value, self.ledger.dictionary)
 
+    def dictionary_room(self) -> int:
+        """Bytes that a new dictionary may have so that all those in use can be kept at hand."""
+        return self._shared.room()
+
     def sampled(self, row: bytes, stamp: int, media_type: str) -> None:
         """Note that a page was put: it may help to train its type's dictionary."""
         if self.trainer is not None:

@@ -30,7 +30,7 @@ SAMPLING = 4
 SHARE = 32
 """A dictionary has 1/32 of the bytes of the pages that call for it: about a fifth of what they are compressed."""
 SMALLEST, LARGEST = 64 << 10, 1 << 20
-"""Training takes 100 ms and digesting 1 ms for each megabyte of dictionary, and a compressor holds twice as much."""
+"""Training takes 100 ms and digesting 1 ms for each megabyte of dictionary."""
 TYPE_PAGES = 400
 TYPES = 32
 """Content types that may have a dictionary in one tablet."""
@@ -102,7 +102,7 @@ class Trainer:
     def _train(self, name: bytes | str, keys: list[bytes]) -> None:
         tablet = self._tablet
         whole = tablet.ledger.host(name).size if isinstance(name, bytes) else LARGEST * SHARE // 4
-        size = min(max(whole // SHARE, SMALLEST), LARGEST)
+        size = max(SMALLEST, min(whole // SHARE, LARGEST, tablet.dictionary_room()))
         samples: list[bytes] = []
         room = SAMPLING * size
         step = max(1, whole // room)  # spread over the host
