@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fyke
 
-FACE: list[str] = []
+FACE: list[str] = [
+    "Robots",
+]
 
 
 def test_face_is_pinned() -> None:

@@ -10,7 +10,9 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_FACE: dict[str, str] = {}
+_FACE: dict[str, str] = {
+    "Robots": "fyke.sites.robots",
+}
 """Public name to the module that defines it."""
 
 __all__ = list(_FACE)

@@ -1,0 +1,95 @@
+"""What a site's robots.txt says: groups, delays, sitemaps, and whether a URL may be fetched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fyke.cli.options import Json, print_json
+from fyke.errors import StorageError, UserError
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+_TIMEOUT = 20.0
+_MEANING = {
+    "rules": "the rules below hold",
+    "allow": "there are no rules: everything may be fetched",
+    "deny": "the site cannot say: nothing may be fetched for now",
+}
+
+
+@app.command()
+def robots(
+    source: Annotated[str, typer.Argument(metavar="URL|FILE", help="A site's URL, or a file with a robots.txt.")],
+    urls: Annotated[list[str] | None, typer.Argument(metavar="[URL...]", help="May these be fetched?")] = None,
+    agent: Annotated[str, typer.Option("--user-agent", help="Who asks: a product token or a User-Agent.")] = "fyke",
+    json: Json = False,
+) -> None:
+    """Explain a robots.txt: groups, delays, sitemaps, and whether each URL may be fetched.
+
+    Example: fyke robots https://example.org/ /private/page
+    """
+    from fyke.sites.robots import Robots
+    from fyke.sites.standing import stand
+
+    status, body = _ask(source) if "://" in source else (200, _read(Path(source)))
+    verdict = stand(None, status, 0.0, user_agent=agent).verdict.value
+    rules = Robots.parse(body if verdict == "rules" else b"")
+    group = rules.group(agent)
+    asked = {url: verdict != "deny" and rules.allows(agent, url) for url in urls or []}
+    facts = {
+        "status": status,
+        "verdict": verdict,
+        "agent": agent,
+        "group": group.agent if group else None,
+        "allow": [rule.decode("utf-8", "replace") for rule in group.allow] if group else [],
+        "disallow": [rule.decode("utf-8", "replace") for rule in group.disallow] if group else [],
+        "delay": group.delay if group else None,
+        "sitemaps": rules.sitemaps,
+        "agents": sorted(rules.groups),
+        "urls": asked,
+    }
+    if json:
+        print_json(facts)
+        return
+    typer.echo(f"status {status}: {_MEANING[verdict]}")
+    typer.echo(f"groups: {', '.join(sorted(rules.groups)) or 'none'}; {agent} reads {facts['group'] or 'none'}")
+    if group:
+        for kind, patterns in (("allow", group.allow), ("disallow", group.disallow)):
+            for pattern in patterns:
+                typer.echo(f"  {kind:9} {pattern.decode('utf-8', 'replace')}")
+        typer.echo(f"  delay     {'none' if group.delay is None else f'{group.delay:g} s'}")
+    for sitemap in rules.sitemaps:
+        typer.echo(f"sitemap: {sitemap}")
+    for url, allowed in asked.items():
+        typer.echo(f"{'may be fetched' if allowed else 'must not be fetched'}: {url}")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; give a file or a URL with its scheme") from None
+
+
+def _ask(address: str) -> tuple[int, bytes]:
+    """Return status and body of a site's robots.txt."""
+    import urllib.error
+    import urllib.request
+
+    from fyke.sites.robots import MAX_BYTES
+    from fyke.url import Url
+
+    site = Url.parse(address)
+    if site.scheme not in ("http", "https"):
+        raise UserError(f"{address} is not on the web; give an http: or https: URL, or a file")
+    request = urllib.request.Request(site.site + "/robots.txt", headers={"User-Agent": "fyke"})  # noqa: S310 - checked
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310
+            return answer.status, answer.read(MAX_BYTES + 1)
+    except urllib.error.HTTPError as error:
+        return error.code, b""
+    except (OSError, ValueError) as error:
+        raise StorageError(f"no answer from {site.site}: {error}; is the address right?") from None
