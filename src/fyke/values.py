@@ -15,6 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+import numpy.typing as npt
+
 from fyke.url import Url
 
 
@@ -192,3 +195,15 @@ class Content:
     html: str
     title: str
     blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """URLs that wait for a priority, as arrays of equal length."""
+
+    depth: npt.NDArray[np.int32]
+    inlinks: npt.NDArray[np.int32]
+    parent_score: npt.NDArray[np.float32]
+    sitemap_priority: npt.NDArray[np.float32]
+    is_seed: npt.NDArray[np.bool_]
+    change_rate: npt.NDArray[np.float32]
