@@ -1,0 +1,228 @@
+"""The links of a page: joined, normalised, judged by what the page says of them, and counted where dropped.
+
+``find_links`` reads one parsed page (fyke.formats.html). What it returns may be followed as far as page and response
+are concerned: anchors, areas, frames, embedded documents, meta refresh, and of ``<link>`` canonical, alternates, feeds,
+next and prev. rel=nofollow, ``<meta name=robots>`` and X-Robots-Tag are obeyed. Scope, robots.txt and traps are not
+asked here.
+
+Joining fifty links costs more than anything else about a page, and most hrefs of a site come again on its other pages.
+``LinkMemo`` keeps what they lead to: once for a site where an href does not depend on the page (``/x``,
+``https://…``), once for each directory where it does (``x.html``). It is bounded; the sites not met lately go first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fyke.errors import UrlError
+from fyke.formats.html import Page, Refresh, parse_refresh
+from fyke.url import Url
+from fyke.values import Drop, Link
+
+MAX_LINKS = 20_000
+"""Links taken from one page: the largest real index pages have a few thousand."""
+_MEMO_ENTRIES = 100_000  # about 35 MB
+_MEMO_HREF = 512  # a longer href is hardly met twice
+
+_FOLLOWED_RELATIONS = frozenset({"canonical", "alternate", "next", "prev", "feed"})
+# In X-Robots-Tag "name: rule" is addressed to an agent, unless the name is itself a rule that takes a value.
+_RULES_WITH_VALUES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+_OF_THE_SITE = re.compile(r"/|https?://", re.IGNORECASE)
+_OF_THE_DIRECTORY = re.compile(r"[\w.~%#-]")  # not "" and "?x", which depend on the page itself
+_WHITE = re.compile(r"[\x00-\x20]+")
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """What a page points to."""
+
+    links: tuple[Link, ...]
+    """To be followed, in the order of the page, repetitions included; ``rel`` tells what is no anchor."""
+    canonical: Url | None = None
+    """Where the page says that it belongs."""
+    feeds: tuple[Url, ...] = ()
+    refresh: Url | None = None
+    """Where a browser would be sent."""
+    noindex: bool = False
+    """The page does not want to be shown to others."""
+    dropped: tuple[tuple[Drop, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Directives:
+    """What robots meta elements and headers say."""
+
+    noindex: bool = False
+    nofollow: bool = False
+
+
+def read_directives(metas: Iterable[str], headers: Iterable[str], agent: str) -> Directives:
+    """Return what holds for ``agent`` (a product token in lower case).
+
+    ``metas`` are contents of robots meta elements that concern it, ``headers`` all values of X-Robots-Tag.
+    """
+    said: set[str] = set()
+    for content in metas:
+        said.update(rule.strip() for rule in content.lower().split(","))
+    for header in headers:
+        addressed = True
+        for part in header.lower().split(","):
+            name, colon, rule = part.partition(":")
+            if colon and name.strip() not in _RULES_WITH_VALUES:
+                addressed = name.strip() in (agent, "*", "robots")
+                part = rule  # noqa: PLW2901 - the rest of the part is the rule
+            if addressed:
+                said.add(part.strip())
+    none = "none" in said
+    return Directives(none or "noindex" in said, none or "nofollow" in said)
+
+
+class LinkMemo:
+    """What hrefs lead to, by site and directory. One for each agent; bounded."""
+
+    def __init__(self, entries: int = _MEMO_ENTRIES) -> None:
+        self._limit = entries
+        self._held = 0
+        self._places: OrderedDict[str, dict[str, Url | Drop]] = OrderedDict()
+
+    def tables(self, url: Url) -> tuple[dict[str, Url | Drop], dict[str, Url | Drop]]:
+        """Return the tables for hrefs that depend on the site of ``url`` alone, and on its directory."""
+        while self._held > self._limit:
+            self._held -= len(self._places.popitem(last=False)[1])
+        href = url.href
+        query = href.find("?")
+        return self._table(url.site), self._table(href[: href.rindex("/", 0, query if query > 0 else None) + 1])
+
+    def keep(self, table: dict[str, Url | Drop], href: str, found: Url | Drop) -> None:
+        """Remember what ``href`` leads to. REQUIRES: ``table`` is of the last call of ``tables``."""
+        table[href] = found
+        self._held += 1
+
+    def _table(self, place: str) -> dict[str, Url | Drop]:
+        table = self._places.get(place)
+        if table is None:
+            table = self._places[place] = {}
+        else:
+            self._places.move_to_end(place)
+        return table
+
+
+def find_links(
+    page: Page,
+    url: Url,
+    memo: LinkMemo,
+    *,
+    agent: str = "",
+    robots_tags: Iterable[str] = (),
+    refresh_header: str = "",
+) -> PageLinks:
+    """Return the links of the page at ``url``. ``robots_tags`` are the values of its X-Robots-Tag headers."""
+    directives = read_directives(page.robots(agent) if agent else page.robots(), robots_tags, agent)
+    join = _Joiner(url, page.base, memo)
+    dropped: Counter[Drop] = Counter()
+    links: list[Link] = []
+    references = page.links()
+    if directives.nofollow:
+        dropped[Drop.NOFOLLOW] += len(references)
+        references = []
+    elif len(references) > MAX_LINKS:
+        dropped[Drop.TOO_MANY_LINKS] += len(references) - MAX_LINKS
+        del references[MAX_LINKS:]
+    known = join.site.get  # the hot loop of a page: most hrefs are rooted, and known
+    for reference in references:
+        rel = reference.rel
+        found = known(reference.href) or join(reference.href)
+        if not isinstance(found, Url):
+            dropped[found] += 1
+        elif rel and "nofollow" in rel.split():
+            dropped[Drop.NOFOLLOW] += 1
+        else:
+            links.append(Link(found, reference.text, rel))
+    canonical, feeds = _relations(page, join, links, dropped)
+    refresh = _refresh(page.refresh or (parse_refresh(refresh_header) if refresh_header else None), join, dropped)
+    if refresh is not None:
+        links.append(Link(refresh, "", "refresh"))
+    return PageLinks(tuple(links), canonical, feeds, refresh, directives.noindex, tuple(dropped.items()))
+
+
+def _relations(
+    page: Page, join: _Joiner, links: list[Link], dropped: Counter[Drop]
+) -> tuple[Url | None, tuple[Url, ...]]:
+    canonical: Url | None = None
+    feeds: list[Url] = []
+    if not page.relations:
+        return None, ()
+    announced = {feed.href for feed in page.feeds}
+    for relation in page.relations[:MAX_LINKS]:
+        kinds = relation.rel.split()
+        if _FOLLOWED_RELATIONS.isdisjoint(kinds):
+            continue
+        found = join(relation.href)
+        if not isinstance(found, Url):
+            dropped[found] += 1
+            continue
+        if "canonical" in kinds:
+            canonical = canonical or found
+        if relation.href in announced:
+            feeds.append(found)
+        links.append(Link(found, relation.title, relation.rel))
+    return canonical, tuple(feeds)
+
+
+def _refresh(refresh: Refresh | None, join: _Joiner, dropped: Counter[Drop]) -> Url | None:
+    if refresh is None or not refresh.href:
+        return None
+    found = join(refresh.href)
+    if isinstance(found, Url):
+        return found
+    dropped[found] += 1
+    return None
+
+
+class _Joiner:
+    """Joins the hrefs of one page, with the memo's tables for its site and its directory."""
+
+    __slots__ = ("base", "local", "memo", "site")
+
+    def __init__(self, url: Url, base_href: str, memo: LinkMemo) -> None:
+        self.memo = memo
+        self.base = url
+        if base_href:
+            try:
+                base = url.join(base_href)
+                if base.scheme in ("http", "https"):
+                    self.base = base
+            except UrlError:
+                pass  # a browser ignores such a base too
+        self.site, self.local = memo.tables(self.base)
+
+    def __call__(self, href: str) -> Url | Drop:
+        found = self.site.get(href) or self.local.get(href)
+        if found is None:
+            found = _judge(self.base, href)
+            if len(href) <= _MEMO_HREF:
+                if _OF_THE_SITE.match(href):
+                    self.memo.keep(self.site, href, found)
+                elif _OF_THE_DIRECTORY.match(href):
+                    self.memo.keep(self.local, href, found)
+        return found
+
+
+def _judge(base: Url, href: str) -> Url | Drop:
+    start = _WHITE.sub("", href[:64]).lower()
+    if start.startswith("#"):
+        return Drop.FRAGMENT
+    if start.startswith("javascript:"):
+        return Drop.JAVASCRIPT
+    if start.startswith("mailto:"):
+        return Drop.MAILTO
+    if start.startswith("data:"):
+        return Drop.DATA
+    try:
+        url = base.join(href)
+    except UrlError as error:
+        return Drop.SCHEME if "names no document" in str(error) else Drop.INVALID
+    return url if url.href.startswith(("http://", "https://")) else Drop.SCHEME
