@@ -174,5 +174,7 @@ def test_memo_changes_nothing(pages: list[tuple[str, list[str]]], entries: int) 
 def test_memo_is_bounded() -> None:
     memo = LinkMemo(50)
     for i in range(40):
-        find_links(parse(f"<a href=/{i}>" * 3 + f"<a href=x{i}>"), Url(f"http://h{i}.test/"), memo)
-    assert sum(map(len, memo._places.values())) <= 54
+        find_links(
+            parse(f"<a href=/{i}>" * 3 + f"<a href=x{i}><a href=http://o.test/{i}>"), Url(f"http://h{i}.test/"), memo
+        )
+    assert sum(map(len, memo._places.values())) + len(memo.everywhere) <= 55

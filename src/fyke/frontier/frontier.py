@@ -175,6 +175,7 @@ class Frontier:
         """Queue ``entries`` of one host; return the keys and values to write. REQUIRES: 1 ≤ priority ≤ K."""
         record = self._host(host)
         puts = []
+        taken = self._take(record, now)
         for entry in entries:
             lane = self._lane(record, entry.priority)
             sequence = lane.tail
@@ -187,6 +188,10 @@ class Frontier:
             elif not lane.placed and not record.parked:
                 self._place(record, entry.priority, lane)
         self._queued += len(puts)
+        if taken and not record.back:
+            self._release(record)
+        elif taken and record.lease is None:
+            self._push(record)
         self._fill(now)
         return puts
 
@@ -355,6 +360,20 @@ class Frontier:
             self._return_aside(host)
         return lease
 
+    def _take(self, host: _Host, now: float) -> bool:
+        """Give a host a back queue at once where it would be the next one pulled, and spare reading what is at hand."""
+        if host.back is not None or host.parked or self._used >= self._room or any(self._front):
+            return False
+        if host.due > now + PARK and host.lease is None:
+            return False
+        self._assign(host)
+        return True
+
+    def _assign(self, host: _Host) -> None:
+        host.back = deque()
+        host.queue = self._tick()
+        self._used += 1
+
     def _fill(self, now: float) -> None:
         """Pull from the front queues until every back queue holds a host or the front queues are empty."""
         while self._used < self._room:
@@ -370,9 +389,7 @@ class Frontier:
                 self._park(host)
                 continue
             if host.back is None:
-                host.back = deque()
-                host.queue = self._tick()
-                self._used += 1
+                self._assign(host)
             elif len(host.back) + host.coming >= CHUNK:
                 lane.placed = True
                 host.aside = (*host.aside, index + 1)

@@ -6,8 +6,8 @@ next and prev. rel=nofollow, ``<meta name=robots>`` and X-Robots-Tag are obeyed.
 asked here.
 
 Joining fifty links costs more than anything else about a page, and most hrefs of a site come again on its other pages.
-``LinkMemo`` keeps what they lead to: once for a site where an href does not depend on the page (``/x``,
-``https://…``), once for each directory where it does (``x.html``). It is bounded; the sites not met lately go first.
+``LinkMemo`` keeps what they lead to: absolute ones (``https://…``) once for all, rooted ones (``/x``) for their site,
+relative ones (``x.html``) for their directory. It is bounded; the places not met lately go first.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _MEMO_HREF = 512  # a longer href is hardly met twice
 _FOLLOWED_RELATIONS = frozenset({"canonical", "alternate", "next", "prev", "feed"})
 # In X-Robots-Tag "name: rule" is addressed to an agent, unless the name is itself a rule that takes a value.
 _RULES_WITH_VALUES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
-_OF_THE_SITE = re.compile(r"/|https?://", re.IGNORECASE)
 _OF_THE_DIRECTORY = re.compile(r"[\w.~%#-]")  # not "" and "?x", which depend on the page itself
+_NO_DOCUMENTS = {"javascript": Drop.JAVASCRIPT, "mailto": Drop.MAILTO, "data": Drop.DATA}
 _WHITE = re.compile(r"[\x00-\x20]+")
 
 
@@ -81,15 +81,20 @@ def read_directives(metas: Iterable[str], headers: Iterable[str], agent: str) ->
 
 
 class LinkMemo:
-    """What hrefs lead to, by site and directory. One for each agent; bounded."""
+    """What hrefs lead to, by site and directory. One for each agent; bounded by ``entries``."""
 
     def __init__(self, entries: int = _MEMO_ENTRIES) -> None:
         self._limit = entries
         self._held = 0
         self._places: OrderedDict[str, dict[str, Url | Drop]] = OrderedDict()
+        self.everywhere: dict[str, Url | Drop] = {}
+        """The table of absolute hrefs."""
 
     def tables(self, url: Url) -> tuple[dict[str, Url | Drop], dict[str, Url | Drop]]:
         """Return the tables for hrefs that depend on the site of ``url`` alone, and on its directory."""
+        if len(self.everywhere) > self._limit // 2:
+            self._held -= len(self.everywhere)
+            self.everywhere.clear()
         while self._held > self._limit:
             self._held -= len(self._places.popitem(last=False)[1])
         href = url.href
@@ -97,7 +102,7 @@ class LinkMemo:
         return self._table(url.site), self._table(href[: href.rindex("/", 0, query if query > 0 else None) + 1])
 
     def keep(self, table: dict[str, Url | Drop], href: str, found: Url | Drop) -> None:
-        """Remember what ``href`` leads to. REQUIRES: ``table`` is of the last call of ``tables``."""
+        """Remember what ``href`` leads to. REQUIRES: ``table`` is ``everywhere`` or of the last call of ``tables``."""
         table[href] = found
         self._held += 1
 
@@ -200,27 +205,26 @@ class _Joiner:
         self.site, self.local = memo.tables(self.base)
 
     def __call__(self, href: str) -> Url | Drop:
-        found = self.site.get(href) or self.local.get(href)
+        found = self.site.get(href) or self.local.get(href) or self.memo.everywhere.get(href)
         if found is None:
             found = _judge(self.base, href)
             if len(href) <= _MEMO_HREF:
-                if _OF_THE_SITE.match(href):
+                if href.startswith("/"):
                     self.memo.keep(self.site, href, found)
+                elif href.startswith(("http://", "https://")):
+                    self.memo.keep(self.memo.everywhere, href, found)
                 elif _OF_THE_DIRECTORY.match(href):
                     self.memo.keep(self.local, href, found)
         return found
 
 
 def _judge(base: Url, href: str) -> Url | Drop:
-    start = _WHITE.sub("", href[:64]).lower()
-    if start.startswith("#"):
-        return Drop.FRAGMENT
-    if start.startswith("javascript:"):
-        return Drop.JAVASCRIPT
-    if start.startswith("mailto:"):
-        return Drop.MAILTO
-    if start.startswith("data:"):
-        return Drop.DATA
+    if not href.startswith(("/", "http")):
+        start = _WHITE.sub("", href[:64])
+        if start.startswith("#"):
+            return Drop.FRAGMENT
+        if reason := _NO_DOCUMENTS.get(start[:11].partition(":")[0].lower()) if ":" in start else None:
+            return reason
     try:
         url = base.join(href)
     except UrlError as error:
