@@ -121,7 +121,8 @@ class TrapJudge:
             return Drop.DEPTH
         if limits.max_host_pages and host.urls >= limits.max_host_pages:
             return Drop.HOST_PAGES
-        path, _, query = url.target.partition("?")
+        target = url.target
+        path, _, query = target.partition("?")
         segments = [segment for segment in path.split("/") if segment]
         if len(segments) > limits.max_segments:
             return Drop.PATH_DEPTH
@@ -129,7 +130,8 @@ class TrapJudge:
             return Drop.REPETITION
         if query and (reason := self._judge_query(path, query, host)):
             return reason
-        if _CALENDAR.search(url.target) and (reason := self._judge_calendar(url, now, host)):
+        date = _DATE.search(target)
+        if date and _CALENDAR.search(target) and (reason := self._judge_calendar(target, date, now, host)):
             return reason
         if host.templates and self._given_up(host.templates.get(_template(url), (0, 0))):
             return Drop.SAME_CONTENT
@@ -145,14 +147,11 @@ class TrapJudge:
         step = min(count - 2, len(budgets) - 1)
         return None if _spend(host, f"q{step}{path}", budgets[step]) else Drop.QUERY
 
-    def _judge_calendar(self, url: Url, now: float, host: HostHistory) -> Drop | None:
-        match = _DATE.search(url.target)
-        if match is None:
-            return None
-        year = int(match[1] or match[2])
+    def _judge_calendar(self, target: str, date: re.Match[str], now: float, host: HostHistory) -> Drop | None:
+        year = int(date[1] or date[2])
         if not self.limits.earliest_year <= year <= 1970 + (now + _YEAR) / _YEAR:
             return Drop.CALENDAR
-        place = _DIGITS.sub("0", url.target)
+        place = _DIGITS.sub("0", target)
         return None if _spend(host, "c" + place, self.limits.calendar_budget) else Drop.CALENDAR
 
     def _given_up(self, template: tuple[int, int]) -> bool:
@@ -162,6 +161,8 @@ class TrapJudge:
 
 def repeats(segments: list[str]) -> bool:
     """Return whether a path goes round: /a/b/a/b/a/b, or two segments that were there before. Numbers may repeat."""
+    if len(set(segments)) == len(segments):
+        return False
     words = [segment for segment in segments if not segment.isdigit()]
     if len(words) - len(set(words)) >= 2:
         return True
