@@ -14,8 +14,9 @@ import psutil
 
 from bench.measure import best_cpu, table
 from fyke.formats.html import Page, parse
-from fyke.frontier.frontier import Frontier, Lease
+from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry, HostRecord, parse_queue_key
+from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact, Politeness
 from fyke.frontier.seen import SeenSet, url_keys
 from fyke.sites.links import LinkMemo, find_links

@@ -19,9 +19,17 @@ BODY = b"User-agent: *\nDisallow: /private/\nCrawl-delay: 2\nSitemap: http://mys
 def site() -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(200 if self.path == "/robots.txt" else 500)
-            self.end_headers()
-            self.wfile.write(BODY)
+            hops = {"/robots.txt": "/hop", "/hop": "/real.txt"}
+            if self.path in hops:
+                self.send_response(301)
+                self.send_header("Location", hops[self.path])
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+            else:
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(BODY)))
+                self.end_headers()
+                self.wfile.write(BODY)
 
         def log_message(self, *arguments: object) -> None:
             pass
@@ -53,6 +61,14 @@ def test_site(site: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert "sitemap: http://mysite.com/sitemap.xml.gz" in out
 
 
+def test_a_site_that_does_not_answer_denies(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["robots", "http://127.0.0.1:1/", "/", "--json"]) == 0
+    facts = json.loads(capfdbinary.readouterr().out)
+    assert (facts["status"], facts["verdict"], facts["urls"]) == (0, "deny", {"/": False})
+
+
 def test_mistakes_are_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["robots", str(tmp_path / "absent")]) == 2
     assert "cannot read" in capfd.readouterr().err
+    assert run(["robots", "ftp://a.test/"]) == 2
+    assert "not on the web" in capfd.readouterr().err

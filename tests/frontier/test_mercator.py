@@ -9,8 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from fyke.frontier.frontier import CHUNK, PARK, Frontier, Idle, Lease, Refill, Why
+from fyke.frontier.frontier import CHUNK, PARK, Frontier
 from fyke.frontier.keys import Entry, HostRecord, parse_queue_key
+from fyke.frontier.leases import Idle, Lease, Refill, Why
 from fyke.frontier.politeness import Contact, Politeness
 from fyke.frontier.selector import Randomised, RoundRobin
 
@@ -31,6 +32,7 @@ class Mercator(RuleBasedStateMachine):
         self.allowed_from: dict[str, float] = {}
         self.wishes: list[Refill] = []
         self.serial = 0
+        self.restored = False  # hosts wait in the front queues until something is asked for
 
     @initialize(seed=st.none() | st.integers(0, 9))
     def start(self, seed: int | None) -> None:
@@ -56,6 +58,7 @@ class Mercator(RuleBasedStateMachine):
             entries.append(Entry(f"http://{host}/{self.serial}", priority))
             self.model.setdefault((host, priority), deque()).append(entries[-1].href)
         self.disk.update(self.frontier.add(host, entries, self.now))
+        self.restored = False
         self.records[host] = self.frontier.record(host)
 
     @rule()
@@ -74,6 +77,7 @@ class Mercator(RuleBasedStateMachine):
         else:
             self.serve()
         found = self.frontier.next(self.now)
+        self.restored = False
         if isinstance(found, Idle) and found.why in {Why.DELAY, Why.BACKOFF}:
             assert found.until > self.now
             self.now = found.until
@@ -128,6 +132,7 @@ class Mercator(RuleBasedStateMachine):
         self.frontier = self.make()
         self.leases.clear()
         self.wishes.clear()
+        self.restored = True
         for record in self.records.values():
             self.frontier.restore(HostRecord.decode(record.encode()), self.now)
             self.allowed_from[record.host] = self.now + DELAY
@@ -142,6 +147,7 @@ class Mercator(RuleBasedStateMachine):
         assert counts.queued == len(self.disk) == sum(map(len, self.model.values()))
         assert counts.leased == len(self.leases)
         for host in HOSTS:
+            assert self.frontier.added(host) >= self.frontier.queued(host)
             assert self.frontier.queued(host) == sum(len(q) for (h, _), q in self.model.items() if h == host)
 
     @invariant()
@@ -152,6 +158,9 @@ class Mercator(RuleBasedStateMachine):
         hosts = [host for host, _ in backs]
         assert len(hosts) == len(set(hosts)) == self.frontier.counts().back_queues <= B, "one host per queue"
         assert all(size > 0 for _, size in backs), "an empty back queue"
+        if not self.restored:
+            waiting = [host for queue in self.frontier.front_queues() for host in queue]
+            assert len(hosts) == B or not waiting, "a back queue is unused while the front queues hold URLs"
         assert all(size <= 2 * CHUNK + 1 for _, size in backs), "a back queue without bound"
 
     def teardown(self) -> None:

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from fyke.cli.options import Json, print_json
-from fyke.errors import StorageError, UserError
+from fyke.errors import UserError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 _TIMEOUT = 20.0
+_REDIRECTS = 5
 _MEANING = {
     "rules": "the rules below hold",
     "allow": "there are no rules: everything may be fetched",
@@ -31,10 +32,12 @@ def robots(
 
     Example: fyke robots https://example.org/ /private/page
     """
+    import asyncio
+
     from fyke.sites.robots import Robots
     from fyke.sites.standing import stand
 
-    status, body = _ask(source) if "://" in source else (200, _read(Path(source)))
+    status, body = asyncio.run(_ask(source, agent)) if "://" in source else (200, _read(Path(source)))
     verdict = stand(None, status, 0.0, user_agent=agent).verdict.value
     rules = Robots.parse(body if verdict == "rules" else b"")
     group = rules.group(agent)
@@ -54,7 +57,7 @@ def robots(
     if json:
         print_json(facts)
         return
-    typer.echo(f"status {status}: {_MEANING[verdict]}")
+    typer.echo(f"{f'status {status}' if status else 'no answer'}: {_MEANING[verdict]}")
     typer.echo(f"groups: {', '.join(sorted(rules.groups)) or 'none'}; {agent} reads {facts['group'] or 'none'}")
     if group:
         for kind, patterns in (("allow", group.allow), ("disallow", group.disallow)):
@@ -74,22 +77,28 @@ def _read(path: Path) -> bytes:
         raise UserError(f"cannot read {path}: {error.strerror}; give a file or a URL with its scheme") from None
 
 
-def _ask(address: str) -> tuple[int, bytes]:
-    """Return status and body of a site's robots.txt."""
-    import urllib.error
-    import urllib.request
-
+async def _ask(address: str, agent: str) -> tuple[int, bytes]:
+    """Return status and body of a site's robots.txt, after at most five redirects; status 0 for no answer."""
+    from fyke.clock import SystemClock
+    from fyke.fetch.address import Veto
+    from fyke.fetch.dns import Resolver
+    from fyke.fetch.http import FetchSettings, HttpTransport
     from fyke.sites.robots import MAX_BYTES
     from fyke.url import Url
+    from fyke.values import Moved, Request
 
     site = Url.parse(address)
     if site.scheme not in ("http", "https"):
         raise UserError(f"{address} is not on the web; give an http: or https: URL, or a file")
-    request = urllib.request.Request(site.site + "/robots.txt", headers={"User-Agent": "fyke"})  # noqa: S310 - checked
+    clock = SystemClock()
+    settings = FetchSettings(user_agent=agent, max_body=MAX_BYTES + 1, fetch_timeout=_TIMEOUT)
+    transport = HttpTransport(settings, Resolver(clock), Veto(frozenset({site.host})), clock)
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310
-            return answer.status, answer.read(MAX_BYTES + 1)
-    except urllib.error.HTTPError as error:
-        return error.code, b""
-    except (OSError, ValueError) as error:
-        raise StorageError(f"no answer from {site.site}: {error}; is the address right?") from None
+        outcome = await transport.fetch(Request(Url(site.site + "/robots.txt")))
+        for _ in range(_REDIRECTS):
+            if not isinstance(outcome, Moved):
+                break
+            outcome = await transport.fetch(Request(outcome.target))
+    finally:
+        await transport.close()
+    return (outcome.exchange.status, outcome.exchange.body) if outcome.exchange else (0, b"")

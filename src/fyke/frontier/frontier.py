@@ -15,7 +15,7 @@ On disk a host has one FIFO, a *lane*, for each priority (fyke.frontier.keys). I
 - the **heap** holds each back queue that can be served, by the earliest time of its host's next contact.
 
 Invariants (tests/frontier/test_mercator.py): a host has at most one back queue and one lease; a back queue is never
-empty; none is unused while a front queue holds a host that may be contacted soon; an entry whose host has a back
+empty; none is unused while a front queue holds a host; an entry whose host has a back
 queue is appended to it, and another one is pulled. Within host and priority the order is that of ``add``.
 
 A host whose next contact is further away than ``PARK`` gives up its back queue and is *parked*, so that hosts in
@@ -30,10 +30,9 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
 from fyke.frontier.keys import VERSION, Entry, HostRecord, queue_key
+from fyke.frontier.leases import Counts, Idle, Lease, Refill, Why
 from fyke.frontier.politeness import FRESH, Contact, Pace, Politeness, after, base_delay
 from fyke.frontier.selector import RoundRobin, Selector
 
@@ -45,76 +44,6 @@ PRIORITIES = 8
 BACK_QUEUES = 768
 """Three for each of 256 concurrent fetches, as Mercator's authors recommend."""
 _NEVER = float("inf")
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """A URL handed out; its host is nobody else's until ``done``."""
-
-    host: str
-    entry: Entry
-    sequence: int
-
-    @property
-    def key(self) -> bytes:
-        """The queue key to delete once the URL is done."""
-        return queue_key(self.host, self.entry.priority, self.sequence)
-
-
-@dataclass(frozen=True, slots=True)
-class Refill:
-    """A wish: ``count`` entries from ``start`` on, at most."""
-
-    host: str
-    priority: int
-    start: int
-    count: int
-    queue: int
-    """Which back queue it is for; one that has been given up meanwhile takes no more."""
-
-    @property
-    def key(self) -> bytes:
-        """Where to begin reading; the host's lane ends where the key's all but last 8 bytes change."""
-        return queue_key(self.host, self.priority, self.start)
-
-
-class Why(StrEnum):
-    """What an idle frontier waits for."""
-
-    DELAY = "delay"
-    """The gap between two contacts of ``host``."""
-    BACKOFF = "backoff"
-    """``host`` asked us to stay away, or does not answer."""
-    IN_FLIGHT = "in-flight"
-    """Fetches that are under way."""
-    REFILL = "refill"
-    """The engine, to read entries."""
-    LATER = "later"
-    """An entry for later (``note_later``)."""
-    EMPTY = "empty"
-    """Nothing: there is nothing queued."""
-
-
-@dataclass(frozen=True, slots=True)
-class Idle:
-    """Nothing can be leased now."""
-
-    until: float
-    """When something may be; infinity where that does not depend on time."""
-    why: Why
-    host: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How much is where."""
-
-    queued: int
-    """Entries on disk, the leased ones included."""
-    leased: int
-    hosts: int
-    back_queues: int
-    parked: int
 
 
 class _Lane:
@@ -308,6 +237,11 @@ class Frontier:
         known = self._hosts.get(host)
         return sum(lane.tail - lane.low for lane in known.lanes if lane) if known else 0
 
+    def added(self, host: str) -> int:
+        """Return how many entries of a host were ever queued."""
+        known = self._hosts.get(host)
+        return sum(lane.tail for lane in known.lanes if lane) if known else 0
+
     def back_queues(self) -> Iterator[tuple[str, int]]:
         """Yield the host of each back queue and its number of entries, those that are being read included."""
         for host in self._hosts.values():
@@ -358,6 +292,7 @@ class Frontier:
             self._fill(now)
         elif host.aside and len(back) + host.coming < CHUNK // 2:
             self._return_aside(host)
+            self._fill(now)
         return lease
 
     def _take(self, host: _Host, now: float) -> bool:
