@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fyke.frontier.seen import SeenSet, merge, url_keys
+from fyke.sites.traps import seen_key
+from fyke.url import Url
 
 KEY = st.integers(1, 40) | st.integers(1, 2**64 - 1)
 
@@ -80,4 +82,5 @@ def test_keys_are_of_the_normal_form_and_the_seed() -> None:
     one, two = url_keys(["http://a.test/", "http://a.test/?"])
     assert one != two
     assert url_keys(["http://a.test/"], seed=1)[0] != one
+    assert url_keys(["http://a.test/"], seed=1)[0] == seen_key(Url("http://a.test/?sid=1"), seed=1)
     assert url_keys([]).dtype == np.uint64

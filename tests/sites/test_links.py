@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fyke.errors import UrlError
 from fyke.formats.html import Reference, parse
 from fyke.sites.links import MAX_LINKS, Directives, LinkMemo, PageLinks, find_links, read_directives
+from fyke.sites.traps import seen_key
 from fyke.url import Url
 from fyke.values import Drop, Link
 
@@ -154,7 +155,7 @@ PATH = st.sampled_from(["/", "/a", "/a/", "/a/b", "/a/b?c/d", "/a/b/c"])
 @given(st.lists(st.tuples(PATH, st.lists(HREF, max_size=6)), max_size=8), st.sampled_from([0, 3, 1000]))
 def test_memo_changes_nothing(pages: list[tuple[str, list[str]]], entries: int) -> None:
     """Whatever was met before, and however little is kept, a link leads where joining it leads."""
-    memo = LinkMemo(entries)
+    memo = LinkMemo(entries, seed=5)
     for path, hrefs in pages:
         url = Url("http://site.test" + path)
         page = parse("")
@@ -169,6 +170,7 @@ def test_memo_changes_nothing(pages: list[tuple[str, list[str]]], entries: int) 
             if target.scheme.startswith("http") and not href.strip("\0 \t\r\n\f").startswith("#"):
                 expected.append(target)
         assert [link.target for link in found.links] == expected
+        assert found.keys.tolist() == [seen_key(target, seed=5) for target in expected]
 
 
 def test_memo_is_bounded() -> None:

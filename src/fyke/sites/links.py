@@ -7,7 +7,8 @@ asked here.
 
 Joining fifty links costs more than anything else about a page, and most hrefs of a site come again on its other pages.
 ``LinkMemo`` keeps what they lead to: absolute ones (``https://…``) once for all, rooted ones (``/x``) for their site,
-relative ones (``x.html``) for their directory. It is bounded; the places not met lately go first.
+relative ones (``x.html``) for their directory, each with its key in the seen-set. It is bounded; the places not met
+lately go first.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from fyke.errors import UrlError
-from fyke.formats.html import Page, Refresh, parse_refresh
+from fyke.formats.html import Page, Reference, parse_refresh
+from fyke.sites.traps import seen_key
 from fyke.url import Url
 from fyke.values import Drop, Link
 
@@ -35,12 +40,19 @@ _NO_DOCUMENTS = {"javascript": Drop.JAVASCRIPT, "mailto": Drop.MAILTO, "data": D
 _WHITE = re.compile(r"[\x00-\x20]+")
 
 
+Target = tuple[Url, int] | Drop
+"""What an href leads to: a URL with its key in the seen-set, or nowhere for a reason."""
+Table = dict[str, Target]
+
+
 @dataclass(frozen=True, slots=True)
 class PageLinks:
     """What a page points to."""
 
     links: tuple[Link, ...]
     """To be followed, in the order of the page, repetitions included; ``rel`` tells what is no anchor."""
+    keys: npt.NDArray[np.uint64]
+    """Their keys in the seen-set (``traps.seen_key``)."""
     canonical: Url | None = None
     """Where the page says that it belongs."""
     feeds: tuple[Url, ...] = ()
@@ -83,14 +95,16 @@ def read_directives(metas: Iterable[str], headers: Iterable[str], agent: str) ->
 class LinkMemo:
     """What hrefs lead to, by site and directory. One for each agent; bounded by ``entries``."""
 
-    def __init__(self, entries: int = _MEMO_ENTRIES) -> None:
+    def __init__(self, entries: int = _MEMO_ENTRIES, seed: int = 0) -> None:
+        self.seed = seed
+        """Of the keys in the seen-set."""
         self._limit = entries
         self._held = 0
-        self._places: OrderedDict[str, dict[str, Url | Drop]] = OrderedDict()
-        self.everywhere: dict[str, Url | Drop] = {}
+        self._places: OrderedDict[str, Table] = OrderedDict()
+        self.everywhere: Table = {}
         """The table of absolute hrefs."""
 
-    def tables(self, url: Url) -> tuple[dict[str, Url | Drop], dict[str, Url | Drop]]:
+    def tables(self, url: Url) -> tuple[Table, Table]:
         """Return the tables for hrefs that depend on the site of ``url`` alone, and on its directory."""
         if len(self.everywhere) > self._limit // 2:
             self._held -= len(self.everywhere)
@@ -101,12 +115,12 @@ class LinkMemo:
         query = href.find("?")
         return self._table(url.site), self._table(href[: href.rindex("/", 0, query if query > 0 else None) + 1])
 
-    def keep(self, table: dict[str, Url | Drop], href: str, found: Url | Drop) -> None:
+    def keep(self, table: Table, href: str, found: Target) -> None:
         """Remember what ``href`` leads to. REQUIRES: ``table`` is ``everywhere`` or of the last call of ``tables``."""
         table[href] = found
         self._held += 1
 
-    def _table(self, place: str) -> dict[str, Url | Drop]:
+    def _table(self, place: str) -> Table:
         table = self._places.get(place)
         if table is None:
             table = self._places[place] = {}
@@ -128,7 +142,6 @@ def find_links(
     directives = read_directives(page.robots(agent) if agent else page.robots(), robots_tags, agent)
     join = _Joiner(url, page.base, memo)
     dropped: Counter[Drop] = Counter()
-    links: list[Link] = []
     references = page.links()
     if directives.nofollow:
         dropped[Drop.NOFOLLOW] += len(references)
@@ -136,55 +149,37 @@ def find_links(
     elif len(references) > MAX_LINKS:
         dropped[Drop.TOO_MANY_LINKS] += len(references) - MAX_LINKS
         del references[MAX_LINKS:]
+    refresh = page.refresh or (parse_refresh(refresh_header) if refresh_header else None)
+    if page.relations:
+        references += [
+            Reference(relation.href, relation.title, relation.rel)
+            for relation in page.relations[:MAX_LINKS]
+            if not _FOLLOWED_RELATIONS.isdisjoint(relation.rel.split())
+        ]
+    if refresh is not None and refresh.href:
+        references.append(Reference(refresh.href, "", "refresh"))
+    links: list[Link] = []
+    keys: list[int] = []
     known = join.site.get  # the hot loop of a page: most hrefs are rooted, and known
     for reference in references:
         rel = reference.rel
         found = known(reference.href) or join(reference.href)
-        if not isinstance(found, Url):
+        if not isinstance(found, tuple):
             dropped[found] += 1
         elif rel and "nofollow" in rel.split():
             dropped[Drop.NOFOLLOW] += 1
         else:
-            links.append(Link(found, reference.text, rel))
-    canonical, feeds = _relations(page, join, links, dropped)
-    refresh = _refresh(page.refresh or (parse_refresh(refresh_header) if refresh_header else None), join, dropped)
-    if refresh is not None:
-        links.append(Link(refresh, "", "refresh"))
-    return PageLinks(tuple(links), canonical, feeds, refresh, directives.noindex, tuple(dropped.items()))
-
-
-def _relations(
-    page: Page, join: _Joiner, links: list[Link], dropped: Counter[Drop]
-) -> tuple[Url | None, tuple[Url, ...]]:
-    canonical: Url | None = None
-    feeds: list[Url] = []
-    if not page.relations:
-        return None, ()
-    announced = {feed.href for feed in page.feeds}
-    for relation in page.relations[:MAX_LINKS]:
-        kinds = relation.rel.split()
-        if _FOLLOWED_RELATIONS.isdisjoint(kinds):
-            continue
-        found = join(relation.href)
-        if not isinstance(found, Url):
-            dropped[found] += 1
-            continue
-        if "canonical" in kinds:
-            canonical = canonical or found
-        if relation.href in announced:
-            feeds.append(found)
-        links.append(Link(found, relation.title, relation.rel))
-    return canonical, tuple(feeds)
-
-
-def _refresh(refresh: Refresh | None, join: _Joiner, dropped: Counter[Drop]) -> Url | None:
-    if refresh is None or not refresh.href:
-        return None
-    found = join(refresh.href)
-    if isinstance(found, Url):
-        return found
-    dropped[found] += 1
-    return None
+            links.append(Link(found[0], reference.text, rel))
+            keys.append(found[1])
+    return PageLinks(
+        tuple(links),
+        np.array(keys, np.uint64),
+        join.url(page.canonical),
+        tuple(feed for relation in page.feeds if (feed := join.url(relation.href))),
+        join.url(refresh.href) if refresh is not None else None,
+        directives.noindex,
+        tuple(dropped.items()),
+    )
 
 
 class _Joiner:
@@ -204,10 +199,10 @@ class _Joiner:
                 pass  # a browser ignores such a base too
         self.site, self.local = memo.tables(self.base)
 
-    def __call__(self, href: str) -> Url | Drop:
+    def __call__(self, href: str) -> Target:
         found = self.site.get(href) or self.local.get(href) or self.memo.everywhere.get(href)
         if found is None:
-            found = _judge(self.base, href)
+            found = _judge(self.base, href, self.memo.seed)
             if len(href) <= _MEMO_HREF:
                 if href.startswith("/"):
                     self.memo.keep(self.site, href, found)
@@ -217,8 +212,13 @@ class _Joiner:
                     self.memo.keep(self.local, href, found)
         return found
 
+    def url(self, href: str) -> Url | None:
+        """Where ``href`` leads, if it is anywhere; None where it is empty."""
+        found = self(href) if href else None
+        return found[0] if isinstance(found, tuple) else None
 
-def _judge(base: Url, href: str) -> Url | Drop:
+
+def _judge(base: Url, href: str, seed: int) -> Target:
     if not href.startswith(("/", "http")):
         start = _WHITE.sub("", href[:64])
         if start.startswith("#"):
@@ -229,4 +229,4 @@ def _judge(base: Url, href: str) -> Url | Drop:
         url = base.join(href)
     except UrlError as error:
         return Drop.SCHEME if "names no document" in str(error) else Drop.INVALID
-    return url if url.href.startswith(("http://", "https://")) else Drop.SCHEME
+    return (url, seen_key(url, seed)) if url.href.startswith(("http://", "https://")) else Drop.SCHEME

@@ -19,7 +19,6 @@ bounded, and may be forgotten.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import xxhash
@@ -68,11 +67,11 @@ class HostHistory:
 
     urls: int = 0
     """URLs let through."""
-    budgets: OrderedDict[int, int] = field(default_factory=OrderedDict)
+    budgets: dict[int, int] = field(default_factory=dict)
     """Hash of a path with its number of parameters, or of a calendar: URLs so far."""
-    templates: OrderedDict[int, tuple[int, int]] = field(default_factory=OrderedDict)
+    templates: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Hash of a template: pages, duplicates among them."""
-    texts: OrderedDict[int, int] = field(default_factory=OrderedDict)
+    texts: dict[int, int] = field(default_factory=dict)
     """Fingerprint of a text: addresses it came for."""
     missing: tuple[int, ...] = ()
     """Simhashes of what came for addresses made up to be missing."""
@@ -190,6 +189,11 @@ def seen_form(url: Url) -> str:
     return path + mark + query if query else path
 
 
+def seen_key(url: Url, seed: int = 0) -> int:
+    """Return the key of ``seen_form`` in the seen-set. A secret ``seed`` keeps strangers from choosing keys."""
+    return xxhash.xxh3_64_intdigest(seen_form(url).encode(), seed) or 1
+
+
 def _template(url: Url) -> int:
     """Hash of an address with its numbers and values blanked: /item/12?ref=a and /item/7?ref=b share it."""
     path, _, query = url.target.partition("?")
@@ -204,8 +208,8 @@ def _spend(host: HostHistory, place: str, budget: int) -> bool:
     return spent < budget
 
 
-def _keep(table: OrderedDict[int, int] | OrderedDict[int, tuple[int, int]], key: int, value: object) -> None:
+def _keep(table: dict[int, int] | dict[int, tuple[int, int]], key: int, value: object) -> None:
+    table.pop(key, None)
     table[key] = value  # type: ignore[assignment]  # each table has one kind of value
-    table.move_to_end(key)
     if len(table) > _TABLE:
-        table.popitem(last=False)
+        del table[next(iter(table))]
