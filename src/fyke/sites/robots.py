@@ -24,6 +24,10 @@ from fyke.url import Url
 MAX_BYTES = 500 * 1024
 """What the RFC asks a parser to read at least; we read no more."""
 
+MAX_PATTERNS = 1_000
+"""Rules with ``*`` or ``$`` that are matched as they are, for each kind. Nobody needs more; with a file full of them
+each URL would cost a tenth of a second. Those beyond forbid more than they say, and allow nothing."""
+
 _LINE = re.compile(rb"\r\n|\r|\n")
 _BOM = re.compile(rb"\xef?\xbb?\xbf?")  # whole or torn
 _TOKEN = re.compile(rb"[A-Za-z_-]+")
@@ -197,8 +201,12 @@ def _as_it_stands(octets: bytes) -> bytes:
 
 def _equivalent(octets: bytes) -> bytes:
     """The RFC's form for comparison: what is not visible ASCII escaped, what is visible ASCII not."""
-    octets = _RAW.sub(lambda match: b"%%%02X" % match[0][0], _as_it_stands(octets))
+    octets = _escape_raw(_as_it_stands(octets))
     return _ESCAPE.sub(_decode_visible, octets) if b"%" in octets else octets
+
+
+def _escape_raw(octets: bytes) -> bytes:
+    return _RAW.sub(lambda match: b"%%%02X" % match[0][0], octets) if _RAW.search(octets) else octets
 
 
 def _decode_visible(match: re.Match[bytes]) -> bytes:
@@ -243,7 +251,7 @@ class _Rules:
         form = _equivalent if equivalent else _as_it_stands
         for pattern in patterns:
             anchored = pattern.endswith(b"$")
-            written = [_RAW.sub(lambda m: b"%%%02X" % m[0][0], p) for p in pattern.removesuffix(b"$").split(b"*")]
+            written = [_escape_raw(piece) for piece in pattern.removesuffix(b"$").split(b"*")]
             size = sum(map(len, written)) + len(written) - 1 + anchored
             pieces = [form(piece) for piece in written]
             if len(pieces) > 1 or anchored:
@@ -252,11 +260,15 @@ class _Rules:
                 self.wild.append(_Rule(kept, anchored, size))
             else:
                 self.prefixes[pieces[0]] = max(size, self.prefixes.get(pieces[0], 0))
+        self.wild.sort(key=lambda rule: -rule.size)
+        if equivalent:  # too many disallowed patterns: the rest as if '*' followed their first piece
+            for rule in self.wild[MAX_PATTERNS:]:
+                self.prefixes[rule.first] = max(rule.size, self.prefixes.get(rule.first, 0))
+        del self.wild[MAX_PATTERNS:]
         longest: dict[int, int] = {}
         for prefix, size in self.prefixes.items():
             longest[len(prefix)] = max(size, longest.get(len(prefix), 0))
         self.lengths = sorted(((size, length) for length, size in longest.items()), reverse=True)
-        self.wild.sort(key=lambda rule: -rule.size)
 
     def longest(self, target: bytes) -> int:
         best = -1
