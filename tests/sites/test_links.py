@@ -180,3 +180,9 @@ def test_memo_is_bounded() -> None:
             parse(f"<a href=/{i}>" * 3 + f"<a href=x{i}><a href=http://o.test/{i}>"), Url(f"http://h{i}.test/"), memo
         )
     assert sum(map(len, memo._places.values())) + len(memo.everywhere) <= 55
+
+
+def test_two_hundred_thousand_nested_tags_hide_no_link() -> None:
+    found = find("<a href=/first>" + "<div>" * 200_000 + "<a href=/last>")
+    assert targets(found)[0] == "http://site.test/first"
+    assert set(targets(found)) == {"http://site.test/first", "http://site.test/last"}

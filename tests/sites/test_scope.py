@@ -57,6 +57,7 @@ def test_types_by_ending_and_header() -> None:
     assert scope.judge(Url("http://a.test/picture.JPG?x=1")) is Drop.TYPE
     assert scope.judge(Url("http://a.test/get?file=x.jpg")) is None
     assert scope.judge(Url("http://a.test/paper.pdf")) is None
+    assert scope.judge(Url("http://a.test/sitemap.xml.gz")) is None
     assert SeedScope(SEEDS, Span.ANY, all_types=True).judge(Url("http://a.test/picture.jpg")) is None
     assert accepts_type("text/HTML; charset=x", ["text/html"])
     assert accepts_type("text/plain", ["text/*"])

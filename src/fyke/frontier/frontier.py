@@ -195,7 +195,7 @@ class Frontier:
         self._fill(now)
 
     def set_crawl_delay(self, host: str, seconds: float) -> None:
-        """Note the Crawl-delay of a host's robots.txt, before ``done`` of its fetch: it counts from that ``done`` on."""
+        """Note the Crawl-delay of a host's robots.txt, before ``done`` of its fetch; it counts from then on."""
         record = self._host(host)
         record.pace = record.pace._replace(crawl_delay=seconds)
 

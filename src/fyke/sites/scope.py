@@ -21,7 +21,7 @@ MAX_LENGTH = 2_048
 
 # Endings of what no converter reads. What has another ending is asked for, and judged by its type then.
 _SKIPPED = re.compile(
-    r"\.(?:avi|bmp|bin|bz2|css|deb|dmg|eot|exe|flac|flv|gif|gz|ico|iso|jar|jpe?g|js|mjs|m4[av]|mkv|mov|mp[34]|mpe?g|msi|"
+    r"(?<!\.xml)\.(?:avi|bmp|bin|bz2|css|deb|dmg|eot|exe|flac|flv|gif|gz|ico|iso|jar|jpe?g|js|mjs|m4[av]|mkv|mov|mp[34]|mpe?g|msi|"
     r"ogg|og[av]|otf|png|rar|rpm|svg|swf|tar|tgz|tiff?|ttf|wav|web[mp]|wm[av]|woff2?|xz|7z|zip|zst)$",
     re.IGNORECASE,
 )
