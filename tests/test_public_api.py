@@ -5,6 +5,9 @@ from __future__ import annotations
 import fyke
 
 FACE: list[str] = ["Row", "Store"]
+FACE: list[str] = [
+    "Robots",
+]
 
 
 def test_face_is_pinned() -> None:

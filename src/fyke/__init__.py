@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _FACE: dict[str, str] = {
     "Row": "fyke.store.row",
     "Store": "fyke.store.store",
+    "Robots": "fyke.sites.robots",
 }
 """Public name to the module that defines it."""
 

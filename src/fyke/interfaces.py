@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from fyke.values import Outcome, Request
+import numpy as np
+import numpy.typing as npt
+
+from fyke.values import Candidates, Outcome, Request
 
 
 class Clock(Protocol):
@@ -27,4 +30,12 @@ class Transport(Protocol):
 
     async def fetch(self, request: Request) -> Outcome:
         """Return what the web did. Never raises for anything that a server can do."""
+        ...
+
+
+class Prioritizer(Protocol):
+    """Which URL first; the crawler and the simulator take the same ones."""
+
+    def priority(self, candidates: Candidates) -> npt.NDArray[np.float64]:
+        """Return a score for each candidate: higher first."""
         ...

@@ -201,6 +201,11 @@ def _host_hash(host: str) -> bytes:
     return xxhash.xxh3_64_digest(host.encode())[:2]
 
 
+def host_key(host: str) -> bytes:
+    """Return how the row keys of all URLs of ``host`` begin: two bytes of its hash, the host, 0x00."""
+    return _host_hash(host) + host.encode() + b"\0"
+
+
 @lru_cache(maxsize=65_536)
 def registered_domain(host: str) -> str:
     """Return the registrable domain of ``host``, in the form (Unicode or ASCII) that was asked.

@@ -1,0 +1,120 @@
+"""The queue on disk: keys in the order in which they are read, and their values (docs/frontier.md).
+
+::
+
+    queue   "q" ‖ host key ‖ priority (1 byte) ‖ sequence (8)      → Entry        one host's FIFO for each priority
+    later   "t" ‖ due in µs (8) ‖ row key of the URL               → Entry        revisits, Retry-After, robots retries
+    host    host key                                               → HostRecord   what a restart needs
+
+Numbers are big-endian, so keys sort by them. The host key is that of fyke.url: hash, host, 0x00. Queue and later
+keys share the family ``queue``, records have the family ``host``. Version 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from fyke.url import Url, host_key
+
+VERSION = 1
+
+_QUEUE = b"q"
+_LATER = b"t"
+_MICRO = 1_000_000
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A queued URL."""
+
+    href: str
+    priority: int
+    """1 (first) … K (last)."""
+    depth: int = 0
+    tries: int = 0
+    """Failed fetches so far."""
+    generation: int = 0
+    """A changed priority appends a new entry with a higher generation; older ones are dropped when popped."""
+    kind: str = ""
+    """What is expected there: a page, or ``sitemap``, ``feed``."""
+
+    @property
+    def url(self) -> Url:
+        """The URL; it was in normal form when it was queued."""
+        return Url(self.href)
+
+    def encode(self) -> bytes:
+        """Return this as MessagePack; ``decode`` is the inverse."""
+        return _encoder.encode(self)
+
+    @classmethod
+    def decode(cls, value: bytes) -> Entry:
+        """Return the entry that ``encode`` wrote."""
+        return _entries.decode(value)
+
+
+class HostRecord(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of a host's queue over restarts. Entries ``low ≤ sequence < tail`` of a lane are queued."""
+
+    version: int
+    host: str
+    lanes: tuple[tuple[int, int, int], ...]
+    """(priority, low, tail) for each priority that was ever used."""
+    due: float = 0.0
+    crawl_delay: float = 0.0
+    usual: float = 0.0
+    failures: int = 0
+
+    def encode(self) -> bytes:
+        """Return this as MessagePack; ``decode`` is the inverse."""
+        return _encoder.encode(self)
+
+    @classmethod
+    def decode(cls, value: bytes) -> HostRecord:
+        """Return the record that ``encode`` wrote."""
+        return _records.decode(value)
+
+
+_encoder = msgspec.msgpack.Encoder()
+_entries = msgspec.msgpack.Decoder(Entry)
+_records = msgspec.msgpack.Decoder(HostRecord)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueKey:
+    """A queue key, taken apart."""
+
+    host: str
+    priority: int
+    sequence: int
+
+
+def queue_key(host: str, priority: int, sequence: int) -> bytes:
+    """Return the key of a queue entry."""
+    return b"".join((_QUEUE, host_key(host), bytes((priority,)), sequence.to_bytes(8, "big")))
+
+
+def lane_prefix(host: str, priority: int) -> bytes:
+    """Return how the keys of a host's entries of one priority begin."""
+    return b"".join((_QUEUE, host_key(host), bytes((priority,))))
+
+
+def parse_queue_key(key: bytes) -> QueueKey:
+    """Take a queue key apart. REQUIRES: it was made by ``queue_key``."""
+    return QueueKey(key[3:-10].decode(), key[-9], int.from_bytes(key[-8:], "big"))
+
+
+def later_key(due: float, url: Url) -> bytes:
+    """Return the key of an entry that is to be queued at ``due``. REQUIRES: ``due`` ≥ 0."""
+    return b"".join((_LATER, int(due * _MICRO).to_bytes(8, "big"), url.key))
+
+
+def later_due(key: bytes) -> float:
+    """Return when the entry of a later key is due."""
+    return int.from_bytes(key[1:9], "big") / _MICRO
+
+
+def later_range(now: float) -> tuple[bytes, bytes]:
+    """Return the bounds [first, end) of the later keys that are due at ``now``."""
+    return _LATER, _LATER + (int(now * _MICRO) + 1).to_bytes(8, "big")

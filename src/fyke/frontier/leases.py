@@ -1,0 +1,78 @@
+"""What the frontier answers: a lease of a URL, a wish for entries from disk, or what it waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fyke.frontier.keys import Entry, queue_key
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A URL handed out; its host is nobody else's until ``done``."""
+
+    host: str
+    entry: Entry
+    sequence: int
+
+    @property
+    def key(self) -> bytes:
+        """The queue key to delete once the URL is done."""
+        return queue_key(self.host, self.entry.priority, self.sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class Refill:
+    """A wish: ``count`` entries from ``start`` on, at most."""
+
+    host: str
+    priority: int
+    start: int
+    count: int
+    queue: int
+    """Which back queue it is for; one that has been given up meanwhile takes no more."""
+
+    @property
+    def key(self) -> bytes:
+        """Where to begin reading; the host's lane ends where the key's all but last 8 bytes change."""
+        return queue_key(self.host, self.priority, self.start)
+
+
+class Why(StrEnum):
+    """What an idle frontier waits for."""
+
+    DELAY = "delay"
+    """The gap between two contacts of ``host``."""
+    BACKOFF = "backoff"
+    """``host`` asked us to stay away, or does not answer."""
+    IN_FLIGHT = "in-flight"
+    """Fetches that are under way."""
+    REFILL = "refill"
+    """The engine, to read entries."""
+    LATER = "later"
+    """An entry for later (``note_later``)."""
+    EMPTY = "empty"
+    """Nothing: there is nothing queued."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nothing can be leased now."""
+
+    until: float
+    """When something may be; infinity where that does not depend on time."""
+    why: Why
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much is where."""
+
+    queued: int
+    """Entries on disk, the leased ones included."""
+    leased: int
+    hosts: int
+    back_queues: int
+    parked: int

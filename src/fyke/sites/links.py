@@ -1,0 +1,232 @@
+"""The links of a page: joined, normalised, judged by what the page says of them, and counted where dropped.
+
+``find_links`` reads one parsed page (fyke.formats.html). What it returns may be followed as far as page and response
+are concerned: anchors, areas, frames, embedded documents, meta refresh, and of ``<link>`` canonical, alternates, feeds,
+next and prev. rel=nofollow, ``<meta name=robots>`` and X-Robots-Tag are obeyed. Scope, robots.txt and traps are not
+asked here.
+
+Joining fifty links costs more than anything else about a page, and most hrefs of a site come again on its other pages.
+``LinkMemo`` keeps what they lead to: absolute ones (``https://…``) once for all, rooted ones (``/x``) for their site,
+relative ones (``x.html``) for their directory, each with its key in the seen-set. It is bounded; the places not met
+lately go first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fyke.errors import UrlError
+from fyke.formats.html import Page, Reference, parse_refresh
+from fyke.sites.traps import seen_key
+from fyke.url import Url
+from fyke.values import Drop, Link
+
+MAX_LINKS = 20_000
+"""Links taken from one page: the largest real index pages have a few thousand."""
+_MEMO_ENTRIES = 100_000  # about 35 MB
+_MEMO_HREF = 512  # a longer href is hardly met twice
+
+_FOLLOWED_RELATIONS = frozenset({"canonical", "alternate", "next", "prev", "feed"})
+# In X-Robots-Tag "name: rule" is addressed to an agent, unless the name is itself a rule that takes a value.
+_RULES_WITH_VALUES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+_OF_THE_DIRECTORY = re.compile(r"[\w.~%#-]")  # not "" and "?x", which depend on the page itself
+_NO_DOCUMENTS = {"javascript": Drop.JAVASCRIPT, "mailto": Drop.MAILTO, "data": Drop.DATA}
+_WHITE = re.compile(r"[\x00-\x20]+")
+
+
+Target = tuple[Url, int] | Drop
+"""What an href leads to: a URL with its key in the seen-set, or nowhere for a reason."""
+Table = dict[str, Target]
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """What a page points to."""
+
+    links: tuple[Link, ...]
+    """To be followed, in the order of the page, repetitions included; ``rel`` tells what is no anchor."""
+    keys: npt.NDArray[np.uint64]
+    """Their keys in the seen-set (``traps.seen_key``)."""
+    canonical: Url | None = None
+    """Where the page says that it belongs."""
+    feeds: tuple[Url, ...] = ()
+    refresh: Url | None = None
+    """Where a browser would be sent."""
+    noindex: bool = False
+    """The page does not want to be shown to others."""
+    dropped: tuple[tuple[Drop, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Directives:
+    """What robots meta elements and headers say."""
+
+    noindex: bool = False
+    nofollow: bool = False
+
+
+def read_directives(metas: Iterable[str], headers: Iterable[str], agent: str) -> Directives:
+    """Return what holds for ``agent`` (a product token in lower case).
+
+    ``metas`` are contents of robots meta elements that concern it, ``headers`` all values of X-Robots-Tag.
+    """
+    said: set[str] = set()
+    for content in metas:
+        said.update(rule.strip() for rule in content.lower().split(","))
+    for header in headers:
+        addressed = True
+        for part in header.lower().split(","):
+            name, colon, rule = part.partition(":")
+            if colon and name.strip() not in _RULES_WITH_VALUES:
+                addressed = name.strip() in (agent, "*", "robots")
+                part = rule  # noqa: PLW2901 - the rest of the part is the rule
+            if addressed:
+                said.add(part.strip())
+    none = "none" in said
+    return Directives(none or "noindex" in said, none or "nofollow" in said)
+
+
+class LinkMemo:
+    """What hrefs lead to, by site and directory. One for each agent; bounded by ``entries``."""
+
+    def __init__(self, entries: int = _MEMO_ENTRIES, seed: int = 0) -> None:
+        self.seed = seed
+        """Of the keys in the seen-set."""
+        self._limit = entries
+        self._held = 0
+        self._places: OrderedDict[str, Table] = OrderedDict()
+        self.everywhere: Table = {}
+        """The table of absolute hrefs."""
+
+    def tables(self, url: Url) -> tuple[Table, Table]:
+        """Return the tables for hrefs that depend on the site of ``url`` alone, and on its directory."""
+        if len(self.everywhere) > self._limit // 2:
+            self._held -= len(self.everywhere)
+            self.everywhere.clear()
+        while self._held > self._limit:
+            self._held -= len(self._places.popitem(last=False)[1])
+        href = url.href
+        query = href.find("?")
+        return self._table(url.site), self._table(href[: href.rindex("/", 0, query if query > 0 else None) + 1])
+
+    def keep(self, table: Table, href: str, found: Target) -> None:
+        """Remember what ``href`` leads to. REQUIRES: ``table`` is ``everywhere`` or of the last call of ``tables``."""
+        table[href] = found
+        self._held += 1
+
+    def _table(self, place: str) -> Table:
+        table = self._places.get(place)
+        if table is None:
+            table = self._places[place] = {}
+        else:
+            self._places.move_to_end(place)
+        return table
+
+
+def find_links(
+    page: Page,
+    url: Url,
+    memo: LinkMemo,
+    *,
+    agent: str = "",
+    robots_tags: Iterable[str] = (),
+    refresh_header: str = "",
+) -> PageLinks:
+    """Return the links of the page at ``url``. ``robots_tags`` are the values of its X-Robots-Tag headers."""
+    directives = read_directives(page.robots(agent) if agent else page.robots(), robots_tags, agent)
+    join = _Joiner(url, page.base, memo)
+    dropped: Counter[Drop] = Counter()
+    references = page.links()
+    if directives.nofollow:
+        dropped[Drop.NOFOLLOW] += len(references)
+        references = []
+    elif len(references) > MAX_LINKS:
+        dropped[Drop.TOO_MANY_LINKS] += len(references) - MAX_LINKS
+        del references[MAX_LINKS:]
+    refresh = page.refresh or (parse_refresh(refresh_header) if refresh_header else None)
+    if page.relations:
+        references += [
+            Reference(relation.href, relation.title, relation.rel)
+            for relation in page.relations[:MAX_LINKS]
+            if not _FOLLOWED_RELATIONS.isdisjoint(relation.rel.split())
+        ]
+    if refresh is not None and refresh.href:
+        references.append(Reference(refresh.href, "", "refresh"))
+    links: list[Link] = []
+    keys: list[int] = []
+    known = join.site.get  # the hot loop of a page: most hrefs are rooted, and known
+    for reference in references:
+        rel = reference.rel
+        found = known(reference.href) or join(reference.href)
+        if not isinstance(found, tuple):
+            dropped[found] += 1
+        elif rel and "nofollow" in rel.split():
+            dropped[Drop.NOFOLLOW] += 1
+        else:
+            links.append(Link(found[0], reference.text, rel))
+            keys.append(found[1])
+    return PageLinks(
+        tuple(links),
+        np.array(keys, np.uint64),
+        join.url(page.canonical),
+        tuple(feed for relation in page.feeds if (feed := join.url(relation.href))),
+        join.url(refresh.href) if refresh is not None else None,
+        directives.noindex,
+        tuple(dropped.items()),
+    )
+
+
+class _Joiner:
+    """Joins the hrefs of one page, with the memo's tables for its site and its directory."""
+
+    __slots__ = ("base", "local", "memo", "site")
+
+    def __init__(self, url: Url, base_href: str, memo: LinkMemo) -> None:
+        self.memo = memo
+        self.base = url
+        if base_href:
+            try:
+                base = url.join(base_href)
+                if base.scheme in ("http", "https"):
+                    self.base = base
+            except UrlError:
+                pass  # a browser ignores such a base too
+        self.site, self.local = memo.tables(self.base)
+
+    def __call__(self, href: str) -> Target:
+        found = self.site.get(href) or self.local.get(href) or self.memo.everywhere.get(href)
+        if found is None:
+            found = _judge(self.base, href, self.memo.seed)
+            if len(href) <= _MEMO_HREF:
+                if href.startswith("/"):
+                    self.memo.keep(self.site, href, found)
+                elif href.startswith(("http://", "https://")):
+                    self.memo.keep(self.memo.everywhere, href, found)
+                elif _OF_THE_DIRECTORY.match(href):
+                    self.memo.keep(self.local, href, found)
+        return found
+
+    def url(self, href: str) -> Url | None:
+        """Where ``href`` leads, if it is anywhere; None where it is empty."""
+        found = self(href) if href else None
+        return found[0] if isinstance(found, tuple) else None
+
+
+def _judge(base: Url, href: str, seed: int) -> Target:
+    if not href.startswith(("/", "http")):
+        start = _WHITE.sub("", href[:64])
+        if start.startswith("#"):
+            return Drop.FRAGMENT
+        if reason := _NO_DOCUMENTS.get(start[:11].partition(":")[0].lower()) if ":" in start else None:
+            return reason
+    try:
+        url = base.join(href)
+    except UrlError as error:
+        return Drop.SCHEME if "names no document" in str(error) else Drop.INVALID
+    return (url, seen_key(url, seed)) if url.href.startswith(("http://", "https://")) else Drop.SCHEME

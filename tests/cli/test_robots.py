@@ -1,0 +1,74 @@
+"""``fyke robots``: a file and a site, explained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from fyke.cli import run
+
+BODY = b"User-agent: *\nDisallow: /private/\nCrawl-delay: 2\nSitemap: http://mysite.com/sitemap.xml.gz\n"
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            hops = {"/robots.txt": "/hop", "/hop": "/real.txt"}
+            if self.path in hops:
+                self.send_response(301)
+                self.send_header("Location", hops[self.path])
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+            else:
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(BODY)))
+                self.end_headers()
+                self.wfile.write(BODY)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/any/page"
+        server.shutdown()
+        thread.join()
+
+
+def test_file(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    path = tmp_path / "robots.txt"
+    path.write_bytes(BODY)
+    assert run(["robots", str(path), "/private/x", "/private", "--json"]) == 0
+    facts = json.loads(capfdbinary.readouterr().out)
+    assert facts["urls"] == {"/private/x": False, "/private": True}
+    assert facts["delay"] == 2
+    assert facts["sitemaps"] == ["http://mysite.com/sitemap.xml.gz"]
+    assert facts["group"] == "*"
+
+
+def test_site(site: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["robots", site, "/private/x"]) == 0
+    out = capfd.readouterr().out
+    assert "status 200" in out
+    assert "must not be fetched: /private/x" in out
+    assert "sitemap: http://mysite.com/sitemap.xml.gz" in out
+
+
+def test_a_site_that_does_not_answer_denies(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["robots", "http://127.0.0.1:1/", "/", "--json"]) == 0
+    facts = json.loads(capfdbinary.readouterr().out)
+    assert (facts["status"], facts["verdict"], facts["urls"]) == (0, "deny", {"/": False})
+
+
+def test_mistakes_are_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["robots", str(tmp_path / "absent")]) == 2
+    assert "cannot read" in capfd.readouterr().err
+    assert run(["robots", "ftp://a.test/"]) == 2
+    assert "not on the web" in capfd.readouterr().err

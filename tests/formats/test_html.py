@@ -1,0 +1,96 @@
+"""A parsed page: what its head and links say, against browsers' rules and a second parser."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from fyke.formats import html
+
+PAGE = """<!doctype html><html lang="en-GB"><head><title> A \n title &amp; more </title><base href="/sub/">
+<meta name=Robots content="noindex, FOLLOW"><meta name=fyke content=nofollow><meta property="og:title" content="Open">
+<link rel="Canonical" href="https://example.org/true"><link rel=stylesheet href=a.css>
+<link rel="alternate" type="application/rss+xml; charset=utf-8" href="/feed" title="News">
+<link rel=alternate hreflang=de href=/de/><meta http-equiv=refresh content="5; URL='next.html' "></head>
+<body><a href=" one "  rel="NoFollow  UGC">the <b>first</b>
+ link</a><a name=x>no link</a><a href=two><img src=p alt="a picture"></a>
+<map><area href=three alt=Area></map><iframe src=four title=Frame></iframe><object data=five.pdf></object>"""
+
+
+def test_head_of_a_page() -> None:
+    page = html.parse(PAGE)
+    assert (page.title, page.language, page.base) == ("A title & more", "en-GB", "/sub/")
+    assert page.canonical == "https://example.org/true"
+    assert page.robots("fyke") == ["noindex, FOLLOW", "nofollow"]
+    assert page.robots() == ["noindex, FOLLOW"]
+    assert page.meta("og:title") == "Open"
+    assert page.meta("missing") == ""
+    assert [(f.href, f.title, f.type) for f in page.feeds] == [("/feed", "News", "application/rss+xml")]
+    assert [(a.hreflang, a.href) for a in page.alternates] == [("de", "/de/")]
+    assert page.refresh == html.Refresh(5, "next.html")
+
+
+def test_links_of_a_page() -> None:
+    assert html.parse(PAGE).links() == [
+        html.Reference(" one ", "the first link", "nofollow ugc"),
+        html.Reference("two", "a picture", ""),
+        html.Reference("three", "Area", "area"),
+        html.Reference("four", "Frame", "iframe"),
+        html.Reference("five.pdf", "", "object"),
+    ]
+
+
+def test_frames_are_links() -> None:
+    page = html.parse("<frameset><frame src=a.html title=Left><frame src=b.html></frameset>")
+    assert [(link.href, link.rel) for link in page.links()] == [("a.html", "frame"), ("b.html", "frame")]
+
+
+def test_a_picture_has_a_title_of_its_own() -> None:
+    assert html.parse("<svg><title>logo</title></svg><title>page</title>").title == "page"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("0;url=/x", html.Refresh(0, "/x")),
+        ("3", html.Refresh(3, "")),
+        ("1.5, /x", html.Refresh(1, "/x")),
+        ('0; URL="a b" junk', html.Refresh(0, "a b")),
+        ("", None),
+        ("soon", None),
+        ("-1; url=x", None),
+    ],
+)
+def test_refresh_as_browsers_read_it(content: str, expected: html.Refresh | None) -> None:
+    assert html.parse_refresh(content) == expected
+
+
+@given(st.text(st.sampled_from("<>/ab c=\"'&;!-\n\0é"), max_size=200))
+def test_any_text_is_a_page(text: str) -> None:
+    page = html.parse(text)
+    assert page.markup.endswith(b"</html>")
+    assert len(page.links()) <= text.count("<a")
+
+
+@given(
+    st.lists(
+        st.tuples(st.text("abc/?&=é%#", min_size=1), st.text("xy z\n<&"), st.sampled_from(["p", "li", "td", "b"])),
+        max_size=20,
+    )
+)
+def test_links_agree_with_a_second_parser(links: list[tuple[str, str, str]]) -> None:
+    escaped = [(a.replace("&", "&amp;"), b.replace("&", "&amp;").replace("<", "&lt;"), c) for a, b, c in links]
+    source = "".join(f'<{tag}><a href="{href}">{text}</a></{tag}>' for href, text, tag in escaped)
+    other = [(a.attributes["href"], html.fold(a.text())) for a in LexborHTMLParser(source).css("a[href]")]
+    assert [(link.href, link.text) for link in html.parse(source).links()] == other
+
+
+@pytest.mark.parametrize(
+    "tag", ["div", "b", "a href=x", "a href=x><object", "table><td", "svg", "blockquote", "ul><li"]
+)
+def test_deep_nesting_is_no_danger(tag: str) -> None:
+    page = html.parse(f"<{tag}>" * 200_000 + "end")
+    assert b"end" in page.markup
+    assert len(page.links()) in {0, 200_000}

@@ -1,0 +1,300 @@
+"""Mercator's invariants, held by a state machine that drives the frontier as an engine does, with a dict for a disk."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from fyke.frontier.frontier import CHUNK, PARK, Frontier
+from fyke.frontier.keys import Entry, HostRecord, parse_queue_key
+from fyke.frontier.leases import Idle, Lease, Refill, Why
+from fyke.frontier.politeness import Contact, Politeness
+from fyke.frontier.selector import Randomised, RoundRobin
+
+HOSTS = [f"h{i}.test" for i in range(5)]
+K = 3
+B = 3
+DELAY = 1.0
+
+
+class Mercator(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 1000.0
+        self.disk: dict[bytes, bytes] = {}
+        self.records: dict[str, HostRecord] = {}
+        self.model: dict[tuple[str, int], deque[str]] = {}
+        self.leases: list[Lease] = []
+        self.allowed_from: dict[str, float] = {}
+        self.wishes: list[Refill] = []
+        self.serial = 0
+        self.restored = False  # hosts wait in the front queues until something is asked for
+
+    @initialize(seed=st.none() | st.integers(0, 9))
+    def start(self, seed: int | None) -> None:
+        self.seed = seed
+        self.frontier = self.make()
+
+    def make(self) -> Frontier:
+        selector = RoundRobin() if self.seed is None else Randomised(np.random.default_rng(self.seed))
+        politeness = Politeness(delay=DELAY, factor=10)
+        return Frontier(politeness, priorities=K, back_queues=B, selector=selector)
+
+    # ---- what an engine does ----
+
+    @rule(
+        host=st.sampled_from(HOSTS),
+        priorities=st.lists(st.integers(1, K), min_size=1, max_size=5)
+        | st.integers(1, K).map(lambda priority: [priority] * (CHUNK + 8)),
+    )
+    def add(self, host: str, priorities: list[int]) -> None:
+        entries = []
+        for priority in priorities:
+            self.serial += 1
+            entries.append(Entry(f"http://{host}/{self.serial}", priority))
+            self.model.setdefault((host, priority), deque()).append(entries[-1].href)
+        self.disk.update(self.frontier.add(host, entries, self.now))
+        self.restored = False
+        self.records[host] = self.frontier.record(host)
+
+    @rule()
+    def serve(self) -> None:
+        self.wishes += self.frontier.refills()
+        for wish in self.wishes:
+            keys = sorted(k for k in self.disk if k >= wish.key and k[:-8] == wish.key[:-8])[: wish.count]
+            found = [(parse_queue_key(key).sequence, Entry.decode(self.disk[key])) for key in keys]
+            self.frontier.supply(wish, found, self.now)
+        self.wishes.clear()
+
+    @rule(late=st.booleans())
+    def lease(self, late: bool) -> None:
+        if late:  # the engine has taken the wishes and is still reading
+            self.wishes += self.frontier.refills()
+        else:
+            self.serve()
+        found = self.frontier.next(self.now)
+        self.restored = False
+        if isinstance(found, Idle) and found.why in {Why.DELAY, Why.BACKOFF}:
+            assert found.until > self.now
+            self.now = found.until
+            found = self.frontier.next(self.now)
+        if isinstance(found, Idle):
+            self.wishes += self.frontier.refills()
+            assert (found.why is Why.REFILL) == bool(self.awaited()), "waits for a read that nobody makes"
+            if found.why is Why.EMPTY:
+                assert not self.leases
+                assert not self.disk
+            return
+        assert self.now >= self.allowed_from.get(found.host, 0.0), "contacted early"
+        assert found.host not in {lease.host for lease in self.leases}, "two fetches of one host"
+        assert self.model[found.host, found.entry.priority][0] == found.entry.href, "not first in, first out"
+        assert Entry.decode(self.disk[found.key]) == found.entry
+        self.leases.append(found)
+
+    @precondition(lambda self: self.leases)
+    @rule(
+        data=st.data(),
+        duration=st.sampled_from([0.0, 0.05, 3.0]),
+        fate=st.sampled_from(["fetched", "fetched", "overloaded", "robots", "robots", "dropped", "busy"]),
+    )
+    def done(self, data: st.DataObject, duration: float, fate: str) -> None:
+        lease = self.leases.pop(data.draw(st.integers(0, len(self.leases) - 1)))
+        self.now += duration
+        keep = fate in {"robots", "busy"}
+        contact = None
+        if fate not in {"dropped", "busy"}:
+            contact = Contact(self.now, duration, overloaded=fate == "overloaded")
+            self.allowed_from[lease.host] = self.now + max(DELAY, 10 * duration)
+        self.frontier.done(
+            lease, self.now, contact, keep=keep, not_before=self.now + 2 * PARK if fate == "busy" else 0.0
+        )
+        if not keep:
+            del self.disk[lease.key]
+            self.model[lease.host, lease.entry.priority].popleft()
+        self.records[lease.host] = self.frontier.record(lease.host)
+
+    def awaited(self) -> list[Refill]:
+        """Wishes whose back queue was not given up since."""
+        backs = dict(self.frontier.back_queues())
+        return [wish for wish in self.wishes if wish.host in backs]
+
+    @rule(seconds=st.sampled_from([0.1, 1.0, 30.0, 4000.0]))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule()
+    def crash(self) -> None:
+        """kill -9: what is on disk is all there is."""
+        self.frontier = self.make()
+        self.leases.clear()
+        self.wishes.clear()
+        self.restored = True
+        for record in self.records.values():
+            self.frontier.restore(HostRecord.decode(record.encode()), self.now)
+            self.allowed_from[record.host] = self.now + DELAY
+
+    # ---- what must hold ----
+
+    @invariant()
+    def counts_are_exact(self) -> None:
+        if not hasattr(self, "frontier"):
+            return
+        counts = self.frontier.counts()
+        assert counts.queued == len(self.disk) == sum(map(len, self.model.values()))
+        assert counts.leased == len(self.leases)
+        for host in HOSTS:
+            assert self.frontier.added(host) >= self.frontier.queued(host)
+            assert self.frontier.queued(host) == sum(len(q) for (h, _), q in self.model.items() if h == host)
+
+    @invariant()
+    def back_queues_are_mercators(self) -> None:
+        if not hasattr(self, "frontier"):
+            return
+        backs = list(self.frontier.back_queues())
+        hosts = [host for host, _ in backs]
+        assert len(hosts) == len(set(hosts)) == self.frontier.counts().back_queues <= B, "one host per queue"
+        assert all(size > 0 for _, size in backs), "an empty back queue"
+        if not self.restored:
+            waiting = [host for queue in self.frontier.front_queues() for host in queue]
+            assert len(hosts) == B or not waiting, "a back queue is unused while the front queues hold URLs"
+        assert all(size <= 2 * CHUNK + 1 for _, size in backs), "a back queue without bound"
+
+    def teardown(self) -> None:
+        """Everything that was queued comes out in the end, in bounded time."""
+        if not hasattr(self, "frontier"):
+            return
+        for lease in list(self.leases):
+            self.leases.remove(lease)
+            self.frontier.done(lease, self.now)
+            del self.disk[lease.key]
+        rounds = 2 * len(self.disk) + 10
+        while self.disk and rounds:
+            rounds -= 1
+            self.serve()
+            found = self.frontier.next(self.now)
+            if isinstance(found, Idle):
+                assert found.why is not Why.EMPTY, "entries were lost"
+                if found.why is not Why.REFILL:
+                    self.now = max(self.now, found.until)
+            else:
+                self.frontier.done(found, self.now, Contact(self.now, 0.0))
+                del self.disk[found.key]
+        assert not self.disk
+
+
+Mercator.TestCase.settings = settings(max_examples=100, stateful_step_count=50)
+TestMercator = Mercator.TestCase
+
+
+def test_no_back_queue_is_unused_while_a_front_queue_holds_a_host() -> None:
+    """Ten hosts, three back queues: they are full whatever is leased and done, until fewer hosts are left."""
+    frontier = Frontier(Politeness(delay=0.0), priorities=K, back_queues=B)
+    disk: dict[bytes, bytes] = {}
+    for i in range(10):
+        disk.update(frontier.add(f"h{i}", [Entry(f"http://h{i}/{j}", 1 + j % K) for j in range(5)], 0.0))
+    done = 0
+    while done < 50:
+        for wish in frontier.refills():
+            keys = sorted(k for k in disk if k >= wish.key and k[:-8] == wish.key[:-8])[: wish.count]
+            frontier.supply(wish, [(parse_queue_key(k).sequence, Entry.decode(disk[k])) for k in keys], 0.0)
+        waiting = {host for queue in frontier.front_queues() for host in queue}
+        backs = {host for host, _ in frontier.back_queues()}
+        assert len(backs) == B or not waiting, "the front queues hold hosts and a back queue is unused"
+        lease = frontier.next(0.0)
+        if isinstance(lease, Lease):
+            frontier.done(lease, 0.0)
+            del disk[lease.key]
+            done += 1
+    assert not disk
+    assert frontier.next(0.0) == Idle(float("inf"), Why.EMPTY)
+
+
+def test_entry_of_a_host_with_a_back_queue_is_appended_there() -> None:
+    frontier = Frontier(Politeness(delay=0.0), priorities=K, back_queues=2)
+    for host in ("a", "b"):
+        frontier.add(host, [Entry(f"http://{host}/1", 1)], 0.0)
+    frontier.add("a", [Entry("http://a/2", 2)], 0.0)
+    assert dict(frontier.back_queues()) == {"a": 2, "b": 1}
+    assert frontier.refills() == []
+
+
+def test_hosts_in_back_off_hold_up_nobody() -> None:
+    frontier = Frontier(Politeness(delay=1.0), back_queues=1)
+    disk = dict(frontier.add("slow", [Entry("http://slow/1", 1), Entry("http://slow/2", 1)], 0.0))
+    disk.update(frontier.add("quick", [Entry("http://quick/1", 8)], 0.0))
+
+    def serve() -> None:
+        for wish in frontier.refills():
+            keys = sorted(k for k in disk if k >= wish.key and k[:-8] == wish.key[:-8])[: wish.count]
+            frontier.supply(wish, [(parse_queue_key(k).sequence, Entry.decode(disk[k])) for k in keys], 0.0)
+
+    serve()
+    lease = frontier.next(0.0)
+    assert isinstance(lease, Lease)
+    assert lease.host == "slow"
+    frontier.done(lease, 1.0, Contact(1.0, 1.0, overloaded=True, retry_at=5000.0))
+    del disk[lease.key]
+    serve()
+    other = frontier.next(1.0)
+    assert isinstance(other, Lease)
+    assert other.host == "quick"
+    frontier.done(other, 1.0, Contact(1.0, 0.0))
+    assert frontier.next(2.0) == Idle(5000.0, Why.BACKOFF, "slow")
+    assert frontier.next(5000.0) == Idle(float("inf"), Why.REFILL)
+    serve()
+    again = frontier.next(5000.0)
+    assert isinstance(again, Lease)
+    assert again.entry.href == "http://slow/2"
+
+
+def test_entries_that_are_gone_from_disk_are_passed_over() -> None:
+    frontier = Frontier(Politeness(delay=0.0))
+    for host in ("a", "b"):
+        frontier.restore(HostRecord(1, host, ((1, 0, 4),)), 0.0)
+    assert frontier.next(0.0) == Idle(float("inf"), Why.REFILL)
+    for wish in frontier.refills():
+        frontier.supply(wish, [(1, Entry("http://a/1", 1))] if wish.host == "a" else [], 0.0)
+    assert frontier.queued("b") == 0
+    lease = frontier.next(0.0)
+    assert isinstance(lease, Lease)
+    frontier.done(lease, 0.0)
+    assert frontier.counts().queued == 0
+    assert frontier.next(0.0) == Idle(float("inf"), Why.EMPTY)
+
+
+def test_entries_read_for_a_back_queue_that_was_given_up_are_not_taken_twice() -> None:
+    frontier = Frontier(Politeness(delay=0.0))
+    disk = dict(frontier.add("a", [Entry(f"http://a/{i}", 1) for i in range(40)], 0.0))
+
+    def read(wish: Refill) -> list[tuple[int, Entry]]:
+        keys = sorted(k for k in disk if k >= wish.key)[: wish.count]
+        return [(parse_queue_key(k).sequence, Entry.decode(disk[k])) for k in keys]
+
+    order: list[str] = []
+    stale: list[tuple[Refill, list[tuple[int, Entry]]]] = []
+    now = 0.0
+    while disk:
+        lease = frontier.next(now)
+        assert isinstance(lease, Lease), lease
+        order.append(lease.entry.href)
+        del disk[lease.key]
+        wishes = frontier.refills()
+        if wishes and not stale:  # read, and parked before it is supplied
+            stale = [(wish, read(wish)) for wish in wishes]
+            frontier.done(lease, now, Contact(now, 0.0, overloaded=True, retry_at=5000.0))
+            assert frontier.next(now) == Idle(5000.0, Why.BACKOFF, "a")
+            now = 5000.0
+            frontier.next(now)
+            wishes = frontier.refills()
+            for old, entries in stale:
+                frontier.supply(old, entries, now)
+        else:
+            frontier.done(lease, now)
+        for wish in wishes:
+            frontier.supply(wish, read(wish), now)
+    assert stale
+    assert order == [f"http://a/{i}" for i in range(40)]

@@ -1,0 +1,188 @@
+"""Links of pages: what is found, what is dropped and why, and a memo that changes nothing but the time."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fyke.errors import UrlError
+from fyke.formats.html import Reference, parse
+from fyke.sites.links import MAX_LINKS, Directives, LinkMemo, PageLinks, find_links, read_directives
+from fyke.sites.traps import seen_key
+from fyke.url import Url
+from fyke.values import Drop, Link
+
+PAGE = Url.parse("http://site.test/dir/page.html?q=1")
+
+
+def find(body: str, url: Url = PAGE, **more: object) -> PageLinks:
+    return find_links(parse(body), url, LinkMemo(), **more)  # type: ignore[arg-type]
+
+
+def targets(found: PageLinks) -> list[str]:
+    return [link.target.href for link in found.links]
+
+
+def test_lecture_notes_example() -> None:
+    """A relative link of the Main Page is expanded."""
+    page = Url.parse("http://en.wikipedia.org/wiki/Main_Page")
+    found = find('<a href="/wiki/Wikipedia:General_disclaimer">Disclaimers</a>', page)
+    url = Url("http://en.wikipedia.org/wiki/Wikipedia:General_disclaimer")
+    assert found.links == (Link(url, "Disclaimers", ""),)
+
+
+def test_every_kind_of_link() -> None:
+    found = find(
+        """<head><link rel=canonical href=/canon><link rel=alternate hreflang=de href=/de>
+        <link rel=alternate type=application/rss+xml href=/feed.xml title=News><link rel=stylesheet href=/x.css>
+        <link rel=next href=?q=2><meta http-equiv=refresh content="5; url=/soon"></head>
+        <a href="a.html"> An  <b>anchor</b> </a><a href=/img><img alt="A picture"></a>
+        <map><area href=/area alt=Area></map><iframe src=/frame></iframe>"""
+    )
+    assert [(link.target.target, link.text, link.rel) for link in found.links] == [
+        ("/dir/a.html", "An anchor", ""),
+        ("/img", "A picture", ""),
+        ("/area", "Area", "area"),
+        ("/frame", "", "iframe"),
+        ("/canon", "", "canonical"),
+        ("/de", "", "alternate"),
+        ("/feed.xml", "News", "alternate"),
+        ("/dir/page.html?q=2", "", "next"),
+        ("/soon", "", "refresh"),
+    ]
+    assert found.canonical == Url("http://site.test/canon")
+    assert found.feeds == (Url("http://site.test/feed.xml"),)
+    assert found.refresh == Url("http://site.test/soon")
+
+
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        ("/other/", "http://site.test/other/x"),
+        ("http://cdn.test/a/b", "http://cdn.test/a/x"),
+        ("sub/", "http://site.test/dir/sub/x"),
+        ("javascript:1", "http://site.test/dir/x"),
+        ("file:///etc/", "http://site.test/dir/x"),
+        ("http://[bad", "http://site.test/dir/x"),
+    ],
+)
+def test_base(base: str, expected: str) -> None:
+    assert targets(find(f'<base href="{base}"><a href=x>')) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("href", "reason"),
+    [
+        ("javascript:void(0)", Drop.JAVASCRIPT),
+        (" JavaScript:x", Drop.JAVASCRIPT),
+        ("java\nscript:x", Drop.JAVASCRIPT),
+        ("mailto:me@site.test", Drop.MAILTO),
+        ("data:text/html,x", Drop.DATA),
+        ("tel:+49", Drop.SCHEME),
+        ("ftp://site.test/x", Drop.SCHEME),
+        ("file:///etc/passwd", Drop.SCHEME),
+        ("http://[bad", Drop.INVALID),
+        ("http://", Drop.INVALID),
+        ("#top", Drop.FRAGMENT),
+        ("/" + "x" * 40_000, Drop.INVALID),
+    ],
+)
+def test_dropped_and_counted(href: str, reason: Drop) -> None:
+    found = find(f'<a href="{href}">x</a><a href="{href}">y</a><a href=/kept>')
+    assert found.dropped == ((reason, 2),)
+    assert targets(found) == ["http://site.test/kept"]
+
+
+def test_nofollow_of_links_pages_and_headers() -> None:
+    body = '<a rel="external NoFollow" href=/a><a href=/b>'
+    assert targets(find(body)) == ["http://site.test/b"]
+    for closed in (
+        find(f'<meta name=robots content="noindex, nofollow">{body}'),
+        find(f"<meta name=Robots content=NONE>{body}"),
+        find(f"<meta name=fyke content=none>{body}", agent="fyke"),
+        find(body, robots_tags=["noindex, nofollow"]),
+    ):
+        assert closed.links == ()
+        assert closed.noindex
+        assert closed.dropped == ((Drop.NOFOLLOW, 2),)
+    assert len(find(f"<meta name=otherbot content=none>{body}", agent="fyke").links) == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("noindex", Directives(True, False)),
+        ("otherbot: noindex, nofollow", Directives()),
+        ("fyke: nofollow", Directives(False, True)),
+        ("otherbot: noindex, fyke: nofollow", Directives(False, True)),
+        ("unavailable_after: 25 Jun 2030 15:00:00 PST, noindex", Directives(True, False)),
+        ("max-snippet:-1, nofollow", Directives(False, True)),
+        ("", Directives()),
+    ],
+)
+def test_x_robots_tag(header: str, expected: Directives) -> None:
+    assert read_directives([], [header], "fyke") == expected
+
+
+def test_a_hundred_thousand_links_are_bounded() -> None:
+    found = find("<a href=/x>" * 30_000)
+    assert len(found.links) == MAX_LINKS
+    assert found.dropped == ((Drop.TOO_MANY_LINKS, 10_000),)
+
+
+HREF = st.sampled_from(
+    [
+        "",
+        "?x",
+        "#f",
+        "a",
+        "./a",
+        "../a",
+        "/a",
+        "//other.test/a",
+        "http://site.test/a",
+        "a?b#c",
+        "a:b",
+        "a?u=http://x/",
+        "mailto:x",
+        " a",
+    ]
+) | st.text(max_size=10)
+PATH = st.sampled_from(["/", "/a", "/a/", "/a/b", "/a/b?c/d", "/a/b/c"])
+
+
+@given(st.lists(st.tuples(PATH, st.lists(HREF, max_size=6)), max_size=8), st.sampled_from([0, 3, 1000]))
+def test_memo_changes_nothing(pages: list[tuple[str, list[str]]], entries: int) -> None:
+    """Whatever was met before, and however little is kept, a link leads where joining it leads."""
+    memo = LinkMemo(entries, seed=5)
+    for path, hrefs in pages:
+        url = Url("http://site.test" + path)
+        page = parse("")
+        page.links = lambda hrefs=hrefs: [Reference(href, "", "") for href in hrefs]  # type: ignore[method-assign, misc]
+        found = find_links(page, url, memo)
+        expected = []
+        for href in hrefs:
+            try:
+                target = url.join(href)
+            except UrlError:
+                continue
+            if target.scheme.startswith("http") and not href.strip("\0 \t\r\n\f").startswith("#"):
+                expected.append(target)
+        assert [link.target for link in found.links] == expected
+        assert found.keys.tolist() == [seen_key(target, seed=5) for target in expected]
+
+
+def test_memo_is_bounded() -> None:
+    memo = LinkMemo(50)
+    for i in range(40):
+        find_links(
+            parse(f"<a href=/{i}>" * 3 + f"<a href=x{i}><a href=http://o.test/{i}>"), Url(f"http://h{i}.test/"), memo
+        )
+    assert sum(map(len, memo._places.values())) + len(memo.everywhere) <= 55
+
+
+def test_two_hundred_thousand_nested_tags_hide_no_link() -> None:
+    found = find("<a href=/first>" + "<div>" * 200_000 + "<a href=/last>")
+    assert targets(found)[0] == "http://site.test/first"
+    assert set(targets(found)) == {"http://site.test/first", "http://site.test/last"}
