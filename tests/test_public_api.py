@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fyke
 
-FACE: list[str] = ["Row", "Store"]
 FACE: list[str] = [
     "Robots",
+    "Row",
+    "Store",
 ]
 
 
