@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fyke.errors import StorageError, UserError
-from fyke.store import Settings, Store
+from fyke.store import RowMeta, Settings, Store
 from fyke.url import Url
-from fyke.values import Link
+from fyke.values import Link, Meta
 
 URL = "http://www.example.com/test.html"
 SMALL = Settings(tablets=2)
@@ -58,3 +58,57 @@ def test_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
             with pytest.raises(UserError, match="open for reading"):
                 reader.put(URL, raw=b"2")
     Store.open(tmp_path / "s").close()
+
+
+def test_text_that_utf8_cannot_hold(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s", settings=SMALL) as store:
+        store.put(
+            URL,
+            raw=b"x",
+            text="a\ud800b",
+            title="t\udfff",
+            links=[("/x", "l\ud800")],
+            anchors={"http://a.example/": "n\ud800"},
+            meta=RowMeta(document=Meta(author="m\ud800")),
+        )
+        row = store.get(URL)
+        assert row is not None
+        assert (row.text, row.title, row.links[0].text, row.anchors[0].text) == ("a\ud800b", "t?", "l?", "n?")
+        assert row.meta.document == Meta(author="m?")
+
+
+def test_a_row_that_only_has_anchors(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s", settings=SMALL) as store:
+        store.put(URL, anchors={"http://a.example/": "one"})
+        store.put(URL, anchors={"http://b.example/": "two"})
+        row = store.get(URL)
+        assert row is not None
+        assert (row.raw, row.text, row.versions, row.version) == (None, None, [], None)
+        assert [anchor.text for anchor in row.anchors] == ["one", "two"]
+        assert list(store.scan()) == []
+
+
+def test_scan_by_host_and_prefix_across_tablets(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s", settings=Settings(tablets=5)) as store:
+        urls = [f"{scheme}://h{h}.example{port}/{path}" for scheme, port in (("http", ""), ("https", ":8443"))
+                for h in range(6) for path in ("", "a", "a/b", "ab")]  # fmt: skip
+        for url in urls:
+            store.put(url, raw=url.encode())
+        assert {row.url for row in store} == set(urls)
+        assert {row.url for row in store.scan(host="h3.example")} == {u for u in urls if "//h3." in u}
+        assert [row.url for row in store.scan("http://h3.example/a")] == [
+            "http://h3.example/a", "http://h3.example/a/b", "http://h3.example/ab"]  # fmt: skip
+        found = store.multi_get([*reversed(urls), "http://none.example/"])
+        assert [row and row.url for row in found] == [*reversed(urls), None]
+
+
+def test_settings_may_change_but_say_so(tmp_path: Path) -> None:
+    Store.open(tmp_path / "s", settings=Settings(tablets=1)).close()
+    with Store.open(tmp_path / "s", settings=Settings(tablets=1, keep_versions=2)) as store:
+        for number in range(4):
+            store.put(URL, raw=b"%d" % number)
+    with Store.open(tmp_path / "s") as store:
+        assert store.settings.keep_versions == 2
+        row = store.get(URL)
+        assert row is not None
+        assert len(row.versions) == 2

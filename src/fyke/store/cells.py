@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
 import msgspec
 
@@ -44,8 +44,6 @@ BY_HAND = 0xFFFF
 _STAMP = struct.Struct(">Q")
 _GROUP = struct.Struct(">HQ")
 _HEADS = struct.Struct("<II")
-
-T = TypeVar("T")
 
 
 class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -188,12 +186,17 @@ def pack_version(version: Version) -> bytes:
     try:
         return _encode(version)
     except UnicodeEncodeError:
-        clean = {
-            name: value.encode("utf-8", "replace").decode()
-            for name in RowMeta.__struct_fields__
-            if isinstance(value := getattr(version.meta, name), str)
-        }
-        return _encode(msgspec.structs.replace(version, meta=msgspec.structs.replace(version.meta, **clean)))
+        meta = version.meta
+        fields: dict[str, Any] = {name: getattr(meta, name) for name in RowMeta.__struct_fields__}
+        if meta.document is not None:
+            texts = {name: _encodable(getattr(meta.document, name)) for name in Meta.__slots__}
+            fields["document"] = Meta(**texts)
+        fields |= {name: _encodable(value) for name, value in fields.items() if isinstance(value, str)}
+        return _encode(msgspec.structs.replace(version, meta=RowMeta(**fields)))
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def unpack_version(data: bytes) -> Version:
@@ -248,9 +251,4 @@ def _packed(records: list[tuple[object, ...]] | list[tuple[str, str, str]] | lis
     try:
         return _encode(records)
     except UnicodeEncodeError:
-        return _encode(
-            [
-                tuple([f.encode("utf-8", "replace").decode() if isinstance(f, str) else f for f in record])
-                for record in records
-            ]
-        )
+        return _encode([tuple([_encodable(f) if isinstance(f, str) else f for f in record]) for record in records])

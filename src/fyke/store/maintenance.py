@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -12,11 +12,11 @@ from fyke.store import rocks
 from fyke.store.cells import (
     ANCHOR,
     COLUMN,
-    FAMILIES,
     LINKS,
     META,
     PAGE,
     PAST,
+    RAW_FAMILIES,
     TEXT,
     Version,
     cell_key,
@@ -36,6 +36,8 @@ from fyke.store.tablet import Tablet
 from fyke.url import Url
 
 MAX_NAMED = 100
+RANGE = 4096
+"""Rows whose versions and cells are compared at a time."""
 Progress = Callable[[int], None]
 
 
@@ -101,50 +103,50 @@ def check(store: Store, progress: Progress | None = None) -> Check:
 
 def _check_tablet(store: Store, number: int, tablet: Tablet, found: Check, progress: Progress | None) -> None:
     totals: dict[bytes, list[int]] = {}
-    bodies: dict[bytes, bytes] = {}
-    needed: dict[str, set[bytes]] = {PAGE: set(), TEXT: set(), LINKS: set()}
-    rows_before = found.rows
-    # Versions and cells are compared host by host, so that memory stays small.
-    for host in _hosts(tablet):
-        end = host[:-1] + b"\1"
-        for family in (META, PAST):
-            for key, value in tablet.items(family, host, end):
-                row = key if family == META else split_cell_key(key)[0]
-                version = _version(value, row, found)
-                if family == META:
-                    found.rows += 1
-                    totals.setdefault(host, [0, 0])[0] += 1
-                    if tablet_of(row, store.settings.tablets) != number:
-                        found.fault(f"{_name(row)} lies in tablet {number}, where it does not belong")
-                    if progress is not None and found.rows % 64 == 0:
-                        progress(found.rows)
-                if version is not None:
-                    found.versions += 1
-                    _note_needed(row, version, needed, bodies)
+    for start, end in _ranges(tablet):
+        needed: dict[str, set[bytes]] = {PAGE: set(), TEXT: set(), LINKS: set()}
+        bodies: dict[bytes, bytes] = {}
+        for row, value in tablet.items(META, start, end):
+            found.rows += 1
+            totals.setdefault(host_prefix(row), [0, 0])[0] += 1
+            if tablet_of(row, store.settings.tablets) != number:
+                found.fault(f"{_name(row)} lies in tablet {number}, where it does not belong")
+            _check_version(row, value, needed, bodies, found)
+        for key, value in tablet.items(PAST, start, end):
+            _check_version(split_cell_key(key)[0], value, needed, bodies, found)
         for family in (PAGE, TEXT, LINKS):
-            _check_cells(tablet, family, host, end, needed[family], bodies, totals, found)
-            needed[family].clear()
-        bodies.clear()
-    for family in (ANCHOR, COLUMN, *FAMILIES[-4:]):
+            _check_cells(tablet, family, (start, end), needed[family], bodies, totals, found)
+        if progress is not None:
+            progress(found.rows)
+    for family in (ANCHOR, COLUMN, *RAW_FAMILIES):
         _check_others(tablet, family, found)
     recorded = {stats.name: (stats.rows, stats.pages) for stats in tablet.ledger.hosts()}
     counted = {host[2:-1].decode(): tuple(pair) for host, pair in totals.items()}
     for name in recorded.keys() | counted.keys():
         if recorded.get(name, (0, 0)) != counted.get(name, (0, 0)):
             found.fault(f"{name}: {counted.get(name)} rows and pages, but its totals say {recorded.get(name)}")
-    if progress is not None:
-        progress(max(found.rows, rows_before))
 
 
-def _hosts(tablet: Tablet) -> list[bytes]:
-    """The prefixes of every host that has a cell in any family of rows."""
-    hosts = set()
-    for family in (META, PAST, PAGE, TEXT, LINKS):
-        start = b""
-        while (key := next((k for k, _ in tablet.items(family, start)), None)) is not None:
-            hosts.add(host_prefix(key))
-            start = host_prefix(key)[:-1] + b"\1"
-    return sorted(hosts)
+def _ranges(tablet: Tablet) -> Iterator[tuple[bytes, bytes]]:
+    """Cut all keys into ranges of so many rows that what must be compared fits in memory."""
+    start = b""
+    for number, (row, _) in enumerate(tablet.items(META), 1):
+        if number % RANGE == 0:
+            yield start, row
+            start = row
+    yield start, b""
+
+
+def _check_version(
+    row: bytes, value: bytes, needed: dict[str, set[bytes]], bodies: dict[bytes, bytes], found: Check
+) -> None:
+    try:
+        version = unpack_version(value)
+    except msgspec.MsgspecError as error:
+        found.fault(f"a version of {_name(row)} is damaged: {error}")
+        return
+    found.versions += 1
+    _note_needed(row, version, needed, bodies)
 
 
 def _note_needed(row: bytes, version: Version, needed: dict[str, set[bytes]], bodies: dict[bytes, bytes]) -> None:
@@ -157,13 +159,13 @@ def _note_needed(row: bytes, version: Version, needed: dict[str, set[bytes]], bo
 
 
 def _check_cells(
-    tablet: Tablet, family: str, start: bytes, end: bytes, needed: set[bytes], bodies: dict[bytes, bytes],
+    tablet: Tablet, family: str, within: tuple[bytes, bytes], needed: set[bytes], bodies: dict[bytes, bytes],
     totals: dict[bytes, list[int]], found: Check,
 ) -> None:  # fmt: skip
-    for key, value in tablet.items(family, start, end):
+    for key, value in tablet.items(family, *within):
         found.cells += 1
         if family == PAGE:
-            totals.setdefault(start, [0, 0])[1] += 1
+            totals.setdefault(host_prefix(key), [0, 0])[1] += 1
         row, _ = split_cell_key(key)
         if key not in needed:
             found.fault(f"a {family} of {_name(row)} belongs to no version")
@@ -192,14 +194,6 @@ def _check_others(tablet: Tablet, family: str, found: Check) -> None:
                 found.anchors += len(unpack_anchors(value))
             except msgspec.MsgspecError as error:
                 found.fault(f"the anchors of {_name(row_of(key))} are damaged: {error}")
-
-
-def _version(value: bytes, row: bytes, found: Check) -> Version | None:
-    try:
-        return unpack_version(value)
-    except msgspec.MsgspecError as error:
-        found.fault(f"a version of {_name(row)} is damaged: {error}")
-        return None
 
 
 def _name(row: bytes) -> str:

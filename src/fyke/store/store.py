@@ -283,18 +283,22 @@ class Store:
         if self._closed:
             return
         self._closed = True
-        try:
-            for tablet in self._tablets.values():
+        failure: StorageError | None = None
+        for tablet in self._tablets.values():
+            try:
                 if self.mode == "w":
                     tablet.sync()
-                tablet.close()
-        finally:
-            self._tablets.clear()
-            for lock in self._locks:
-                os.close(lock)
-            self._locks.clear()
-            if self._logs is not None:
-                shutil.rmtree(self._logs, ignore_errors=True)
+            except StorageError as error:
+                failure = error
+            tablet.close()
+        self._tablets.clear()
+        for lock in self._locks:
+            os.close(lock)
+        self._locks.clear()
+        if self._logs is not None:
+            shutil.rmtree(self._logs, ignore_errors=True)
+        if failure is not None:
+            raise failure
 
     def __enter__(self) -> Store:
         return self
