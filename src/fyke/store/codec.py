@@ -36,11 +36,12 @@ Find = Callable[[bytes], bytes | None]
 LEVEL = 3
 """zstd's: with a dictionary the higher ones win a few percent for twice the time."""
 
-KEPT = 48 << 20
-"""Bytes of dictionaries and tables kept ready in a process."""
+KEPT = 40 << 20
+"""Bytes of dictionaries and compressors kept ready in a process: forty small hosts, or sixteen with the largest."""
 
-TABLES = 800 << 10
-"""Bytes of a compressor beside its dictionary."""
+TABLES = ((192 << 10, 15), (640 << 10, 16), (1 << 62, 17))
+"""Up to which size of dictionary its hash tables have 2**n entries. Smaller ones than zstd's own for small dictionaries
+are quicker to set up for each page, and compress as well."""
 
 PATIENCE = 32
 """Where more hosts are active than dictionaries can be kept, one page in so many may bring its own in. The others go
@@ -106,7 +107,8 @@ class Codecs:
 
     def room(self) -> int:
         """Bytes that a new dictionary may have so that all those in use can be kept."""
-        return KEPT // (len(self._ready) + 1) - TABLES
+        share = KEPT // (len(self._ready) + 1)
+        return max(min(largest, share - _table_bytes(log)) for largest, log in TABLES)
 
     def encode(self, codec: Codec, data: bytes, dictionary: bytes = b"", find: Find | None = None) -> bytes:
         """Compress ``data``; ``dictionary`` is the id of one that ``find`` returns the bytes of."""
@@ -150,15 +152,17 @@ class Codecs:
         self._since += 1
         ready = self._ready.get(identity)
         if ready is None or ready.compressor is None:
-            if self._bytes + TABLES > KEPT and self._since < PATIENCE:
+            if self._bytes >= KEPT * 7 // 8 and self._since < PATIENCE:
                 return None
             self._since = 0
             ready = self._get(identity, find)
-            ready.dictionary.precompute_compress(level=self._level)  # else every page digests it anew
-            ready.compressor = zstandard.ZstdCompressor(
-                level=self._level, dict_data=ready.dictionary, write_dict_id=False
+            log = next(log for largest, log in TABLES if len(ready.dictionary) <= largest)
+            parameters = zstandard.ZstdCompressionParameters.from_level(
+                self._level, hash_log=log, chain_log=log - 1, write_content_size=True, write_dict_id=False
             )
-            self._grow(ready, TABLES)
+            ready.dictionary.precompute_compress(compression_params=parameters)  # else every page digests it anew
+            ready.compressor = zstandard.ZstdCompressor(compression_params=parameters, dict_data=ready.dictionary)
+            self._grow(ready, _table_bytes(log))
         else:
             self._ready.move_to_end(identity)
         return ready.compressor
@@ -178,6 +182,11 @@ class Codecs:
         self._bytes += size
         while self._bytes > KEPT and len(self._ready) > 1:
             self._bytes -= self._ready.popitem(last=False)[1].size
+
+
+def _table_bytes(log: int) -> int:
+    """Bytes of a compressor beside its dictionary: the dictionary's hash tables, its own, and a block's buffers."""
+    return (12 << log) + (512 << 10)
 
 
 @dataclass(slots=True)

@@ -45,7 +45,7 @@ SYNCED.sync = True
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What all tablets of one process share: 32 MB of write buffers and 32 MB of cached blocks.
+    """What all tablets of one process share: 32 MB of write buffers and 8 MB of cached blocks.
 
     Index and filter blocks are among the cached ones, so that memory does not grow with the store.
     """
@@ -54,7 +54,7 @@ class Memory:
     buffers: WriteBufferManager
 
     @classmethod
-    def make(cls, cache: int = 32 * MB, buffers: int = 32 * MB) -> Memory:
+    def make(cls, cache: int = 8 * MB, buffers: int = 32 * MB) -> Memory:
         """Make the shared parts; sizes in bytes."""
         return cls(Cache(cache), WriteBufferManager(buffers, False))
 
