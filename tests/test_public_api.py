@@ -7,6 +7,7 @@ import fyke
 FACE: list[str] = [
     "Robots",
 ]
+FACE: list[str] = ["Row", "Store"]
 
 
 def test_face_is_pinned() -> None:

@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 
 _FACE: dict[str, str] = {
     "Robots": "fyke.sites.robots",
+    "Row": "fyke.store.row",
+    "Store": "fyke.store.store",
 }
 """Public name to the module that defines it."""
 

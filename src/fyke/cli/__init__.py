@@ -19,6 +19,11 @@ import fyke
 from fyke.errors import FykeError, UserError
 
 COMMANDS: dict[str, str] = {
+    "get": "One document of a store: its text, bytes, links, anchors, facts or versions.",
+    "list": "The documents of a store: url, status, type, length, fetched, duplicate-of.",
+    "import": "WARC, ARC and TREC files into a store.",
+    "export": "A store as one file: WARC, TREC Web, JSON lines or Parquet, by its ending.",
+    "store": "Look after a store: check it, count it, compact it, split it.",
     "demo": "Start a small web on loopback and show fyke at work on it; ends by itself.",
     "robots": "What a site's robots.txt says: groups, delays, sitemaps, and whether a URL may be fetched.",
     "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",

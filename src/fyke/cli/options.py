@@ -18,6 +18,8 @@ from fyke import config
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line for a listing.")]
 
+StorePath = Annotated[Path, typer.Option(metavar="DIR", help="The store.")]
+
 
 def print_json(value: object) -> None:
     """Write ``value`` as one line of JSON to stdout."""

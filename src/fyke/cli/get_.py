@@ -1,0 +1,145 @@
+"""One document of a store: its text, bytes, links, anchors, facts or versions."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fyke.cli.options import Json, StorePath, print_json
+from fyke.errors import StorageError, UserError
+
+if TYPE_CHECKING:
+    from fyke.store import Row
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+class Show(StrEnum):
+    """What to print."""
+
+    TEXT = "text"
+    RAW = "raw"
+    HTML = "html"
+    LINKS = "links"
+    ANCHORS = "anchors"
+    META = "meta"
+    VERSIONS = "versions"
+
+
+@app.command()
+def get(
+    address: Annotated[str, typer.Argument(metavar="URL", help="An absolute URL.")],
+    store: StorePath = Path("fyke-store"),
+    show: Annotated[Show, typer.Option(help="What to print.")] = Show.TEXT,
+    at: Annotated[str, typer.Option(metavar="TIME", help="The version of that time: 2026-11-15T12:00 (UTC).")] = "",
+    snippet: Annotated[str, typer.Option(metavar="WORDS", help="Only the best passage for these words.")] = "",
+    json: Json = False,
+) -> None:
+    """Show one document of a store.
+
+    Example: fyke get https://example.org/ --snippet "tropical fish"
+    """
+    from fyke.store import Store
+    from fyke.store.snippets import snippet as best_passage
+
+    with Store.open(store, mode="r") as opened:
+        row = opened.get(address, at=parse_time(at) if at else None)
+        if row is None:
+            raise StorageError(f"{address} is not in {store}; `fyke list` shows what is")
+        if snippet:
+            passage = best_passage(row.text or "", snippet)
+            if json:
+                print_json({"url": row.url, "snippet": passage.marked(), "found": passage.found})
+            else:
+                typer.echo(passage.marked())
+        elif json:
+            _print_as_json(row, show)
+        else:
+            _print(row, show)
+
+
+def parse_time(text: str) -> datetime:
+    """Read an ISO 8601 time, UTC unless it says otherwise. Raises ``UserError``."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        raise UserError(f"{text!r} is no time; write it as in 2026-11-15T12:00:00") from None
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
+
+
+def facts(row: Row) -> dict[str, object]:
+    """What is known of a row, by the names of the contract; what does not apply is left out."""
+    meta = row.meta
+    named: dict[str, object] = {
+        "url": row.url,
+        "status": meta.status,
+        "type": meta.type,
+        "length": meta.length if row.version is not None and row.version.page else 0,
+        "fetched": iso(row.fetched) if row.stamp else "",
+        "title": meta.title,
+        "language": meta.language,
+        "depth": meta.depth if meta.depth >= 0 else None,
+        "duplicate_of": meta.duplicate_of,
+        "error": meta.error,
+        "truncated": meta.truncated,
+        "encoding": meta.encoding,
+        "digest": meta.digest.hex(),
+        "etag": meta.etag,
+        "last_modified": meta.last_modified,
+        "address": meta.address,
+        "docno": meta.docno,
+    }
+    document = meta.document
+    if document is not None:
+        named |= {name: getattr(document, name) for name in document.__slots__ if getattr(document, name)}
+    always = ("url", "status", "type", "length", "fetched")
+    return {name: value for name, value in named.items() if name in always or value not in ("", None, False)}
+
+
+def iso(when: datetime) -> str:
+    """A time in UTC as ISO 8601."""
+    return when.isoformat().replace("+00:00", "Z")
+
+
+def _print(row: Row, show: Show) -> None:
+    if show is Show.RAW:
+        sys.stdout.buffer.write(row.raw or b"")
+        sys.stdout.buffer.flush()
+    elif show is Show.HTML:
+        typer.echo((row.raw or b"").decode(row.meta.encoding or "utf-8", "replace"))
+    elif show is Show.TEXT:
+        typer.echo(row.text or "")
+    elif show is Show.LINKS:
+        for link in row.links:
+            typer.echo(f"{link.target.href}\t{link.text}")
+    elif show is Show.ANCHORS:
+        for anchor in row.anchors:
+            typer.echo(f"{anchor.source}\t{anchor.text}")
+    elif show is Show.VERSIONS:
+        for when in row.versions:
+            typer.echo(iso(when))
+    else:
+        for name, value in facts(row).items():
+            typer.echo(f"{name:14} {value}")
+
+
+def _print_as_json(row: Row, show: Show) -> None:
+    if show is Show.META:
+        print_json(facts(row))
+    elif show is Show.LINKS:
+        for link in row.links:
+            print_json({"url": link.target.href, "text": link.text, "rel": link.rel})
+    elif show is Show.ANCHORS:
+        for anchor in row.anchors:
+            print_json({"url": anchor.source, "text": anchor.text, "seen": anchor.when})
+    elif show is Show.VERSIONS:
+        for version in reversed(list(row.history())):
+            print_json(facts(version))
+    else:
+        text = row.text if show is Show.TEXT else (row.raw or b"").decode(row.meta.encoding or "utf-8", "replace")
+        print_json({"url": row.url, show.value: text})

@@ -1,0 +1,31 @@
+"""A progress bar on stderr with rate and time left, for work that takes long; silent where nobody looks."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+
+@contextlib.contextmanager
+def bar(what: str, total: int | None, unit: str = "bytes") -> Iterator[Callable[[int], None]]:
+    """Show a bar while the block runs; it receives a function that is told how far the work is."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    class Rate(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> str:
+            return f"{task.speed or 0:,.0f} {unit}/s"
+
+    columns: list[progress.ProgressColumn] = [progress.TextColumn("{task.description}"), progress.BarColumn()]
+    if unit == "bytes":
+        columns += [progress.DownloadColumn(), progress.TransferSpeedColumn()]
+    else:
+        columns += [progress.MofNCompleteColumn(), Rate()]
+    columns.append(progress.TimeRemainingColumn())
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        task = display.add_task(what, total=total)
+        yield lambda done: display.update(task, completed=done)

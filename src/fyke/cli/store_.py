@@ -1,0 +1,115 @@
+"""Look after a store: check it, count it, compact it, split it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fyke.cli.options import Json, StorePath, print_json
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+    help="Look after a store: check it, count it, compact it, split it.\n\nExample: fyke store check --store fish",
+)
+
+
+@app.command()
+def check(store: StorePath = Path("fyke-store"), json: Json = False) -> None:
+    """Verify checksums, digests and that every version has its cells; exit status 1 where something is wrong.
+
+    Example: fyke store check --store fish
+    """
+    from fyke.cli.progress import bar
+    from fyke.store import Store
+    from fyke.store.maintenance import check as verify
+
+    with Store.open(store, mode="r") as opened:
+        total = sum(stats.rows for stats in opened.hosts())
+        with bar("check", total, "rows") as progress:
+            found = verify(opened, progress)
+    if json:
+        print_json(found)
+    else:
+        typer.echo(
+            f"{found.rows:,} rows, {found.versions:,} versions, {found.cells:,} cells, {found.anchors:,} anchors, "
+            f"{found.faults:,} faults"
+        )
+        for fault in found.named:
+            typer.echo(fault, err=True)
+    if found.faults:
+        raise typer.Exit(1)
+
+
+@app.command()
+def stats(
+    store: StorePath = Path("fyke-store"),
+    hosts: Annotated[bool, typer.Option(help="One line for each host.")] = False,
+    json: Json = False,
+) -> None:
+    """Count rows, pages, hosts and bytes, and how well pages compress.
+
+    Example: fyke store stats --hosts
+    """
+    import msgspec
+
+    from fyke.store import Store
+    from fyke.store.maintenance import stats as count
+
+    with Store.open(store, mode="r") as opened:
+        if hosts:
+            for host in opened.hosts():
+                if json:
+                    print_json(msgspec.to_builtins(host) | {"ratio": host.ratio})
+                else:
+                    typer.echo(f"{host.rows:>9,} rows {host.size:>14,} bytes {host.ratio:6.2f}x  {host.name}")
+            return
+        found = count(opened)
+    facts = msgspec.to_builtins(found) | {"ratio": found.ratio}
+    if json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        typer.echo(f"{name:18} {value:,.2f}" if isinstance(value, float) else f"{name:18} {value}")
+
+
+@app.command()
+def compact(store: StorePath = Path("fyke-store"), json: Json = False) -> None:
+    """Merge a store's files and drop what was deleted; needs as much free space as the largest tablet.
+
+    Example: fyke store compact --store fish
+    """
+    from fyke.cli.progress import bar
+    from fyke.store import Store
+    from fyke.store.maintenance import compact as merge
+
+    with Store.open(store) as opened, bar("compact", opened.settings.tablets, "tablets") as progress:
+        before, after = merge(opened, progress)
+    if json:
+        print_json({"bytes_before": before, "bytes_after": after})
+    else:
+        typer.echo(f"{before:,} bytes before, {after:,} after")
+
+
+@app.command()
+def split(
+    tablets: Annotated[int, typer.Option(min=1, max=4096, help="The new number of tablets.")],
+    store: StorePath = Path("fyke-store"),
+    json: Json = False,
+) -> None:
+    """Deal a store out to another number of tablets; needs free space for a copy. Interrupted, it goes on.
+
+    Example: fyke store split --tablets 64
+    """
+    from fyke.cli.progress import bar
+    from fyke.store.splitting import split as deal
+
+    with bar("split", None, "cells") as progress:
+        deal(store, tablets, progress)
+    if json:
+        print_json({"tablets": tablets})
+    else:
+        typer.echo(f"{store} has {tablets} tablets")

@@ -1,0 +1,243 @@
+"""Batches: all that one event writes to a tablet, as one atomic RocksDB batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from fyke.errors import UserError
+from fyke.store.cells import (
+    ANCHOR,
+    COLUMN,
+    LINKS,
+    MAX_QUALIFIER,
+    META,
+    PAGE,
+    PAST,
+    TEXT,
+    Anchor,
+    Change,
+    Version,
+    after,
+    anchor_key,
+    cell_key,
+    column_key,
+    host_prefix,
+    pack_anchors,
+    pack_links,
+    pack_page,
+    pack_text,
+    pack_version,
+)
+from fyke.store.hosts import Totals
+from fyke.store.rocks import WriteBatch
+
+if TYPE_CHECKING:
+    from fyke.store.tablet import Tablet
+
+
+class Batch:
+    """What ``Tablet.write`` will write, or nothing of it.
+
+    Make it with ``Tablet.batch``. REQUIRES: between ``put_row`` of a row and ``Tablet.write`` nobody else writes that
+    row (build and write without awaiting, or hold ``Tablet.lock``).
+    """
+
+    __slots__ = (
+        "_columns",
+        "_dropped",
+        "_handles",
+        "_rows",
+        "_tablet",
+        "counts",
+        "delete_raw",
+        "put_raw",
+        "raw",
+        "totals",
+    )
+
+    def __init__(self, tablet: Tablet) -> None:
+        self._tablet = tablet
+        self._handles = tablet.handles
+        self._rows: dict[bytes, dict[int, Version]] = {}  # versions that this batch puts, and the one before them
+        self._columns: dict[bytes, set[bytes]] = {}  # cells that a pruned column will have
+        self._dropped: set[tuple[bytes, int]] = set()
+        self.raw = WriteBatch(raw_mode=True)
+        self.put_raw = self.raw.put
+        self.delete_raw = self.raw.delete
+        self.totals: dict[bytes, Totals] = {}
+        self.counts: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    @property
+    def rows(self) -> int:
+        """Rows put so far."""
+        return len(self._rows)
+
+    def size(self) -> int:
+        """Bytes collected so far."""
+        return int(self.raw.size_in_bytes())
+
+    def put(self, family: str, key: bytes, value: bytes) -> None:
+        """Put a key of one of the crawl's own families (or anything else: nothing is checked)."""
+        self.put_raw(key, value, self._handles[family])
+
+    def delete(self, family: str, key: bytes) -> None:
+        """Delete a key of one of the crawl's own families."""
+        self.delete_raw(key, self._handles[family])
+
+    def delete_range(self, family: str, start: bytes, end: bytes) -> None:
+        """Delete ``start`` ≤ key < ``end``, at a cost that does not depend on how many there are."""
+        self.raw.delete_range(start, end, self._handles[family])
+
+    def count(self, name: str, amount: int = 1) -> None:
+        """Add to one of the tablet's counters."""
+        self.counts[name] = self.counts.get(name, 0) + amount
+
+    def put_anchors(self, row: bytes, source_tablet: int, group: int, anchors: Iterable[Anchor]) -> None:
+        """Put a group of anchor texts that point at ``row``, without reading; the row need not have a page.
+
+        ``(source_tablet, group)`` names the group: putting it again replaces it.
+        """
+        self.put_raw(anchor_key(row, source_tablet, group), pack_anchors(anchors), self._handles[ANCHOR])
+
+    def put_row(self, row: bytes, change: Change, stamp: int) -> int:
+        """Put a version of a row, made at ``stamp`` (µs since 1970). Return its stamp: the next free one if taken.
+
+        A stamp older than the row's newest adds to its history and leaves its current version.
+        """
+        tablet, put, handles = self._tablet, self.put_raw, self._handles
+        with tablet.lock:
+            known = self._rows.get(row)
+            if known is None:
+                current = tablet.version(row)
+                known = self._rows[row] = {} if current is None else {current.stamp: current}
+            else:
+                current = max(known.values(), key=_by_stamp)
+            while current is not None and self._taken(row, stamp, current):
+                stamp += 1
+            base = current
+            if current is not None and stamp < current.stamp:
+                older = [version for version in self._versions(row).values() if version.stamp < stamp]
+                base = max(older, key=_by_stamp, default=None)
+            version = self._put_cells(row, change, stamp, base)
+            if current is None or stamp > current.stamp:
+                put(row, pack_version(version), handles[META])
+                if current is not None:
+                    put(cell_key(row, current.stamp), pack_version(current), handles[PAST])
+            else:
+                put(cell_key(row, stamp), pack_version(version), handles[PAST])
+            totals = self._totals_of(row)
+            if current is None:
+                totals.rows += 1
+            known[stamp] = version
+            self._dropped.discard((row, stamp))
+            if change.columns:
+                self._put_columns(row, change.columns, stamp)
+            if tablet.keep_versions and current is not None:
+                self._prune(row)
+        return stamp
+
+    def delete_row(self, row: bytes) -> None:
+        """Delete all cells of a row, its history and its anchors too. REQUIRES: this batch does not put the row."""
+        assert row not in self._rows
+        tablet = self._tablet
+        with tablet.lock:
+            versions = tablet.versions(row)
+            if versions:
+                totals = self._totals_of(row)
+                totals.rows -= 1
+                self._count_out({version.page: version for version in versions if version.page}, totals)
+            self.delete_raw(row, self._handles[META])
+            for family in (PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN):
+                for key, _ in tablet.items(family, row + b"\0", row + b"\1"):
+                    self.delete_raw(key, self._handles[family])
+
+    def _put_cells(self, row: bytes, change: Change, stamp: int, base: Version | None) -> Version:
+        put, handles, encode = self.put_raw, self._handles, self._tablet.encode
+        media_type = change.meta.type
+        key = cell_key(row, stamp)
+        page, text, links, size, stored = (
+            (base.page, base.text, base.links, base.size, base.stored) if base is not None else (0, 0, 0, 0, 0)
+        )
+        if change.page is not None:
+            data = pack_page(change.page)
+            value = encode(PAGE, row, media_type, data)
+            put(key, value, handles[PAGE])
+            page, text, links, size, stored = stamp, 0, 0, len(data), len(value)
+            totals = self._totals_of(row)
+            totals.pages += 1
+            totals.size += size
+            totals.stored += stored
+            self._tablet.sampled(row, stamp, media_type)
+        if change.text is not None:
+            put(key, encode(TEXT, row, media_type, pack_text(change.text)), handles[TEXT])
+            text = stamp
+        if change.links is not None:
+            put(key, encode(LINKS, row, media_type, pack_links(change.links)), handles[LINKS])
+            links = stamp
+        return Version(stamp, page, text, links, size, stored, change.meta)
+
+    def _put_columns(self, row: bytes, columns: tuple[tuple[str, bytes], ...], stamp: int) -> None:
+        handle, tablet = self._handles[COLUMN], self._tablet
+        for name, value in columns:
+            column = name.encode()
+            if not column or b"\0" in column or len(column) > MAX_QUALIFIER:
+                raise UserError(f"column {name[:40]!r} cannot be named; use 1 to {MAX_QUALIFIER} bytes without NUL")
+            self.put_raw(column_key(row, column, stamp), value, handle)
+            if tablet.keep_versions:
+                prefix = b"%b\0%b\0" % (row, column)
+                keys = self._columns.get(prefix)
+                if keys is None:
+                    keys = self._columns[prefix] = {key for key, _ in tablet.items(COLUMN, prefix, after(prefix))}
+                keys.add(column_key(row, column, stamp))
+                for key in sorted(keys)[tablet.keep_versions :]:  # newest first
+                    self.delete_raw(key, handle)
+                    keys.remove(key)
+
+    def _taken(self, row: bytes, stamp: int, current: Version) -> bool:
+        """Whether a version, or a cell that one is made of, has this stamp."""
+        if stamp >= current.stamp:
+            return stamp == current.stamp
+        return any(stamp in (v.stamp, v.page, v.text, v.links) for v in self._versions(row).values())
+
+    def _versions(self, row: bytes) -> dict[int, Version]:
+        """All versions that the row will have once this batch is written, by stamp."""
+        versions = {version.stamp: version for version in self._tablet.versions(row)} | self._rows.get(row, {})
+        return {stamp: version for stamp, version in versions.items() if (row, stamp) not in self._dropped}
+
+    def _prune(self, row: bytes) -> None:
+        """Delete the versions beyond the number to keep, and the cells that only they are made of."""
+        newest_first = sorted(self._versions(row).values(), key=_by_stamp, reverse=True)
+        kept, dropped = newest_first[: self._tablet.keep_versions], newest_first[self._tablet.keep_versions :]
+        delete, handles = self.delete_raw, self._handles
+        for version in dropped:
+            delete(cell_key(row, version.stamp), handles[PAST])
+            self._dropped.add((row, version.stamp))
+        for family in (PAGE, TEXT, LINKS):
+            needed = {getattr(version, family) for version in kept}
+            surplus = {getattr(version, family): version for version in dropped}
+            surplus = {stamp: version for stamp, version in surplus.items() if stamp and stamp not in needed}
+            for stamp in surplus:
+                delete(cell_key(row, stamp), handles[family])
+            if family == PAGE:
+                self._count_out(surplus, self._totals_of(row))
+
+    def _count_out(self, pages: dict[int, Version], totals: Totals) -> None:
+        for version in pages.values():
+            totals.pages -= 1
+            totals.size -= version.size
+            totals.stored -= version.stored
+
+    def _totals_of(self, row: bytes) -> Totals:
+        prefix = host_prefix(row)
+        totals = self.totals.get(prefix)
+        if totals is None:
+            totals = self.totals[prefix] = Totals()
+        return totals
+
+
+def _by_stamp(version: Version) -> int:
+    return version.stamp

@@ -1,0 +1,256 @@
+"""Cells: how rows, versions, pages, texts, links and anchors lie as keys and values in a tablet.
+
+docs/store-format.md draws the bytes. The rules:
+
+- A row key is ``Url.key``: it holds no 0x00 beyond its first two separators, so ``row ‖ 0x00`` begins the
+  cells of that row alone, and a row sorts before the rows whose URL it begins.
+- Cells of a row sort newest first: the stamp (µs since 1970) stands inverted at the end of the key.
+- A cell never changes. What changes is the row's *version*, one record that names the cells it is made of;
+  who has read a version reads exactly its cells, so a row is never torn.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from fyke.url import Url
+from fyke.values import Link, Meta
+
+META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN = "meta", "past", "page", "text", "links", "anchor", "column"
+ROW_FAMILIES = (META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN)
+"""``meta``: row → its current version; ``past``: older versions; then the cells that versions name; then anchor
+texts and the sparse columns, which stand on their own."""
+
+RAW_FAMILIES = ("queue", "host", "seen", "outbox")
+"""The crawl's own: keys and values of its making, ordered by key."""
+
+OWN = "default"
+"""The tablet's own bookkeeping: dictionaries, host statistics, counters."""
+
+FAMILIES = (*ROW_FAMILIES, *RAW_FAMILIES)
+
+MAX_STAMP = (1 << 64) - 1
+MAX_QUALIFIER = 1024
+"""Longest name of a sparse column in bytes: it is repeated in every cell's key."""
+
+BY_HAND = 0xFFFF
+"""The source tablet of anchors that were put by a user and not by a crawl: no store has so many tablets."""
+
+_STAMP = struct.Struct(">Q")
+_GROUP = struct.Struct(">HQ")
+_HEADS = struct.Struct("<II")
+
+T = TypeVar("T")
+
+
+class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """What is known of one version of a document. Times are seconds since 1970, 0.0 where unknown."""
+
+    status: int = 0
+    type: str = ""
+    """Media type in lower case, without parameters."""
+    length: int = 0
+    """Bytes of the decoded body."""
+    fetched: float = 0.0
+    title: str = ""
+    language: str = ""
+    depth: int = -1
+    """Links from a seed; −1 where unknown."""
+    duplicate_of: str = ""
+    error: str = ""
+    """The reason (``values.Reason``) why there is no document."""
+    truncated: bool = False
+    encoding: str = ""
+    digest: bytes = b""
+    """SHA-1 of the body, as WARC's payload digest; empty where there is no body."""
+    etag: str = ""
+    last_modified: str = ""
+    address: str = ""
+    """The IP address that answered."""
+    docno: str = ""
+    """The document's name in the TREC collection that it came from."""
+    document: Meta | None = None
+    """The fields that the document itself states."""
+
+
+class Version(msgspec.Struct, frozen=True, array_like=True):
+    """One version of a row: its stamp, the stamps of the cells that it is made of (0: none), and its meta."""
+
+    stamp: int
+    page: int
+    text: int
+    links: int
+    size: int
+    """Bytes of the page before compression (heads and body)."""
+    stored: int
+    """Bytes of the page's cell."""
+    meta: RowMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What came over the wire: the heads exactly, the body decoded."""
+
+    request_head: bytes = b""
+    response_head: bytes = b""
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The text of one link that points at a row."""
+
+    source: str
+    text: str
+    when: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A sparse column of a row at a time; ``column`` is ``family:qualifier`` or any other name."""
+
+    column: str
+    stamp: int
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one put does to a row; None leaves the part as it was.
+
+    A new page does not inherit text and links of an older one: what is not given with it is absent until it is put.
+    """
+
+    meta: RowMeta
+    page: Page | None = None
+    text: str | None = None
+    links: Sequence[Link] | None = None
+    columns: tuple[tuple[str, bytes], ...] = ()
+
+
+def cell_key(row: bytes, stamp: int) -> bytes:
+    """Return the key of the row's cell at ``stamp`` in ``page``, ``text``, ``links`` or ``past``."""
+    return row + b"\0" + _STAMP.pack(MAX_STAMP - stamp)
+
+
+def split_cell_key(key: bytes) -> tuple[bytes, int]:
+    """Return row and stamp of a ``cell_key``."""
+    return key[:-9], MAX_STAMP - _STAMP.unpack(key[-8:])[0]
+
+
+def column_key(row: bytes, column: bytes, stamp: int) -> bytes:
+    """Return the key of a sparse column's cell."""
+    return b"%b\0%b\0%b" % (row, column, _STAMP.pack(MAX_STAMP - stamp))
+
+
+def split_column_key(row: bytes, key: bytes) -> tuple[str, int]:
+    """Return column and stamp of a ``column_key`` of ``row``."""
+    return key[len(row) + 1 : -9].decode(), MAX_STAMP - _STAMP.unpack(key[-8:])[0]
+
+
+def anchor_key(row: bytes, source_tablet: int, group: int) -> bytes:
+    """Return the key of one group of anchors that one tablet sent to a row."""
+    return row + b"\0" + _GROUP.pack(source_tablet, group)
+
+
+def row_of(key: bytes) -> bytes:
+    """Return the row of any key that begins with ``row ‖ 0x00``; of a row key, itself."""
+    scheme = key.index(b"\0", 2)
+    target = key.index(b"\0", scheme + 1)
+    end = key.find(b"\0", target + 1)
+    return key if end < 0 else key[:end]
+
+
+def host_prefix(row: bytes) -> bytes:
+    """Return what the keys of all rows of the row's host begin with: hash, host, 0x00."""
+    return row[: row.index(b"\0", 2) + 1]
+
+
+def after(prefix: bytes) -> bytes:
+    """Return the smallest key greater than every key that begins with ``prefix``; empty for "no end"."""
+    trimmed = prefix.rstrip(b"\xff")
+    return trimmed[:-1] + bytes((trimmed[-1] + 1,)) if trimmed else b""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_version = msgspec.msgpack.Decoder(Version).decode
+_decode_links = msgspec.msgpack.Decoder(list[tuple[str, str, str]]).decode
+_decode_anchors = msgspec.msgpack.Decoder(list[tuple[str, float, str]]).decode
+
+
+def pack_version(version: Version) -> bytes:
+    """Write a version record; lone surrogates, which UTF-8 cannot hold, become question marks."""
+    try:
+        return _encode(version)
+    except UnicodeEncodeError:
+        clean = {
+            name: value.encode("utf-8", "replace").decode()
+            for name in RowMeta.__struct_fields__
+            if isinstance(value := getattr(version.meta, name), str)
+        }
+        return _encode(msgspec.structs.replace(version, meta=msgspec.structs.replace(version.meta, **clean)))
+
+
+def unpack_version(data: bytes) -> Version:
+    """Read a version record. Raises ``msgspec.DecodeError`` for anything else."""
+    return _decode_version(data)
+
+
+def pack_page(page: Page) -> bytes:
+    """Write heads and body as one value, so that one dictionary serves them all."""
+    request, response = page.request_head, page.response_head
+    return b"".join((_HEADS.pack(len(request), len(response)), request, response, page.body))
+
+
+def unpack_page(data: bytes) -> Page:
+    """Read what ``pack_page`` wrote."""
+    request, response = _HEADS.unpack_from(data)
+    middle = 8 + request
+    return Page(data[8:middle], data[middle : middle + response], data[middle + response :])
+
+
+def pack_text(text: str) -> bytes:
+    """Write text as UTF-8, lone surrogates included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def unpack_text(data: bytes) -> str:
+    """Read what ``pack_text`` wrote."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+def pack_links(links: Sequence[Link]) -> bytes:
+    """Write links in their order."""
+    return _packed([(link.target.href, link.text, link.rel) for link in links])
+
+
+def unpack_links(data: bytes) -> tuple[Link, ...]:
+    """Read what ``pack_links`` wrote."""
+    return tuple([Link(Url(target), text, rel) for target, text, rel in _decode_links(data)])
+
+
+def pack_anchors(anchors: Iterable[Anchor]) -> bytes:
+    """Write a group of anchors."""
+    return _packed([(anchor.source, anchor.when, anchor.text) for anchor in anchors])
+
+
+def unpack_anchors(data: bytes) -> list[Anchor]:
+    """Read what ``pack_anchors`` wrote."""
+    return [Anchor(source, text, when) for source, when, text in _decode_anchors(data)]
+
+
+def _packed(records: list[tuple[object, ...]] | list[tuple[str, str, str]] | list[tuple[str, float, str]]) -> bytes:
+    try:
+        return _encode(records)
+    except UnicodeEncodeError:
+        return _encode(
+            [
+                tuple([f.encode("utf-8", "replace").decode() if isinstance(f, str) else f for f in record])
+                for record in records
+            ]
+        )

@@ -1,0 +1,238 @@
+"""Maintenance: check a store, compact it, and count what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from fyke.errors import StorageError
+from fyke.store import rocks
+from fyke.store.cells import (
+    ANCHOR,
+    COLUMN,
+    FAMILIES,
+    LINKS,
+    META,
+    PAGE,
+    PAST,
+    TEXT,
+    Version,
+    cell_key,
+    host_prefix,
+    row_of,
+    split_cell_key,
+    unpack_anchors,
+    unpack_links,
+    unpack_page,
+    unpack_text,
+    unpack_version,
+)
+from fyke.store.codec import sha1
+from fyke.store.manifest import tablet_of
+from fyke.store.store import Store
+from fyke.store.tablet import Tablet
+from fyke.url import Url
+
+MAX_NAMED = 100
+Progress = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class Check:
+    """What ``check`` found: counts, and faults of which the first hundred are named."""
+
+    rows: int = 0
+    versions: int = 0
+    cells: int = 0
+    anchors: int = 0
+    faults: int = 0
+    named: list[str] = field(default_factory=list)
+
+    def fault(self, what: str) -> None:
+        """Count a fault."""
+        self.faults += 1
+        if len(self.named) < MAX_NAMED:
+            self.named.append(what)
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a store holds."""
+
+    tablets: int
+    rows: int
+    pages: int
+    """Page cells: versions that have a body of their own."""
+    hosts: int
+    page_bytes: int
+    """Bytes of heads and bodies before compression."""
+    stored_bytes: int
+    """Bytes of their cells."""
+    disk_bytes: int
+    """Bytes of all files."""
+    dictionaries: int
+    dictionary_bytes: int
+    counters: dict[str, int]
+
+    @property
+    def ratio(self) -> float:
+        """How many times smaller pages became."""
+        return self.page_bytes / self.stored_bytes if self.stored_bytes else 0.0
+
+
+def check(store: Store, progress: Progress | None = None) -> Check:
+    """Read every block (RocksDB verifies their checksums), version, cell and anchor, and compare them with one another.
+
+    A cell that no version names, a version whose cell is missing, a body that does not match its digest, a row
+    in the wrong tablet and a total that is not the sum of its rows are faults.
+    """
+    found = Check()
+    for number in store.owned:
+        if not store.exists(number):
+            continue
+        try:
+            _check_tablet(store, number, store.tablet(number), found, progress)
+        except StorageError as error:
+            found.fault(str(error))
+    return found
+
+
+def _check_tablet(store: Store, number: int, tablet: Tablet, found: Check, progress: Progress | None) -> None:
+    totals: dict[bytes, list[int]] = {}
+    bodies: dict[bytes, bytes] = {}
+    needed: dict[str, set[bytes]] = {PAGE: set(), TEXT: set(), LINKS: set()}
+    rows_before = found.rows
+    # Versions and cells are compared host by host, so that memory stays small.
+    for host in _hosts(tablet):
+        end = host[:-1] + b"\1"
+        for family in (META, PAST):
+            for key, value in tablet.items(family, host, end):
+                row = key if family == META else split_cell_key(key)[0]
+                version = _version(value, row, found)
+                if family == META:
+                    found.rows += 1
+                    totals.setdefault(host, [0, 0])[0] += 1
+                    if tablet_of(row, store.settings.tablets) != number:
+                        found.fault(f"{_name(row)} lies in tablet {number}, where it does not belong")
+                    if progress is not None and found.rows % 64 == 0:
+                        progress(found.rows)
+                if version is not None:
+                    found.versions += 1
+                    _note_needed(row, version, needed, bodies)
+        for family in (PAGE, TEXT, LINKS):
+            _check_cells(tablet, family, host, end, needed[family], bodies, totals, found)
+            needed[family].clear()
+        bodies.clear()
+    for family in (ANCHOR, COLUMN, *FAMILIES[-4:]):
+        _check_others(tablet, family, found)
+    recorded = {stats.name: (stats.rows, stats.pages) for stats in tablet.ledger.hosts()}
+    counted = {host[2:-1].decode(): tuple(pair) for host, pair in totals.items()}
+    for name in recorded.keys() | counted.keys():
+        if recorded.get(name, (0, 0)) != counted.get(name, (0, 0)):
+            found.fault(f"{name}: {counted.get(name)} rows and pages, but its totals say {recorded.get(name)}")
+    if progress is not None:
+        progress(max(found.rows, rows_before))
+
+
+def _hosts(tablet: Tablet) -> list[bytes]:
+    """The prefixes of every host that has a cell in any family of rows."""
+    hosts = set()
+    for family in (META, PAST, PAGE, TEXT, LINKS):
+        start = b""
+        while (key := next((k for k, _ in tablet.items(family, start)), None)) is not None:
+            hosts.add(host_prefix(key))
+            start = host_prefix(key)[:-1] + b"\1"
+    return sorted(hosts)
+
+
+def _note_needed(row: bytes, version: Version, needed: dict[str, set[bytes]], bodies: dict[bytes, bytes]) -> None:
+    for family in (PAGE, TEXT, LINKS):
+        if stamp := getattr(version, family):
+            key = cell_key(row, stamp)
+            needed[family].add(key)
+            if family == PAGE and stamp == version.stamp and version.meta.digest:
+                bodies[key] = version.meta.digest
+
+
+def _check_cells(
+    tablet: Tablet, family: str, start: bytes, end: bytes, needed: set[bytes], bodies: dict[bytes, bytes],
+    totals: dict[bytes, list[int]], found: Check,
+) -> None:  # fmt: skip
+    for key, value in tablet.items(family, start, end):
+        found.cells += 1
+        if family == PAGE:
+            totals.setdefault(start, [0, 0])[1] += 1
+        row, _ = split_cell_key(key)
+        if key not in needed:
+            found.fault(f"a {family} of {_name(row)} belongs to no version")
+        needed.discard(key)
+        try:
+            data = tablet.decode(value)
+            if family == PAGE:
+                body = unpack_page(data).body
+                if key in bodies and bodies[key] != sha1(body):
+                    found.fault(f"the body of {_name(row)} does not match its digest")
+            elif family == TEXT:
+                unpack_text(data)
+            else:
+                unpack_links(data)
+        except (StorageError, ValueError, msgspec.MsgspecError) as error:
+            found.fault(f"a {family} of {_name(row)} is damaged: {error}")
+    for key in needed:
+        found.fault(f"a {family} of {_name(split_cell_key(key)[0])} is missing")
+
+
+def _check_others(tablet: Tablet, family: str, found: Check) -> None:
+    for key, value in tablet.items(family):
+        found.cells += 1
+        if family == ANCHOR:
+            try:
+                found.anchors += len(unpack_anchors(value))
+            except msgspec.MsgspecError as error:
+                found.fault(f"the anchors of {_name(row_of(key))} are damaged: {error}")
+
+
+def _version(value: bytes, row: bytes, found: Check) -> Version | None:
+    try:
+        return unpack_version(value)
+    except msgspec.MsgspecError as error:
+        found.fault(f"a version of {_name(row)} is damaged: {error}")
+        return None
+
+
+def _name(row: bytes) -> str:
+    try:
+        return Url.from_key(row).href
+    except ValueError:
+        return repr(row)
+
+
+def stats(store: Store) -> Stats:
+    """Count what the store holds, from the hosts' totals: nothing is scanned."""
+    rows = pages = hosts = size = stored = dictionaries = dictionary_bytes = 0
+    counters: dict[str, int] = {}
+    for tablet in store.tablets():
+        for host in tablet.ledger.hosts():
+            hosts += host.rows > 0
+            rows, pages = rows + host.rows, pages + host.pages
+            size, stored = size + host.size, stored + host.stored
+        for _, dictionary in tablet.ledger.dictionaries():
+            dictionaries, dictionary_bytes = dictionaries + 1, dictionary_bytes + len(dictionary)
+        for name, value in tablet.ledger.counters().items():
+            counters[name] = counters.get(name, 0) + value
+    return Stats(
+        store.settings.tablets, rows, pages, hosts, size, stored, rocks.disk_bytes(store.path), dictionaries,
+        dictionary_bytes, counters,
+    )  # fmt: skip
+
+
+def compact(store: Store, progress: Progress | None = None) -> tuple[int, int]:
+    """Merge the files of every tablet and drop what was deleted; return the bytes on disk before and after."""
+    before = rocks.disk_bytes(store.path)
+    for done, tablet in enumerate(store.tablets(), 1):
+        tablet.compact()
+        if progress is not None:
+            progress(done)
+    return before, rocks.disk_bytes(store.path)

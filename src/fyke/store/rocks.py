@@ -1,0 +1,172 @@
+"""RocksDB as fyke uses it: options and their reasons, opening as writer or secondary, errors in words.
+
+The only module that names rocksdict. Measured, so decided: no blob files (a secondary crashes on them); bodies
+are compressed by us, so RocksDB's own compression is off for them and compaction is universal; never ``read_only``
+beside a writer; a write-buffer manager that never stalls; a bound on the log's total size, or idle families
+keep it for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rocksdict import (
+    AccessType,
+    BlockBasedOptions,
+    Cache,
+    ChecksumType,
+    CompactOptions,
+    DBCompactionStyle,
+    DBCompressionType,
+    Options,
+    Rdict,
+    ReadOptions,
+    WriteBatch,
+    WriteBufferManager,
+    WriteOptions,
+)
+
+from fyke.errors import StorageError
+from fyke.store.cells import ANCHOR, COLUMN, FAMILIES, LINKS, OWN, PAGE, TEXT
+
+__all__ = ["Memory", "Rdict", "WriteBatch", "explain", "open_primary", "open_secondary", "raise_file_limit", "until"]
+
+MB = 1 << 20
+_BULKY = {PAGE, TEXT, LINKS}
+
+COMPACT = CompactOptions()
+SYNCED = WriteOptions()
+SYNCED.sync = True
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What all tablets of one process share: 32 MB of write buffers and 32 MB of cached blocks.
+
+    Index and filter blocks are among the cached ones, so that memory does not grow with the store.
+    """
+
+    cache: Cache
+    buffers: WriteBufferManager
+
+    @classmethod
+    def make(cls, cache: int = 32 * MB, buffers: int = 32 * MB) -> Memory:
+        """Make the shared parts; sizes in bytes."""
+        return cls(Cache(cache), WriteBufferManager(buffers, False))
+
+
+def open_primary(path: Path, memory: Memory) -> Rdict:
+    """Open or create a tablet for writing. Raises ``StorageError``."""
+    try:
+        return Rdict(str(path), _options(memory), _families(memory))
+    except Exception as error:
+        raise explain(path, error) from None
+
+
+def open_secondary(path: Path, logs: Path, memory: Memory) -> Rdict:
+    """Open a tablet beside its writer; ``logs`` is a directory of the reader's own. Raises ``StorageError``."""
+    options = _options(memory)
+    options.create_if_missing(False)
+    options.set_max_open_files(-1)  # what the writer deletes stays readable while it is held open
+    try:
+        return Rdict(str(path), options, _families(memory), AccessType.secondary(str(logs)))
+    except Exception as error:
+        raise explain(path, error) from None
+
+
+def until(end: bytes) -> ReadOptions:
+    """Options for an iteration over keys < ``end``; an empty ``end`` is none."""
+    options = ReadOptions()
+    if end:
+        options.set_iterate_upper_bound(end)
+    return options
+
+
+def raise_file_limit() -> None:
+    """Raise the soft limit of open files to the hard one: sixteen empty tablets hold about 260."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def explain(path: Path, error: Exception) -> Exception:
+    """Turn RocksDB's complaint into a sentence with a remedy; any other error is returned as it is."""
+    if type(error) is not Exception:  # rocksdict raises bare exceptions, and only for RocksDB's complaints
+        return error
+    return StorageError(_sentence(path, str(error)))
+
+
+def _sentence(path: Path, complaint: str) -> str:
+    low = complaint.lower()
+    if "no space left" in low or "file too large" in low or "quota" in low:
+        return (
+            f"the disk under {path} is full; free some space and open the store again: all acknowledged rows are kept"
+        )
+    if "lock hold" in low or "lock file" in low or "no locks available" in low:
+        return f"{path} is open for writing elsewhere; stop that process, or read with mode='r'"
+    if "no such file" in low and "current" in low:
+        return f"{path} holds no tablet; restore it from a copy, or give another store"
+    if "corruption" in low or "checksum" in low:
+        return f"{path} is damaged ({complaint}); run `fyke store check` to see what can be read"
+    return f"{path}: {complaint}"
+
+
+def _options(memory: Memory) -> Options:
+    options = _family(OWN, memory)
+    options.create_if_missing(True)
+    options.create_missing_column_families(True)
+    options.set_write_buffer_manager(memory.buffers)
+    options.set_max_total_wal_size(64 * MB)
+    options.set_max_open_files(256)  # per tablet; an SST file holds up to 64 MB
+    options.set_max_background_jobs(2)
+    options.set_keep_log_file_num(2)
+    options.set_max_log_file_size(MB)
+    options.set_stats_dump_period_sec(0)
+    options.set_stats_persist_period_sec(0)
+    options.set_bytes_per_sync(MB)
+    return options
+
+
+def _families(memory: Memory) -> dict[str, Options]:
+    return {family: _family(family, memory) for family in FAMILIES}
+
+
+def _family(family: str, memory: Memory) -> Options:
+    options = Options(raw_mode=True)
+    blocks = BlockBasedOptions()
+    blocks.set_block_cache(memory.cache)
+    blocks.set_cache_index_and_filter_blocks(True)
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    blocks.set_checksum_type(ChecksumType.xxh3())
+    blocks.set_format_version(5)
+    # Larger blocks where values are pages, so that the key is not repeated in the index for each of them.
+    blocks.set_block_size(16 * 1024 if family in _BULKY else 8 * 1024)
+    if family not in (ANCHOR, COLUMN, "queue", "outbox"):  # those are only iterated
+        blocks.set_bloom_filter(10, False)
+    options.set_block_based_table_factory(blocks)
+    options.set_write_buffer_size(16 * MB)
+    if family in _BULKY:
+        options.set_compaction_style(DBCompactionStyle.universal())
+        options.set_compression_type(DBCompressionType.none())
+    else:
+        options.set_compression_type(DBCompressionType.lz4())
+    return options
+
+
+def disk_bytes(path: Path) -> int:
+    """Bytes of the files under ``path``; files that vanish meanwhile count nothing."""
+    total = 0
+    for file in path.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += file.stat().st_size
+    return total
+
+
+def number(db: Any, name: str) -> int:
+    """An integer property of a column family, 0 where RocksDB does not know it."""
+    return int(db.property_int_value(f"rocksdb.{name}") or 0)

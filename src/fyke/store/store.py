@@ -1,0 +1,357 @@
+"""The store: tablets behind one door, by URL.
+
+``Store.open(path)`` is its one writer; ``Store.open(path, mode="r")`` reads beside it. Tablets are opened when
+they are first needed. A reader sees what was written up to a second before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from fyke.errors import StorageError, UserError
+from fyke.formats.http import parse_head
+from fyke.store import manifest, rocks
+from fyke.store.cells import BY_HAND, Anchor, Change, Page, RowMeta, after, anchor_key, host_prefix
+from fyke.store.codec import Codecs, sha1
+from fyke.store.hosts import HostStats
+from fyke.store.manifest import Manifest, Settings
+from fyke.store.row import PARTS, Row
+from fyke.store.tablet import Tablet
+from fyke.url import Url
+from fyke.values import Link
+
+STALE = 0.5
+"""Seconds after which a reader looks for new rows, and a writer of single rows syncs its log at the latest
+twice: a power cut loses at most about a second."""
+
+When = datetime | float | int
+
+
+class Store:
+    """A collection of documents on disk, by URL, in every version. Use ``open``; it is a context manager."""
+
+    def __init__(self, path: Path, settings: Settings, mode: Literal["r", "w"], owned: Sequence[int]) -> None:
+        self.path = path
+        self.settings = settings
+        self.mode = mode
+        self.owned = tuple(owned)
+        """The tablets that this process writes, or may read."""
+        self._memory = rocks.Memory.make()
+        self._codecs = Codecs()
+        self._tablets: dict[int, Tablet] = {}
+        self._fresh: dict[int, float] = {}
+        self._locks: list[int] = []
+        self._logs: Path | None = None
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        mode: Literal["r", "w"] = "w",
+        settings: Settings | None = None,
+        tablets: Iterable[int] | None = None,
+    ) -> Store:
+        """Open a store; ``mode="w"`` makes it if need be and is refused while somebody else writes.
+
+        ``settings`` are those of a new store, and replace an old one's for what is written from now on.
+        ``tablets`` limits a writer to some of them, so that others may write the rest. Raises ``StorageError``.
+        """
+        path = Path(path)
+        if mode not in ("r", "w"):
+            raise UserError(f"mode {mode!r} is unknown; use 'r' to read beside a writer or 'w' to write")
+        if next(path.glob(f"split-*/{manifest.NAME}"), None) is not None:
+            raise StorageError(f"a split of {path} was interrupted; run `fyke store split` again to finish it")
+        found = manifest.read(path) if mode == "r" else manifest.create(path, settings or Settings())
+        if mode == "w" and settings is not None and found.settings != settings:
+            if settings.tablets != found.settings.tablets:
+                raise StorageError(
+                    f"{path} has {found.settings.tablets} tablets, not {settings.tablets}; "
+                    f"change it with `fyke store split --tablets {settings.tablets}`"
+                )
+            manifest.write(path, Manifest(settings))
+            found = Manifest(settings)
+        for tablet in range(found.settings.tablets):
+            manifest.check_tablet(manifest.tablet_path(path, tablet))
+        store = cls(path, found.settings, mode, range(found.settings.tablets) if tablets is None else tuple(tablets))
+        if mode == "w":
+            rocks.raise_file_limit()
+            try:
+                for tablet in store.owned:
+                    store._locks.append(manifest.lock(path, tablet))
+            except StorageError:
+                store.close()
+                raise
+        return store
+
+    # ---- tablets
+
+    def tablet_of(self, url: str | Url | bytes) -> int:
+        """Return the number of the tablet that holds a URL or row key."""
+        return manifest.tablet_of(_key(url), self.settings.tablets)
+
+    def tablet(self, number: int) -> Tablet:
+        """Return a tablet, opened. REQUIRES of a reader: it was written to (``followed`` asks)."""
+        tablet = self._tablets.get(number)
+        if tablet is None:
+            if self._closed:
+                raise StorageError(f"{self.path} is closed; open it again")
+            if number not in self.owned:
+                raise StorageError(f"tablet {number} of {self.path} belongs to another process; open the store with it")
+            tablet = self._tablets[number] = self._open_tablet(number)
+        if self.mode == "r" and time.monotonic() - self._fresh[number] > STALE:
+            tablet.refresh()
+            self._fresh[number] = time.monotonic()
+        return tablet
+
+    def tablets(self) -> Iterator[Tablet]:
+        """Yield the tablets in the order of their rows; of a reader, those that were ever written to."""
+        for number in self.owned:
+            if self.exists(number):
+                yield self.tablet(number)
+
+    def exists(self, number: int) -> bool:
+        """Whether a tablet was ever written to; a writer makes it when it is asked for."""
+        return self.mode == "w" or number in self._tablets or manifest.check_tablet(self._directory(number))
+
+    def _directory(self, number: int) -> Path:
+        return manifest.tablet_path(self.path, number)
+
+    def _open_tablet(self, number: int) -> Tablet:
+        path, settings = self._directory(number), self.settings
+        manifest.check_tablet(path)
+        self._fresh[number] = time.monotonic()
+        if self.mode == "w":
+            codecs = {"page": settings.page, "text": settings.text, "links": settings.links}
+            return Tablet.open(path, self._memory, self._codecs, codecs, settings.keep_versions)
+        if self._logs is None:
+            self._logs = Path(tempfile.mkdtemp(prefix="fyke-reader-"))
+        return Tablet.follow(path, self._logs / path.name, self._memory, self._codecs)
+
+    # ---- reading
+
+    def get(self, url: str | Url, at: When | None = None) -> Row | None:
+        """Return the document at ``url`` as it is, or as it was at a time; None where nothing is known of it."""
+        key = _key(url)
+        number = manifest.tablet_of(key, self.settings.tablets)
+        if not self.exists(number):
+            return None
+        tablet = self.tablet(number)
+        row = tablet.read(key, None if at is None else stamp_of(at))
+        if row is None and at is None and tablet.anchors(key):
+            return Row(tablet, key, None)
+        return row
+
+    def multi_get(self, urls: Sequence[str | Url]) -> list[Row | None]:
+        """Return many documents, in the order asked; faster than one by one."""
+        found: list[Row | None] = [None] * len(urls)
+        places: dict[int, list[tuple[int, bytes]]] = {}
+        for place, url in enumerate(urls):
+            key = _key(url)
+            places.setdefault(manifest.tablet_of(key, self.settings.tablets), []).append((place, key))
+        for number, wanted in places.items():
+            if self.exists(number):
+                rows = self.tablet(number).multi_read([key for _, key in wanted])
+                for (place, _), row in zip(wanted, rows, strict=True):
+                    found[place] = row
+        return found
+
+    def scan(self, prefix: str = "", host: str = "", parts: Sequence[str] = PARTS) -> Iterator[Row]:
+        """Yield the documents in the order of row keys: all, those below a URL, or those of a host.
+
+        ``parts`` are read along the way; others are read when a row is asked for them.
+        """
+        start, end = row_range(prefix, host)
+        if start and host_prefix_known(start):
+            number = manifest.tablet_of(start, self.settings.tablets)
+            if self.exists(number):
+                yield from self.tablet(number).scan(start, end, parts)
+            return
+        for tablet in self.tablets():
+            yield from tablet.scan(parts=parts)
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.scan()
+
+    def hosts(self) -> Iterator[HostStats]:
+        """Yield the statistics of every host: rows, pages, bytes before and after compression."""
+        for tablet in self.tablets():
+            yield from tablet.ledger.hosts()
+
+    # ---- writing
+
+    def put(
+        self,
+        url: str | Url,
+        *,
+        raw: bytes | None = None,
+        text: str | None = None,
+        title: str | None = None,
+        links: Iterable[Link | str | tuple[str, str]] | None = None,
+        anchors: Mapping[str, str] | None = None,
+        fetched: When | None = None,
+        request_head: bytes = b"",
+        response_head: bytes = b"",
+        columns: Mapping[str, bytes] | None = None,
+        meta: RowMeta | None = None,
+        sync: bool = False,
+    ) -> None:
+        """Put any part of a document as one transaction; it survives kill -9 on return, with ``sync`` a power cut.
+
+        ``raw`` begins a new document; without it the rest is added to the one that is there, as a new version.
+        ``anchors`` maps the URLs of other documents to the text of their link to this one. ``fetched`` (a
+        datetime or seconds since 1970, default now) is the version's time; an older one adds to the history.
+        """
+        named = url if isinstance(url, Url) else Url.parse(url)
+        key = named.key
+        tablet = self.writable(manifest.tablet_of(key, self.settings.tablets))
+        stamp = time.time_ns() // 1000 if fetched is None else stamp_of(fetched)
+        with tablet.lock:
+            batch = tablet.batch()
+            if anchors:
+                group = stamp
+                while tablet.get("anchor", anchor_key(key, BY_HAND, group)) is not None:
+                    group += 1
+                sources = [Anchor(Url.parse(source).href, text_, stamp / 1e6) for source, text_ in anchors.items()]
+                batch.put_anchors(key, BY_HAND, group, sources)
+            if not (anchors and raw is None and text is None and title is None and links is None and meta is None
+                    and not columns):  # fmt: skip
+                current = tablet.version(key)
+                if fetched is None and current is not None:
+                    stamp = max(stamp, current.stamp + 1)
+                known = meta or (current.meta if current is not None and raw is None else RowMeta())
+                page = None if raw is None else Page(request_head, response_head, raw)
+                batch.put_row(
+                    key,
+                    Change(
+                        _described(known, page, title, stamp),
+                        page,
+                        text,
+                        None if links is None else [_link(named, link) for link in links],
+                        tuple((columns or {}).items()),
+                    ),
+                    stamp,
+                )
+            tablet.write(batch, sync)
+        self._sync_sometimes(tablet)
+
+    def delete(self, url: str | Url) -> None:
+        """Delete a row with its history, its anchors and its columns."""
+        key = _key(url)
+        tablet = self.writable(manifest.tablet_of(key, self.settings.tablets))
+        tablet.delete(key)
+
+    @contextlib.contextmanager
+    def locked(self, url: str | Url) -> Iterator[None]:
+        """Hold a row for a read-modify-write: no other thread or task changes it inside the ``with``."""
+        with self.writable(self.tablet_of(url)).lock:
+            yield
+
+    def sync(self) -> None:
+        """Bring everything to the disk: it then survives a power cut."""
+        for tablet in list(self._tablets.values()):
+            if self.mode == "w":
+                tablet.sync()
+
+    def writable(self, number: int) -> Tablet:
+        """Return a tablet to write to. Raises ``UserError`` of a reader."""
+        if self.mode != "w":
+            raise UserError(f"{self.path} is open for reading; open it with mode='w' to write")
+        return self.tablet(number)
+
+    def _sync_sometimes(self, tablet: Tablet) -> None:
+        now = time.monotonic()
+        for number, other in self._tablets.items():
+            if other is tablet and now - self._fresh[number] > STALE:
+                tablet.sync()
+                self._fresh[number] = now
+
+    # ---- living
+
+    def close(self) -> None:
+        """Close all tablets and give the lock back. Iterations that are still open end."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            for tablet in self._tablets.values():
+                if self.mode == "w":
+                    tablet.sync()
+                tablet.close()
+        finally:
+            self._tablets.clear()
+            for lock in self._locks:
+                os.close(lock)
+            self._locks.clear()
+            if self._logs is not None:
+                shutil.rmtree(self._logs, ignore_errors=True)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.close()
+
+
+def stamp_of(when: When) -> int:
+    """Return a time as µs since 1970; a datetime without a zone is UTC. Raises ``UserError`` before 1970."""
+    if isinstance(when, datetime):
+        when = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    stamp = round(when * 1e6)
+    if stamp <= 0:
+        raise UserError(f"{when!r} is no time after 1970; give a datetime or seconds since 1970")
+    return stamp
+
+
+def row_range(prefix: str = "", host: str = "") -> tuple[bytes, bytes]:
+    """Return the range of row keys below a URL prefix, or of a host; two empty keys for all rows."""
+    if host:
+        start = host_prefix(Url.parse(f"http://{host}/").key)
+        return start, after(start)
+    if prefix:
+        start = Url.parse(prefix).key
+        return start, after(start)
+    return b"", b""
+
+
+def host_prefix_known(start: bytes) -> bool:
+    """Whether a range that begins so lies in one host."""
+    return b"\0" in start[2:]
+
+
+def _key(url: str | Url | bytes) -> bytes:
+    if isinstance(url, bytes):
+        return url
+    return url.key if isinstance(url, Url) else Url.parse(url).key
+
+
+def _link(base: Url, link: Link | str | tuple[str, str]) -> Link:
+    if isinstance(link, Link):
+        return link
+    target, text = (link, "") if isinstance(link, str) else link
+    return Link(base.join(target), text)
+
+
+def _described(meta: RowMeta, page: Page | None, title: str | None, stamp: int) -> RowMeta:
+    """Complete what the caller said of a version with what its page shows."""
+    new: dict[str, object] = {"fetched": meta.fetched or stamp / 1e6}
+    if title is not None:
+        new["title"] = title
+    if page is not None:
+        new["length"] = len(page.body)
+        new["digest"] = meta.digest or sha1(page.body)
+        if page.response_head:
+            head = parse_head(page.response_head)
+            new["status"] = meta.status or head.status
+            new["type"] = meta.type or head.media_type
+    return msgspec.structs.replace(meta, **new)

@@ -1,0 +1,407 @@
+"""A tablet: the rows of a range of hosts, with the crawl's queue, hosts, seen-set and outbox, as one RocksDB.
+
+A tablet has one writer (a process that opened it with ``Tablet.open``) and any number of readers
+(``Tablet.follow``: RocksDB secondaries, which see what was written when they last called ``refresh``).
+Reading never blocks writing. A row is read by its version record, which names immutable cells, so what
+is read is one version and never a mixture; a version that was pruned between the two reads is read anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fyke.errors import StorageError
+from fyke.store import rocks
+from fyke.store.batch import Batch
+from fyke.store.cells import (
+    ANCHOR,
+    COLUMN,
+    FAMILIES,
+    META,
+    OWN,
+    PAST,
+    Anchor,
+    Cell,
+    Change,
+    Version,
+    after,
+    cell_key,
+    host_prefix,
+    split_column_key,
+    unpack_anchors,
+    unpack_version,
+)
+from fyke.store.codec import Codec, Codecs
+from fyke.store.hosts import Ledger
+from fyke.store.row import PARTS, Row
+from fyke.store.training import Trainer
+
+_TRIES = 8
+
+
+class Tablet:
+    """One RocksDB directory. ``codecs`` says how each of ``page``, ``text`` and ``links`` is compressed."""
+
+    def __init__(self, path: Path, db: Any, shared: Codecs, codecs: dict[str, Codec], keep_versions: int = 0) -> None:
+        self.path = path
+        self.keep_versions = keep_versions
+        self.lock = threading.RLock()
+        """Held while a row is read, changed and written: two changes of a row cannot interleave."""
+        self.trainer: Trainer | None = None
+        self._db = db
+        self._codecs = codecs
+        self._shared = shared
+        self._families = {family: db.get_column_family(family) for family in (*FAMILIES, OWN)}
+        self.handles = {family: db.get_column_family_handle(family) for family in (*FAMILIES, OWN)}
+        self.ledger = Ledger(self._families[OWN])
+        self._meta_get = self._families[META].get
+        self._iterations: weakref.WeakSet[Generator[Any, None, None]] = weakref.WeakSet()
+
+    @classmethod
+    def open(
+        cls, path: Path, memory: rocks.Memory, shared: Codecs, codecs: dict[str, Codec], keep_versions: int = 0
+    ) -> Tablet:
+        """Open or create a tablet as its only writer. Raises ``StorageError`` where somebody else writes it."""
+        tablet = cls(path, rocks.open_primary(path, memory), shared, codecs, keep_versions)
+        if Codec.DICTIONARY in codecs.values():
+            tablet.trainer = Trainer(tablet)
+        return tablet
+
+    @classmethod
+    def follow(cls, path: Path, logs: Path, memory: rocks.Memory, shared: Codecs) -> Tablet:
+        """Open a tablet to read beside its writer; ``logs`` is a directory of this reader alone."""
+        return cls(path, rocks.open_secondary(path, logs, memory), shared, {})
+
+    # ---- writing
+
+    def batch(self) -> Batch:
+        """Return an empty batch for this tablet."""
+        return Batch(self)
+
+    def write(self, batch: Batch, sync: bool = False) -> None:
+        """Write all of ``batch`` or nothing. On return it survives kill -9, and with ``sync`` a power cut too.
+
+        A batch is written once. Raises ``StorageError`` where the disk is full or fails.
+        """
+        with self.lock:
+            own, ledger = self.handles[OWN], self.ledger
+            for prefix, totals in batch.totals.items():
+                ledger.add(batch.raw, own, prefix, totals)
+            for name, amount in batch.counts.items():
+                ledger.count(batch.raw, own, name, amount)
+            self._write(batch, sync)
+        if self.trainer is not None:
+            self.trainer.consider(batch.totals)
+
+    def put(self, row: bytes, change: Change, stamp: int, sync: bool = False) -> int:
+        """Put one version of a row; return its stamp (``Batch.put_row``)."""
+        with self.lock:
+            batch = self.batch()
+            stamp = batch.put_row(row, change, stamp)
+            self.write(batch, sync)
+        return stamp
+
+    def put_anchors(self, row: bytes, source_tablet: int, group: int, anchors: Sequence[Anchor]) -> None:
+        """Put one group of anchor texts (``Batch.put_anchors``)."""
+        batch = self.batch()
+        batch.put_anchors(row, source_tablet, group, anchors)
+        self.write(batch)
+
+    def delete(self, row: bytes) -> None:
+        """Delete a row with its history, its anchors and its columns."""
+        with self.lock:
+            batch = self.batch()
+            batch.delete_row(row)
+            self.write(batch)
+
+    def put_dictionary(self, group: bytes | str, dictionary: bytes | None) -> None:
+        """Store a dictionary and use it for a host (the prefix of its rows) or a content type from now on.
+
+        None notes that training was tried in vain.
+        """
+        with self.lock:
+            batch, own = self.batch(), self.handles[OWN]
+            # One batch: the dictionary is there whenever its name is, and before any cell that needs it.
+            identity = b"" if dictionary is None else self.ledger.put_dictionary(batch.raw, own, dictionary)
+            self.ledger.set_dictionary(batch.raw, own, group, identity)
+            self._write(batch, sync=True)
+
+    def _write(self, batch: Batch, sync: bool) -> None:
+        try:
+            self._db.write(batch.raw, rocks.SYNCED if sync else None)
+        except Exception as error:
+            self.ledger.forget()
+            raise rocks.explain(self.path, error) from None
+
+    def sync(self) -> None:
+        """Bring the log to the disk: what was written before survives a power cut. About once a second is right."""
+        try:
+            self._db.flush_wal(True)
+        except Exception as error:
+            raise rocks.explain(self.path, error) from None
+
+    def encode(self, family: str, row: bytes, media_type: str, data: bytes) -> bytes:
+        """Compress a value of ``family`` as the settings say, with the host's dictionary or else the type's."""
+        codec = self._codecs.get(family, Codec.ZSTD)
+        identity = b""
+        if codec is Codec.DICTIONARY:
+            identity = self.ledger.host(host_prefix(row)).dictionary
+            if not identity and media_type:
+                identity = self.ledger.media_type(media_type).dictionary
+        return self._shared.encode(codec, data, identity, self.ledger.dictionary)
+
+    def decode(self, value: bytes) -> bytes:
+        """Decompress a value of any family that ``encode`` made."""
+        return self._shared.decode(value, self.ledger.dictionary)
+
+    def sampled(self, row: bytes, stamp: int, media_type: str) -> None:
+        """Note that a page was put: it may help to train its type's dictionary."""
+        if self.trainer is not None:
+            self.trainer.sampled(row, stamp, media_type)
+
+    # ---- reading keys
+
+    def get(self, family: str, key: bytes) -> bytes | None:
+        """Return the value of a key of any family."""
+        try:
+            value: bytes | None = self._families[family].get(key)
+        except Exception as error:
+            raise rocks.explain(self.path, error) from None
+        return value
+
+    def multi_get(self, family: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of many keys of a family, in their order; faster than one by one."""
+        try:
+            values: list[bytes | None] = self._families[family].get(list(keys))
+        except Exception as error:
+            raise rocks.explain(self.path, error) from None
+        return values
+
+    def items(self, family: str, start: bytes = b"", end: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Yield ``start`` ≤ key < ``end`` in order, as of the first ``next``; an empty ``end`` is none.
+
+        For a queue, ``start`` is its low-water mark: passing deleted keys costs as much as passing live ones.
+        """
+        generator = self._items(family, start, end)
+        self._iterations.add(generator)
+        return generator
+
+    def _items(self, family: str, start: bytes, end: bytes) -> Generator[tuple[bytes, bytes], None, None]:
+        column_family, options = self._families[family], rocks.until(end)
+        last = None
+        try:
+            for item in column_family.items(from_key=start, read_opt=options):
+                last = item[0]
+                yield item
+            # rocksdict's iteration ends at a damaged block as at the end: step there once more, and ask.
+            final = column_family.iter(options)
+            final.seek(start if last is None else last)
+            if last is not None and final.valid():
+                final.next()
+            final.status()
+        except Exception as error:
+            raise rocks.explain(self.path, error) from None
+
+    # ---- reading rows
+
+    def version(self, row: bytes) -> Version | None:
+        """Return the row's current version, None where it has none."""
+        try:
+            value = self._meta_get(row)
+        except Exception as error:
+            raise rocks.explain(self.path, error) from None
+        return None if value is None else self._version(row, value)
+
+    def version_at(self, row: bytes, stamp: int) -> Version | None:
+        """Return the version that was current at ``stamp``."""
+        current = self.version(row)
+        if current is None or current.stamp <= stamp:
+            return current
+        for _, value in self.items(PAST, cell_key(row, stamp), row + b"\1"):
+            return self._version(row, value)
+        return None
+
+    def versions(self, row: bytes) -> list[Version]:
+        """Return all versions of the row, the current one first."""
+        current = self.version(row)  # before the past: what is superseded meanwhile shows up there
+        if current is None:
+            return []
+        past = [self._version(row, value) for _, value in self.items(PAST, row + b"\0", row + b"\1")]
+        return [current, *(version for version in past if version.stamp < current.stamp)]
+
+    def read(self, row: bytes, at: int | None = None, parts: Sequence[str] = PARTS) -> Row | None:
+        """Return the row as it is, or as it was at the stamp ``at``: one version, with the ``parts`` asked for."""
+        for _ in range(_TRIES):
+            version = self.version(row) if at is None else self.version_at(row, at)
+            if version is None:
+                return None
+            try:
+                return Row(self, row, version, {part: self._cell(row, version, part) for part in parts})
+            except _PrunedError:
+                continue
+        raise StorageError(f"a cell of {row[2:]!r} in {self.path} is missing; run `fyke store check`")
+
+    def multi_read(self, rows: Sequence[bytes], parts: Sequence[str] = PARTS) -> list[Row | None]:
+        """Return many rows, in their order; faster than one by one."""
+        values = self.multi_get(META, rows)
+        versions = [None if v is None else self._version(row, v) for row, v in zip(rows, values, strict=True)]
+        cells: list[dict[str, bytes | None]] = [dict.fromkeys(parts) for _ in rows]
+        for part in parts:
+            wanted = [i for i, version in enumerate(versions) if version is not None and getattr(version, part)]
+            keys = [cell_key(rows[i], getattr(versions[i], part)) for i in wanted]
+            for i, value in zip(wanted, self.multi_get(part, keys) if keys else (), strict=True):
+                cells[i][part] = value
+        found: list[Row | None] = []
+        for row, version, values_ in zip(rows, versions, cells, strict=True):
+            if version is None:
+                found.append(None)
+            elif any(values_[part] is None and getattr(version, part) for part in parts):
+                found.append(self.read(row, parts=parts))
+            else:
+                found.append(Row(self, row, version, values_))
+        return found
+
+    def scan(self, start: bytes = b"", end: bytes = b"", parts: Sequence[str] = PARTS) -> Iterator[Row]:
+        """Yield the rows ``start`` ≤ row < ``end`` in order, as of the first ``next``, with the ``parts`` asked for.
+
+        The cells are read in the order of the keys, beside the versions, so a scan costs no seek per row.
+        """
+        generator = self._scan(start, end, parts)
+        self._iterations.add(generator)
+        return generator
+
+    def _scan(self, start: bytes, end: bytes, parts: Sequence[str]) -> Generator[Row, None, None]:
+        versions = self.items(META, start, end)
+        row_value = next(versions, None)  # fixes what is seen of the versions before what is seen of the cells
+        followers = {part: _Follower(self.items(part, start, end)) for part in parts}
+        while row_value is not None:
+            row, value = row_value
+            version = self._version(row, value)
+            cells: dict[str, bytes | None] = {}
+            missing = False
+            for part, follower in followers.items():
+                stamp = getattr(version, part)
+                cells[part] = follower.find(cell_key(row, stamp)) if stamp else None
+                missing = missing or bool(stamp and cells[part] is None)
+            found = self.read(row, parts=parts) if missing else Row(self, row, version, cells)
+            if found is not None:
+                yield found
+            row_value = next(versions, None)
+
+    def cell(self, row: bytes, version: Version, part: str) -> bytes:
+        """Return the compressed value of one part that ``version`` names. Raises ``StorageError`` if it is gone."""
+        try:
+            value = self._cell(row, version, part)
+        except _PrunedError:
+            value = None
+        if value is None:
+            raise StorageError(f"the {part} of {row[2:]!r} was superseded while it was read; get the row again")
+        return value
+
+    def anchors(self, row: bytes) -> list[Anchor]:
+        """Return the anchor texts that point at the row, the newest of each source, in the order of sources.
+
+        Neither the page nor its version is read.
+        """
+        newest: dict[str, Anchor] = {}
+        for _, value in self.items(ANCHOR, row + b"\0", row + b"\1"):
+            for anchor in unpack_anchors(value):
+                known = newest.get(anchor.source)
+                if known is None or anchor.when >= known.when:
+                    newest[anchor.source] = anchor
+        return [newest[source] for source in sorted(newest)]
+
+    def cells(self, row: bytes, column: str = "", at: int | None = None, versions: int = 1) -> list[Cell]:
+        """Return the sparse columns of a row (or one of them): of each the newest ``versions`` cells up to ``at``."""
+        prefix = b"%b\0%b" % (row, column.encode() + b"\0" if column else b"")
+        found: list[Cell] = []
+        seen: dict[str, int] = {}
+        for key, value in self.items(COLUMN, prefix, after(prefix)):
+            name, stamp = split_column_key(row, key)
+            if (at is None or stamp <= at) and seen.get(name, 0) < versions:
+                seen[name] = seen.get(name, 0) + 1
+                found.append(Cell(name, stamp, value))
+        return found
+
+    def _version(self, row: bytes, value: bytes) -> Version:
+        try:
+            return unpack_version(value)
+        except msgspec.DecodeError as error:
+            raise StorageError(
+                f"the version record of {row[2:]!r} in {self.path} is damaged ({error}); run `fyke store check`"
+            ) from None
+
+    def _cell(self, row: bytes, version: Version, part: str) -> bytes | None:
+        stamp = getattr(version, part)
+        if not stamp:
+            return None
+        value = self.get(part, cell_key(row, stamp))
+        if value is None:
+            raise _PrunedError
+        return value
+
+    # ---- living
+
+    def refresh(self) -> None:
+        """Of a follower: see what the writer has written so far."""
+        try:
+            self._db.try_catch_up_with_primary()
+        except Exception as error:
+            raise rocks.explain(self.path, error) from None
+
+    def compact(self) -> None:
+        """Merge all files of each family and drop what was deleted."""
+        try:
+            for family in self._families.values():
+                family.flush()
+                family.compact_range(None, None, rocks.COMPACT)
+        except Exception as error:
+            raise rocks.explain(self.path, error) from None
+
+    def close(self) -> None:
+        """Finish trainings, bring the log to the disk and end iterations that are still open."""
+        if self.trainer is not None:
+            self.trainer.finish()
+            self.trainer = None
+        for generator in list(self._iterations):
+            generator.close()
+        self._meta_get = _closed
+        # RocksDB closes when nothing refers to it any more; closing a family also flushes it, so that the next one to
+        # open need not replay the log. A full disk may forbid that, and loses nothing: the log has it all.
+        for family in (*self._families.values(), self._db):
+            with contextlib.suppress(Exception):
+                family.close()
+        self.handles.clear()
+        self._families.clear()
+
+
+def _closed(key: bytes) -> None:
+    raise StorageError("the store is closed; open it again")
+
+
+class _PrunedError(Exception):
+    """A cell that its version names is gone: the version was superseded and pruned meanwhile."""
+
+
+class _Follower:
+    """A forward iteration that is asked for growing keys."""
+
+    __slots__ = ("_items", "_key", "_value")
+
+    def __init__(self, items: Iterator[tuple[bytes, bytes]]) -> None:
+        self._items = items
+        self._key: bytes | None
+        self._key, self._value = next(items, (None, b""))
+
+    def find(self, key: bytes) -> bytes | None:
+        """Return the value of ``key``, None where there is none. REQUIRES: keys grow from call to call."""
+        while self._key is not None and self._key < key:
+            self._key, self._value = next(self._items, (None, b""))
+        return self._value if self._key == key else None

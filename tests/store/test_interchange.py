@@ -1,0 +1,201 @@
+"""Import and export: every field survives, other tools read what is written, damage is counted and the rest is read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+import zstandard
+from fastwarc.warc import ArchiveIterator as FastwarcIterator
+from warcio.archiveiterator import ArchiveIterator as WarcioIterator
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from fyke.errors import UserError
+from fyke.formats.cdxj import lookup
+from fyke.formats.warc import read_record_at
+from fyke.store import Row, Settings, Store
+from fyke.store.exporting import export, parts_needed
+from fyke.store.importing import Imported, import_file
+
+ONE = Settings(tablets=1)
+
+TREC = b"""\
+<DOC>
+<DOCNO>WTX001-B01-10</DOCNO>
+<DOCHDR>
+http://www.example.com/test.html 204.244.59.33 19970101013145 text/html 440
+HTTP/1.0 200 OK
+Date: Wed, 01 Jan 1997 01:21:13 GMT
+Server: Apache/1.0.3
+Content-type: text/html
+Content-length: 270
+Last-modified: Mon, 25 Nov 1996 05:31:24 GMT
+</DOCHDR>
+<HTML>
+<TITLE>Tropical Fish Store</TITLE>
+Coming soon!
+</HTML>
+</DOC>
+<DOC>
+<DOCNO>WTX001-B01-109</DOCNO>
+<DOCHDR>
+http://www.example.com/fish.html 204.244.59.33 19970101013149 text/html 440
+HTTP/1.0 200 OK
+Date: Wed, 01 Jan 1997 01:21:19 GMT
+Server: Apache/1.0.3
+Content-type: text/html
+Content-length: 270
+Last-modified: Mon, 25 Nov 1996 05:31:24 GMT
+</DOCHDR>
+<HTML>
+<TITLE>Fish Information</TITLE>
+This page will soon contain interesting
+information about tropical fish.
+</HTML>
+</DOC>
+"""
+
+
+def write_out(store: Store, path: Path) -> int:
+    return export(store.scan(parts=parts_needed(path)), path)
+
+
+def read_in(store: Store, path: Path) -> Imported:
+    return import_file(store, path)
+
+
+def filled(path: Path) -> Store:
+    store = Store.open(path, settings=ONE)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n"
+    for number in range(3):
+        store.put(
+            f"http://a.example/{number}",
+            raw=b"<p>%d</p>" % number * 30,
+            text=f"text {number}",
+            title=f"Title {number}",
+            fetched=1_000_000_000 + number,
+            request_head=b"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
+            response_head=head,
+        )
+    store.put("http://a.example/0", raw=b"newer", text="newer", fetched=1_100_000_000, response_head=head)
+    store.put("http://a.example/1", title="unchanged", fetched=1_100_000_001)
+    return store
+
+
+def test_the_textbooks_trec_example_round_trips_through_the_store(tmp_path: Path) -> None:
+    (tmp_path / "in.trec").write_bytes(TREC)
+    with Store.open(tmp_path / "s", settings=ONE) as store:
+        assert read_in(store, tmp_path / "in.trec").rows == 2
+        row = store.get("http://www.example.com/test.html")
+        assert row is not None
+        assert (row.meta.docno, row.meta.address, len(row.raw or b"")) == ("WTX001-B01-10", "204.244.59.33", 63)
+        assert write_out(store, tmp_path / "out.trec.gz") == 2
+    written = gzip.decompress((tmp_path / "out.trec.gz").read_bytes())
+    # A store keeps rows in the order of their keys: fish.html comes before test.html.
+    first, second = TREC.split(b"<DOC>\n")[1:]
+    assert written == b"<DOC>\n" + second + b"<DOC>\n" + first
+
+
+@pytest.mark.parametrize("ending", ["warc", "warc.gz", "warc.zst"])
+def test_warc_round_trip_of_every_version(tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"out.{ending}"
+    with filled(tmp_path / "s") as store, Store.open(tmp_path / "t", settings=ONE) as copy:
+        assert write_out(store, out) == 5
+        done = read_in(copy, out)
+        assert (done.rows, done.revisits, done.report.counts) == (5, 1, {})
+        for row in store.scan():
+            for version, copied in zip(row.history(), _history(copy, row.url), strict=True):
+                assert (version.page, version.stamp) == (copied.page, copied.stamp)
+                assert (version.meta.status, version.meta.type) == (copied.meta.status, copied.meta.type) or (
+                    version.version is not None and version.version.page != version.stamp
+                )
+
+
+def _history(store: Store, url: str) -> list[Row]:
+    row = store.get(url)
+    assert row is not None
+    return list(row.history())
+
+
+def test_other_readers_read_what_is_exported(tmp_path: Path) -> None:
+    out = tmp_path / "out.warc.gz"
+    with filled(tmp_path / "s") as store:
+        write_out(store, out)
+    with out.open("rb") as file:
+        found = [(r.rec_type, r.rec_headers.get_header("WARC-Target-URI"), r.content_stream().read())
+                 for r in WarcioIterator(file, check_digests="raise")]  # fmt: skip
+    kinds = [kind for kind, _, _ in found]
+    assert kinds.count("response") == 4
+    assert kinds.count("revisit") == 1
+    assert kinds.count("request") == 3
+    assert ("response", "http://a.example/0", b"newer") in found
+    with out.open("rb") as file:
+        verified = [record.verify_block_digest() for record in FastwarcIterator(file, parse_http=False)]
+    assert len(verified) == len(found)
+    assert all(verified)
+
+
+def test_the_index_finds_a_record(tmp_path: Path) -> None:
+    out = tmp_path / "out.warc.gz"
+    with filled(tmp_path / "s") as store:
+        write_out(store, out)
+    with (tmp_path / "out.warc.gz.cdxj").open("rb") as index, out.open("rb") as warc:
+        lines = list(lookup(index, "http://a.example/2"))
+        assert len(lines) == 1
+        record = read_record_at(warc, lines[0].offset)
+    assert record is not None
+    assert record.block.endswith(b"<p>2</p>")
+
+
+def other_peoples_warc() -> bytes:
+    out = io.BytesIO()
+    writer = WARCWriter(out, gzip=True)
+    for number in range(3):
+        payload = io.BytesIO(b"page %d" % number)
+        head = StatusAndHeaders("200 OK", [("Content-Type", "text/plain")], protocol="HTTP/1.0")
+        writer.write_record(writer.create_warc_record(f"http://w.example/{number}", "response", payload=payload,
+                                                      http_headers=head))  # fmt: skip
+    return out.getvalue()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # warcio leaves its buffers open
+def test_warcs_of_others_and_truncated_ones(tmp_path: Path) -> None:
+    whole = other_peoples_warc()
+    (tmp_path / "whole.warc.gz").write_bytes(whole)
+    (tmp_path / "cut.warc.gz").write_bytes(whole[:-40])
+    with Store.open(tmp_path / "s", settings=ONE) as store:
+        cut = read_in(store, tmp_path / "cut.warc.gz")
+        assert cut.rows >= 2
+        assert sum(cut.report.counts.values()) >= 1
+        assert cut.report.damages[0].reason
+        assert read_in(store, tmp_path / "whole.warc.gz").rows == 3
+        row = store.get("http://w.example/2")
+        assert row is not None
+        assert (row.raw, row.meta.type) == (b"page 2", "text/plain")
+
+
+def test_what_is_neither_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.warc").write_bytes(b"nothing of the kind\n" * 100)
+    with Store.open(tmp_path / "s", settings=ONE) as store:
+        with pytest.raises(UserError, match="neither WARC, ARC nor TREC"):
+            read_in(store, tmp_path / "x.warc")
+        with pytest.raises(UserError, match="no known ending"):
+            write_out(store, tmp_path / "x.docx")
+    assert not (tmp_path / "x.docx").exists()
+
+
+def test_json_lines_and_parquet(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with filled(tmp_path / "s") as store:
+        assert write_out(store, tmp_path / "o.jsonl.zst") == 3
+        assert write_out(store, tmp_path / "o.parquet") == 3
+    data = zstandard.ZstdDecompressor().stream_reader((tmp_path / "o.jsonl.zst").read_bytes()).read()
+    records = [json.loads(line) for line in data.splitlines()]
+    assert records[0]["url"] == "http://a.example/0"
+    assert (records[0]["text"], records[0]["fetched"]) == ("newer", "2004-11-09T11:33:20Z")
+    assert records[2]["digest"].startswith("sha1:")
+    assert parquet.read_table(tmp_path / "o.parquet").to_pylist() == records
