@@ -71,5 +71,7 @@ def _flag(field: dataclasses.Field[Any], hint: Any) -> inspect.Parameter:
     default = field.default
     shown = "" if repeated or default in ("", None, False) else f" [default: {default}]"
     kind: Any = list[typing.get_args(hint)[0]] if repeated else hint  # type: ignore[misc]
-    annotation = Annotated[kind | None, typer.Option(help=field.metadata.get("help", "") + shown, show_default=False)]
+    names = [f"--{field.name.replace('_', '-')}"] if hint is bool else []  # no --no-… beside it
+    flag = typer.Option(*names, help=field.metadata.get("help", "") + shown, show_default=False)
+    annotation = Annotated[kind | None, flag]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
