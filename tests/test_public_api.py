@@ -6,8 +6,9 @@ import fyke
 
 FACE: list[str] = [
     "Robots",
+    "Store",
+    "crawl",
 ]
-FACE: list[str] = ["Row", "Store"]
 
 
 def test_face_is_pinned() -> None:

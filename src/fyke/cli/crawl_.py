@@ -76,10 +76,8 @@ def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> N
 
 def describe(summary: Summary, store: Path) -> str:
     """A few lines for a person."""
-    lines = [
-        f"{summary.pages:,} pages, {summary.bytes / 1e6:,.1f} MB from {summary.hosts:,} hosts "
-        f"in {summary.seconds:,.1f} s ({summary.cpu_seconds:,.1f} s of CPU)",
-    ]
+    amount = f"{summary.pages:,} pages, {summary.bytes / 1e6:,.1f} MB from {summary.hosts:,} hosts"
+    lines = [f"{amount} in {summary.seconds:,.1f} s ({summary.cpu_seconds:,.1f} s of CPU)"]
     for name, counts in (("errors", summary.errors), ("dropped", summary.dropped)):
         if counts:
             lines.append(f"{name}: " + ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))

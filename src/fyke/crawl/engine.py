@@ -236,7 +236,7 @@ class Agent:
     def _deliver(self, now: float) -> None:
         """Bring letters to our own tablets, and begin to bring the others to theirs, one bundle at a time for each."""
         self.queues.deliver(now)
-        if self._send is not None:
+        if self._send is not None and not self._stopping:  # what is left over stays in the outbox
             store = self.queues.store
             abroad = [n for n in range(store.settings.tablets) if n not in store.owned and n not in self._mailing]
             for number, letters in self.queues.post.take(abroad).items():
