@@ -25,11 +25,13 @@ import msgspec
 import uvloop
 
 from fyke.clock import SystemClock
+from fyke.config import build
 from fyke.crawl import plan as plans
 from fyke.crawl import status as statuses
 from fyke.crawl.board import Board, Sign
 from fyke.crawl.engine import Agent
 from fyke.crawl.exchange import Exchange
+from fyke.crawl.gate import Gate
 from fyke.crawl.mail import Letter
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.plan import Plan
@@ -85,18 +87,18 @@ def crawl(
     *,
     settings: CrawlSettings | None = None,
     prioritizer: Prioritizer | None = None,
-    scope: Scope | None = None,
+    scope: Scope | str | None = None,
     progress: Progress = lambda status: None,
     **options: Any,
 ) -> Summary:
     """Crawl from ``seeds`` into ``store``, and return once nothing is left to do; blocking.
 
     ``options`` are fields of ``CrawlSettings`` (``max_pages=100``). The same call on an existing store goes on where
-    it stopped. ``prioritizer`` says which URL first, ``scope`` which URLs belong; with either there is one agent.
-    Raises ``UserError`` and ``StorageError``.
+    it stopped. ``prioritizer`` says which URL first, ``scope`` which URLs belong (``"host"``, ``"domain"``, ``"any"``
+    or an object that judges); with such an object there is one agent. Raises ``UserError`` and ``StorageError``.
     """
-    from fyke.config import build
-
+    if isinstance(scope, str):
+        options["scope"], scope = scope, None
     settings = settings or build(CrawlSettings, options, "the options of crawl")
     urls = [Url.parse(seed) for seed in seeds]
     path = Path(store)
@@ -191,12 +193,14 @@ def _agent_maker(
     seeds = [Url(href) for href in run.plan.seeds]
     product = product_token(settings.user_agent)
 
+    contacts = run.folder / "contacts" if run.agents > 1 else None
     frontier = Frontier(Politeness(delay=settings.delay), back_queues=3 * settings.concurrency)
 
     def make(**options: Any) -> tuple[Agent, HttpTransport]:
         clock = SystemClock()
         veto = Veto(frozenset(seed.host for seed in seeds), settings.allow_private)
-        transport = HttpTransport(settings.fetch(), Resolver(clock, settings.fixed_addresses()), veto, clock)
+        resolver = Resolver(clock, settings.fixed_addresses())
+        transport = HttpTransport(settings.fetch(), resolver, veto, clock)
         agent = Agent(
             store,
             frontier,
@@ -205,6 +209,7 @@ def _agent_maker(
             Permissions(product, ignore=settings.no_robots),
             Processor(product),
             clock,
+            gate=Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address),
             prioritizer=prioritizer,
             concurrency=settings.concurrency,
             patience=settings.patience,

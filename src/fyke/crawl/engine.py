@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from fyke.crawl.gate import Gate
 from fyke.crawl.mail import Letter, Offer
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processed, Processor, refused
@@ -48,6 +49,8 @@ MAX_HOPS = 10
 """Redirects in a row, as browsers allow twice as many."""
 RETRY_DELAY = 30.0
 """Seconds before the second try, and four times as many before the third."""
+MAX_FETCH = 180.0
+"""Seconds that a fetch holds its host at most, should its agent die."""
 MAIL_RETRY = 0.5
 """Seconds before an agent that does not answer is sent its mail again: it may be starting."""
 SYNC_EVERY = 1.0
@@ -88,6 +91,7 @@ class Agent:
         processor: Processor,
         clock: Clock,
         *,
+        gate: Gate | None = None,
         prioritizer: Prioritizer | None = None,
         concurrency: int = 256,
         patience: float = 60.0,
@@ -114,6 +118,7 @@ class Agent:
         self._permissions = permissions
         self._processor = processor
         self._clock = clock
+        self._gate = gate or Gate(frontier.politeness, MAX_FETCH)
         self._concurrency = concurrency
         self._patience = patience
         self._permit = permit
@@ -273,23 +278,35 @@ class Agent:
         tablet = self.queues.store.tablet(self.queues.tablet_of(url))
         permission = self._permissions.known(url, tablet, self._clock.now())
         if permission is None:
-            await self._ask_permission(lease, url)
+            if self._enter(lease):
+                await self._ask_permission(lease, url)
         elif permission.standing.verdict is Verdict.DENY:
             self._wait_for_site(lease, permission)
         elif not permission.allows(url):
             self._keep(lease, refused(lease.entry.depth, self._clock.now(), Drop.ROBOTS), None)
         elif url.href in self._quarantined:
             self._keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.QUARANTINED), None)
-        elif not self._permit():
-            self.frontier.done(lease, self._clock.now(), keep=True)
-            self.stop()
-        else:
+        elif self._enter(lease):
+            if not self._permit():
+                self._gate.leave(lease.host, 0.0)
+                self.frontier.done(lease, self._clock.now(), keep=True)
+                self.stop()
+                return
             outcome = await self._transport.fetch(Request(url))
+            self._gate.leave(lease.host, self._clock.now())
             self._take(lease, outcome)
+
+    def _enter(self, lease: Lease) -> bool:
+        """Pass the gate, or put the URL back until the host's address is free."""
+        now = self._clock.now()
+        busy = self._gate.enter(lease.host, now)
+        if busy:
+            self.frontier.done(lease, now, keep=True, not_before=busy)
+        return not busy
 
     async def _ask_permission(self, lease: Lease, url: Url) -> None:
         started = self._clock.now()
-        outcome = await self._permissions.ask(url, self._transport, self._pause)
+        outcome = await self._permissions.ask(url, self._pass_gate)
         now = self._clock.now()
         tablet = self.queues.store.tablet(self.queues.tablet_of(url))
         batch = tablet.batch()
@@ -300,9 +317,15 @@ class Agent:
         tablet.write(batch)
         self.tally.contacts += 1
 
-    async def _pause(self, url: Url) -> None:
-        """Wait the least gap before the host of a redirect is contacted, which nobody has leased."""
-        await self._clock.sleep(self.frontier.politeness.delay)
+    async def _pass_gate(self, request: Request, *, waits: bool) -> Outcome:
+        """Fetch, where the host is ours already; else wait for it (``waits``): it may be another agent's."""
+        host = request.url.host
+        while waits and (busy := self._gate.enter(host, self._clock.now())):
+            await self._clock.sleep(busy - self._clock.now())
+        try:
+            return await self._transport.fetch(request)
+        finally:
+            self._gate.leave(host, self._clock.now())
 
     def _wait_for_site(self, lease: Lease, permission: Permission) -> None:
         """The site's robots.txt cannot be had, so nothing may be fetched: the host waits until it is asked again."""

@@ -7,10 +7,9 @@ was used lately stays in memory.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from fyke.formats.http import parse_head
-from fyke.interfaces import Transport
 from fyke.sites.standing import Permission, Standing, Verdict, stand
 from fyke.store import Batch, Tablet
 from fyke.url import Url, host_key
@@ -20,6 +19,14 @@ _KEPT = 20_000
 """Permissions in memory: about 2 KB each for a usual robots.txt."""
 _REDIRECTS = 5
 """RFC 9309 asks for at least five."""
+
+
+class Fetch(Protocol):
+    """A fetch that keeps the gaps."""
+
+    async def __call__(self, request: Request, *, waits: bool) -> Outcome:
+        """Fetch; with ``waits``, once the host may be contacted."""
+        ...
 
 
 class Permissions:
@@ -44,17 +51,16 @@ class Permissions:
             permission = self._keep(site, Standing.decode(stored))
         return permission if permission.standing.expires > now else None
 
-    async def ask(self, url: Url, transport: Transport, pause: Callable[[Url], Awaitable[None]]) -> Outcome:
+    async def ask(self, url: Url, fetch: Fetch) -> Outcome:
         """Fetch the robots.txt of ``url``'s site, over redirects; return the last answer.
 
-        ``pause(target)`` waits until a host may be contacted again, before each redirect is followed.
+        REQUIRES: the host of ``url`` may be contacted now; for those of redirects ``fetch`` waits.
         """
-        outcome = await transport.fetch(Request(url.join("/robots.txt")))
+        outcome = await fetch(Request(url.join("/robots.txt")), waits=False)
         for _ in range(_REDIRECTS):
             if not isinstance(outcome, Moved):
                 break
-            await pause(outcome.target)
-            outcome = await transport.fetch(Request(outcome.target))
+            outcome = await fetch(Request(outcome.target), waits=True)
         return outcome
 
     def answered(self, batch: Batch, tablet: Tablet, url: Url, outcome: Outcome, now: float) -> Permission:
