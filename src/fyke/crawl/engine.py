@@ -60,6 +60,8 @@ _PASSING = frozenset(
     {Reason.DNS, Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.SERVER_ERROR, Reason.TOO_MANY_REQUESTS}
 )
 """Failures that may pass."""
+_NOBODY = frozenset({Reason.DNS, Reason.PRIVATE_ADDRESS})
+"""Failures that are ours: no server was asked, so none has said anything of its rules."""
 _OVERLOAD = frozenset({Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.TOO_MANY_REQUESTS, Reason.SERVER_ERROR})
 
 
@@ -308,6 +310,10 @@ class Agent:
         started = self._clock.now()
         outcome = await self._permissions.ask(url, self._pass_gate)
         now = self._clock.now()
+        self.tally.contacts += 1
+        if isinstance(outcome, Failed) and outcome.reason in _NOBODY:
+            self._fail(lease, Failed(url, outcome.reason, detail=outcome.detail), None, now)
+            return
         tablet = self.queues.store.tablet(self.queues.tablet_of(url))
         batch = tablet.batch()
         permission = self._permissions.answered(batch, tablet, url, outcome, now)
@@ -315,7 +321,6 @@ class Agent:
         self.frontier.done(lease, now, _contact(outcome, started, now), keep=True)
         self.queues.write_host(batch, lease.host)
         tablet.write(batch)
-        self.tally.contacts += 1
 
     async def _pass_gate(self, request: Request, *, waits: bool) -> Outcome:
         """Fetch, where the host is ours already; else wait for it (``waits``): it may be another agent's."""
@@ -351,7 +356,7 @@ class Agent:
             self._fail(lease, outcome, contact, now)
         self._work_on("")
 
-    def _fail(self, lease: Lease, outcome: Failed, contact: Contact, now: float) -> None:
+    def _fail(self, lease: Lease, outcome: Failed, contact: Contact | None, now: float) -> None:
         entry = lease.entry
         if outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES:
             due = max(now + RETRY_DELAY * 4**entry.tries, outcome.retry_at or 0.0)
