@@ -125,7 +125,7 @@ def test_a_hostile_web_is_survived(hostile: Hostile, tmp_path: Path) -> None:
         delay=0.0,
         agents=1,
         patience=1.0,
-        max_pages=300,
+        max_host_pages=60,
         max_body=5 * MILLION,
         stall_timeout=1.0,
         fetch_timeout=3.0,
