@@ -136,6 +136,7 @@ class Agent:
         self._next_beat = 0.0
         self._began = False
         self._restored = False
+        self._syncing: asyncio.Future[None] | None = None
 
     def _seed(self, urls: Sequence[Url]) -> None:
         """Offer the seeds of this agent's tablets."""
@@ -179,6 +180,8 @@ class Agent:
             for visit in self._visits:
                 visit.cancel()
             await asyncio.gather(*self._visits, return_exceptions=True)
+            if self._syncing is not None:
+                await asyncio.wait([self._syncing])
         self.queues.deliver(self._clock.now())
         self.queues.post.clear()
         self.queues.store.sync()
@@ -236,7 +239,11 @@ class Agent:
         self._next_beat = now + SYNC_EVERY
         self._deliver(now)
         self.queues.post.clear()
-        self.queues.store.sync()
+        if self._syncing is None or self._syncing.done():
+            if self._syncing is not None:
+                self._syncing.result()  # a disk that fails is heard of here
+            # In a thread: a slow disk must not hold up the fetches.
+            self._syncing = asyncio.get_running_loop().run_in_executor(None, self.queues.store.sync)
         if not self._beat(self):
             self.stop()
 
