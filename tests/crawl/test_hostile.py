@@ -127,8 +127,8 @@ def test_a_hostile_web_is_survived(hostile: Hostile, tmp_path: Path) -> None:
         patience=1.0,
         max_host_pages=60,
         max_body=5 * MILLION,
-        stall_timeout=1.0,
-        fetch_timeout=3.0,
+        stall_timeout=4.0,
+        fetch_timeout=8.0,
         resolve=[f"{host}:127.0.0.1" for host in hostile.hosts],
         allow_private=False,
     )
