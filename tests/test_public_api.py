@@ -8,6 +8,8 @@ FACE: list[str] = [
     "Robots",
     "Row",
     "Store",
+    "Store",
+    "crawl",
 ]
 
 

@@ -6,14 +6,16 @@ The names below are the whole public face; each is loaded from its room when fir
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
 
 _FACE: dict[str, str] = {
-    "Row": "fyke.store.row",
-    "Store": "fyke.store.store",
     "Robots": "fyke.sites.robots",
+    "Store": "fyke.store.store",
+    "crawl": "fyke.assemble",
 }
 """Public name to the module that defines it."""
 
@@ -28,3 +30,18 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+class _Face(ModuleType):
+    """The package itself: a public name stays what it is when the room of the same name is imported.
+
+    The import system sets ``fyke.convert`` to the room once anyone imports it; the function is what users call.
+    Rooms are reached by ``from fyke.convert import …`` as ever.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _FACE and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face

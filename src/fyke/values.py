@@ -45,6 +45,8 @@ class Reason(StrEnum):
     EMPTY = "empty"
     DAMAGED = "damaged"
     UNSUPPORTED = "unsupported"
+    # what it did to us
+    QUARANTINED = "quarantined"
 
 
 class Drop(StrEnum):
@@ -77,6 +79,7 @@ class Drop(StrEnum):
     SAME_CONTENT = "same-content"
     SOFT_ERROR = "soft-error"
     TOO_MANY_LINKS = "too-many-links"
+    REDIRECTS = "redirects"
 
 
 @dataclass(frozen=True, slots=True)

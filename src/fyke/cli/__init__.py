@@ -19,6 +19,9 @@ import fyke
 from fyke.errors import FykeError, UserError
 
 COMMANDS: dict[str, str] = {
+    "crawl": "Crawl from seeds into a store; the same command goes on where it stopped.",
+    "resume": "Go on with a stopped or crashed crawl, with the settings it was started with.",
+    "status": "What a crawl is doing, and why it waits: pages, queue, hosts, errors by reason.",
     "get": "One document of a store: its text, bytes, links, anchors, facts or versions.",
     "list": "The documents of a store: url, status, type, length, fetched, duplicate-of.",
     "import": "WARC, ARC and TREC files into a store.",

@@ -93,12 +93,56 @@ def page(stage: Stage) -> Facts:
     return {"url": url, "topic": truth.topic, "copy_of": truth.copy_of, "jaccard": truth.jaccard}
 
 
-ACTS: tuple[Callable[[Stage], Facts], ...] = (hosts, pages, page)
+def crawl(stage: Stage) -> Facts:
+    """Crawl the world into a fresh store, and compare with what is true."""
+    import tempfile
+    from pathlib import Path
+
+    from fyke import assemble
+    from fyke.cli.display import Display
+    from fyke.store import Store
+    from fyke.world.transport import shortest_gaps
+
+    world = stage.served.world
+    expected = world.expected(world.seeds)
+    stage.served.log()
+    stage.console.print("Crawling it, politely, into a store…")
+    with tempfile.TemporaryDirectory(prefix="fyke-demo-") as folder:
+        store = Path(folder) / "store"
+        with Display() as display:
+            summary = assemble.crawl(
+                world.seeds,
+                store,
+                scope="any",
+                delay=DELAY,
+                patience=PATIENCE,
+                resolve=tuple(stage.served.resolve()),
+                progress=display.show,
+            )
+        with Store.open(store, "r") as reader:
+            stored = {row.url for row in reader.scan(parts=()) if row.meta.status == 200 and not row.meta.error}
+    gaps = shortest_gaps(stage.served.log())
+    early = sum(gap < DELAY - 0.001 for gap in gaps.values())
+    found = len(expected.pages & stored)
+    dropped = ", ".join(f"{count:,} {why}" for why, count in summary.dropped.items())
+    stage.console.print(
+        f"[b]{found:,} of {len(expected.pages):,}[/b] expected pages are in the store, after {summary.seconds:.0f} s; "
+        f"{len(stored & expected.disallowed)} of {len(expected.disallowed):,} forbidden ones; "
+        f"{early} of {len(gaps)} hosts were contacted early.\nNot followed: {dropped}.\n"
+    )
+    return {"expected": len(expected.pages), "found": found, "early": early, "pages": summary.pages}
+
+
+DELAY = 0.05
+"""Seconds between contacts of a host in the demo: polite in kind, short in time."""
+PATIENCE = 3.0
+
+ACTS: tuple[Callable[[Stage], Facts], ...] = (hosts, pages, page, crawl)
 """The acts in order. A room adds its own: a function that shows the room at work and returns what it found."""
 
 
 @app.command()
-@flags(WorldConfig)
+@flags(WorldConfig, hosts=25, pages=600, slow=False, flaky=False)
 def demo(settings: WorldConfig, json: Json = False) -> None:
     """Start a small web on loopback and show fyke at work on it; ends by itself.
 
@@ -114,4 +158,4 @@ def demo(settings: WorldConfig, json: Json = False) -> None:
     if json:
         print_json(found)
     else:
-        stage.console.print("Try next: fyke world --port 8080, and point any crawler at it.")
+        stage.console.print("Try next: fyke crawl https://your.site/ --max-pages 100, then fyke list and fyke status.")

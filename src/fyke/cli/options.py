@@ -27,10 +27,11 @@ def print_json(value: object) -> None:
     sys.stdout.buffer.flush()
 
 
-def flags(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def flags(kind: type[Any], **defaults: object) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command one flag for each field of ``kind`` and ``--config FILE``; it receives ``settings``.
 
-    The decorated function has a keyword parameter ``settings: kind``; its other parameters are its own.
+    The decorated function has a keyword parameter ``settings: kind``; its other parameters are its own. ``defaults``
+    are this command's own, where they differ from those of ``kind``.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -44,9 +45,10 @@ def flags(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None
             file: Path | None = given.pop("config", None)
             chosen = {field.name: given.pop(field.name) for field in fields}
             chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in chosen.items() if v != []}
-            command(settings=config.read(kind, file, chosen), **given)
+            missing = {name: value for name, value in defaults.items() if chosen.get(name) is None}
+            command(settings=config.read(kind, file, {**chosen, **missing} if file is None else chosen), **given)
 
-        added = [_flag(field, hints[field.name]) for field in fields]
+        added = [_flag(field, hints[field.name], defaults.get(field.name, field.default)) for field in fields]
         added.append(
             inspect.Parameter(
                 "config",
@@ -65,11 +67,12 @@ def flags(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None
     return decorate
 
 
-def _flag(field: dataclasses.Field[Any], hint: Any) -> inspect.Parameter:
+def _flag(field: dataclasses.Field[Any], hint: Any, default: Any) -> inspect.Parameter:
     """Return the parameter of one field: absent on the command line means None, so a file or default decides."""
     repeated = typing.get_origin(hint) is tuple
-    default = field.default
     shown = "" if repeated or default in ("", None, False) else f" [default: {default}]"
     kind: Any = list[typing.get_args(hint)[0]] if repeated else hint  # type: ignore[misc]
-    annotation = Annotated[kind | None, typer.Option(help=field.metadata.get("help", "") + shown, show_default=False)]
+    names = [f"--{field.name.replace('_', '-')}"] if hint is bool else []  # no --no-… beside it
+    flag = typer.Option(*names, help=field.metadata.get("help", "") + shown, show_default=False)
+    annotation = Annotated[kind | None, flag]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -65,6 +65,11 @@ class Resolver:
             return None
         return self._keep(host, Resolution((literal,), float("inf")))
 
+    def address(self, host: str) -> str | None:
+        """The address at which ``host`` would be contacted, if it is known."""
+        known = self.known(host)
+        return known.addresses[0] if known is not None and known.addresses else None
+
     async def resolve(self, host: str) -> Resolution:
         """Return the addresses of ``host``; never raises for what a name server does."""
         found = self.known(host)

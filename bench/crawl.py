@@ -1,0 +1,150 @@
+"""CPU seconds per 1,000 pages of whole crawls: fyke beside Scrapy, Crawlee and wget2 on the same site in one run.
+
+``python -m bench.crawl [--pages 5000] [--more 20000] [--only fyke]``. The site is ``bench.crawl_site``: pages of 20 KB
+with 51 links over 50 loopback hosts, on nginx.
+With ``--more`` fyke runs on a larger site too: the slope between the two is the
+cost of a page, the rest is start-up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import crawl_site
+from bench.measure import table
+
+SCRAPY = """
+import scrapy, sys
+from scrapy.crawler import CrawlerProcess
+from scrapy.linkextractors import LinkExtractor
+class Spider(scrapy.Spider):
+    name = "bench"
+    start_urls = [sys.argv[1]]
+    links = LinkExtractor()
+    count = 0
+    def parse(self, response):
+        Spider.count += 1
+        for link in self.links.extract_links(response):
+            yield response.follow(link)
+process = CrawlerProcess({"LOG_LEVEL": "ERROR", "CONCURRENT_REQUESTS": 64, "CONCURRENT_REQUESTS_PER_DOMAIN": 2,
+    "DOWNLOAD_DELAY": 0, "ROBOTSTXT_OBEY": True, "TELNETCONSOLE_ENABLED": False})
+process.crawl(Spider)
+process.start()
+print(Spider.count)
+"""
+
+CRAWLEE = """
+import asyncio, sys
+from datetime import timedelta
+from crawlee import ConcurrencySettings
+from crawlee.crawlers import ParselCrawler
+async def main():
+    count = 0
+    settings = ConcurrencySettings(min_concurrency=32, desired_concurrency=32, max_concurrency=32)
+    crawler = ParselCrawler(concurrency_settings=settings, configure_logging=False, max_request_retries=0)
+    @crawler.router.default_handler
+    async def handle(context):
+        nonlocal count
+        count += 1
+        await context.enqueue_links(strategy="all")
+    await crawler.run([sys.argv[1]])
+    print(count)
+asyncio.run(main())
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One crawl of one crawler."""
+
+    name: str
+    pages: int
+    cpu: float
+    seconds: float
+
+    @property
+    def cost(self) -> float:
+        """CPU seconds per 1,000 pages."""
+        return self.cpu / max(self.pages, 1) * 1000
+
+
+def measure(name: str, words: list[str], folder: Path, pages: int, timeout: float) -> Run:
+    """Run a crawler to its end; its output ends with the number of pages, or is fyke's summary."""
+    before, began = _children(), time.time()
+    try:
+        result = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=timeout, check=False)
+        out = result.stdout.strip().split("\n")[-1]
+        if result.returncode not in (0, 8):
+            print(name, "failed:", result.stderr[-500:], file=sys.stderr)
+    except subprocess.TimeoutExpired:
+        out = "0"
+    cpu, seconds = _children() - before, time.time() - began
+    if out.startswith("{"):
+        pages = json.loads(out)["pages"]
+    elif out.isdigit():
+        pages = int(out)
+    else:
+        pages = sum(1 for _ in folder.rglob("*.html*"))
+    return Run(name, pages, cpu, seconds)
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def fyke_words(store: Path, agents: int, delay: float = 0.0) -> list[str]:
+    words = [sys.executable, "-m", "fyke", "crawl", crawl_site.url(0), "--store", str(store), "--json"]
+    words += ["--scope", "any", "--allow-private", "--delay", str(delay), "--agents", str(agents), "--patience", "1"]
+    return words
+
+
+def crawlers(folder: Path, wanted: str) -> dict[str, list[str]]:
+    """Each crawler's command line."""
+    seed = crawl_site.url(0)
+    hosts = ",".join(crawl_site.host(n) for n in range(crawl_site.HOSTS))
+    found = {
+        "fyke, 1 agent": fyke_words(folder / "fyke-1", 1),
+        "fyke, 2 agents": fyke_words(folder / "fyke-2", 2),
+        "Scrapy": [sys.executable, "-c", SCRAPY, seed],
+        "Crawlee": [sys.executable, "-c", CRAWLEE, seed],
+    }
+    if shutil.which("wget2"):
+        found["wget2"] = ["wget2", "-q", "-r", "-l", "inf", "-H", "--domains", hosts, "--max-threads=16", seed]
+    return {name: words for name, words in found.items() if wanted in name}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pages", type=int, default=2000)
+    parser.add_argument("--more", type=int, default=0, help="a larger site for the slope of fyke")
+    parser.add_argument("--only", default="", help="crawlers whose names contain this")
+    options = parser.parse_args()
+    runs = []
+    for count in [options.pages, *([options.more] if options.more else [])]:
+        with crawl_site.serve(count), tempfile.TemporaryDirectory(prefix="fyke-bench-") as name:
+            for crawler, words in crawlers(Path(name), "fyke" if count == options.more else options.only).items():
+                folder = Path(name) / crawler.split(",")[0]
+                folder.mkdir(exist_ok=True)
+                runs.append(measure(crawler, words, folder, count, 600))
+    rows = [[r.name, r.pages, r.cpu, r.seconds, r.pages / r.seconds, r.cost] for r in runs]
+    print(table(["crawler", "pages", "CPU s", "seconds", "pages/s", "CPU s per 1,000 pages"], rows))
+    for agents in ("1 agent", "2 agents"):
+        both = [r for r in runs if agents in r.name and r.pages]
+        if len(both) == 2:
+            slope = (both[1].cpu - both[0].cpu) / (both[1].pages - both[0].pages) * 1000
+            start = both[0].cpu - slope * both[0].pages / 1000
+            print(f"fyke, {agents}: {slope:.3f} CPU s per 1,000 pages between the two sizes; start-up {start:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

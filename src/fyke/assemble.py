@@ -1,0 +1,423 @@
+"""Where concrete classes are named: settings become transports, agents and processes.
+
+``crawl`` runs a crawl to its end: with one agent in this process, with several each in a process of its own. Both
+ways write the same store, so a crawl may be resumed with another number of agents.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import resource
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import uvloop
+
+from fyke.clock import SystemClock
+from fyke.config import build
+from fyke.crawl import plan as plans
+from fyke.crawl import status as statuses
+from fyke.crawl.board import Board, Sign
+from fyke.crawl.engine import Agent
+from fyke.crawl.exchange import Exchange
+from fyke.crawl.gate import Gate
+from fyke.crawl.mail import Letter
+from fyke.crawl.permissions import Permissions
+from fyke.crawl.plan import Plan
+from fyke.crawl.process import Processor
+from fyke.crawl.rules import Rules
+from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.status import AgentStatus, Status
+from fyke.crawl.supervisor import Death, Quarantine, supervise
+from fyke.errors import StorageError, UserError
+from fyke.fetch.address import Veto
+from fyke.fetch.dns import Resolver
+from fyke.fetch.http import HttpTransport
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.politeness import Politeness
+from fyke.interfaces import Prioritizer
+from fyke.sites.robots import product_token
+from fyke.sites.scope import Scope
+from fyke.store import Settings, Store
+from fyke.url import Url
+
+PERMITS = 16
+"""Pages that an agent is allowed at a time: a crawl exceeds ``max_pages`` by none, and asks seldom."""
+
+T = TypeVar("T")
+log = logging.getLogger("fyke")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a crawl came to."""
+
+    pages: int
+    """Documents in the store."""
+    bytes: int
+    seconds: float
+    cpu_seconds: float
+    """Of this process and its agents."""
+    errors: dict[str, int]
+    dropped: dict[str, int]
+    duplicates: int
+    queued: int
+    hosts: int
+    finished: bool
+    """Nothing is left to do now; False where the crawl was stopped."""
+
+
+Progress = Callable[[Status], None]
+
+
+def crawl(
+    seeds: Iterable[str],
+    store: str | Path = "fyke-store",
+    *,
+    settings: CrawlSettings | None = None,
+    prioritizer: Prioritizer | None = None,
+    scope: Scope | str | None = None,
+    progress: Progress = lambda status: None,
+    **options: Any,
+) -> Summary:
+    """Crawl from ``seeds`` into ``store``, and return once nothing is left to do; blocking.
+
+    ``options`` are fields of ``CrawlSettings`` (``max_pages=100``). The same call on an existing store goes on where
+    it stopped. ``prioritizer`` says which URL first, ``scope`` which URLs belong (``"host"``, ``"domain"``, ``"any"``
+    or an object that judges); with such an object there is one agent. Raises ``UserError`` and ``StorageError``.
+    """
+    if isinstance(scope, str):
+        options["scope"], scope = scope, None
+    settings = settings or build(CrawlSettings, options, "the options of crawl")
+    urls = [Url.parse(seed) for seed in seeds]
+    path = Path(store)
+    known = plans.read(path)
+    every = tuple(dict.fromkeys([*(known.seeds if known else ()), *(url.href for url in urls)]))
+    if not every:
+        raise UserError("no seed was given; name at least one URL")
+    Store.open(path, settings=_store_settings(path, settings)).close()
+    plan = Plan(every, settings)
+    plans.write(path, plan)
+    statuses.clear(path)
+    agents = 1 if prioritizer or scope else settings.agents or os.cpu_count() or 1
+    with Store.open(path, "r") as reader:
+        agents = min(agents, reader.settings.tablets)
+        pages = sum(tablet.ledger.counter("pages") for tablet in reader.tablets())
+    began, cpu = time.time(), _cpu()
+    left = max(settings.max_pages - pages, 0) if settings.max_pages else 0
+    run = _Run(path, plan, agents, left)
+    with _logging(path):
+        finished = _crawl_here(run, prioritizer, scope, progress) if agents == 1 else _crawl_apart(run, progress)
+    return _summary(path, began, cpu, finished)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run of a crawl; sent to the agents' processes."""
+
+    store: Path
+    plan: Plan
+    agents: int
+    pages_left: int
+    """With ``max_pages``: what this run may still fetch."""
+    folder: Path = Path()
+    """Board and sockets of several agents."""
+
+    def tablets(self, agent: int, count: int) -> range:
+        """The tablets of an agent: an even share, side by side."""
+        return range(agent * count // self.agents, (agent + 1) * count // self.agents)
+
+    def agent_of(self, tablet: int, count: int) -> int:
+        """The agent of a tablet."""
+        return next(agent for agent in range(self.agents) if tablet in self.tablets(agent, count))
+
+
+def _crawl_here(run: _Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress) -> bool:
+    with ExitStack() as stack:
+        store = stack.enter_context(Store.open(run.store))
+        permits = iter(range(run.pages_left))
+        limited = bool(run.plan.settings.max_pages)
+
+        def beat(agent: Agent) -> bool:
+            report = _report(run, 0, agent, began)
+            statuses.write(run.store, report)
+            progress(statuses.total([report], time.time()))
+            return not interrupted and _has_room(run)
+
+        interrupted: list[int] = []
+        began = time.time()
+        agent_maker = _agent_maker(run, store, prioritizer, scope)
+        with _signals(interrupted.append):
+            return asyncio_run(
+                _run_agent(
+                    run,
+                    agent_maker,
+                    permit=(lambda: next(permits, None) is not None) if limited else lambda: True,
+                    beat=beat,
+                )
+            )
+
+
+async def _run_agent(run: _Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> bool:
+    agent, transport = make(**options)
+    try:
+        await agent.run([Url(href) for href in run.plan.seeds])
+    finally:
+        await transport.close()
+    options["beat"](agent)
+    return not agent.stopped
+
+
+def asyncio_run(main: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on uvloop."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(main)
+
+
+def _agent_maker(
+    run: _Run, store: Store, prioritizer: Prioritizer | None = None, scope: Scope | None = None
+) -> Callable[..., tuple[Agent, HttpTransport]]:
+    """Return what makes the agent of ``store``, once the event loop runs."""
+    settings = run.plan.settings
+    seeds = [Url(href) for href in run.plan.seeds]
+    product = product_token(settings.user_agent)
+
+    contacts = run.folder / "contacts" if run.agents > 1 else None
+    frontier = Frontier(Politeness(delay=settings.delay), back_queues=3 * settings.concurrency)
+
+    def make(**options: Any) -> tuple[Agent, HttpTransport]:
+        clock = SystemClock()
+        veto = Veto(frozenset(seed.host for seed in seeds), settings.allow_private)
+        resolver = Resolver(clock, settings.fixed_addresses())
+        transport = HttpTransport(settings.fetch(), resolver, veto, clock)
+        agent = Agent(
+            store,
+            frontier,
+            transport,
+            Rules.of(settings, seeds, scope, frontier.added),
+            Permissions(product, ignore=settings.no_robots),
+            Processor(product),
+            clock,
+            gate=Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address),
+            prioritizer=prioritizer,
+            concurrency=settings.concurrency,
+            patience=settings.patience,
+            quarantined=Quarantine(run.store).read(),
+            **options,
+        )
+        return agent, transport
+
+    return make
+
+
+# ---- several agents
+
+
+def _crawl_apart(run: _Run, progress: Progress) -> bool:
+    context = multiprocessing.get_context("spawn")
+    folder = Path(tempfile.mkdtemp(prefix="fyke-run-"))
+    interrupted: list[int] = []
+    board = Board(folder / "board", run.agents)
+    board.clear()
+    apart = _Run(run.store, run.plan, run.agents, run.pages_left, folder)
+    last = 0.0
+
+    def start(number: int) -> Any:
+        process = context.Process(target=_agent_process, args=(apart, number), daemon=True)
+        process.start()
+        return process
+
+    def poll() -> bool:
+        nonlocal last
+        if time.time() - last >= 1:
+            last = time.time()
+            progress(statuses.total(statuses.read(run.store), last))
+        return not interrupted
+
+    def died(death: Death) -> None:
+        log.warning(
+            "agent %d died with status %s while working on %s", death.agent, death.status, death.url or "nothing"
+        )
+
+    try:
+        with _signals(interrupted.append):
+            supervise(board, start, Quarantine(run.store), poll, died)
+        progress(statuses.total(statuses.read(run.store), time.time()))
+        limit_reached = bool(run.plan.settings.max_pages) and board.permits(1, run.pages_left) == 0
+        return not interrupted and not limit_reached
+    finally:
+        board.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _agent_process(run: _Run, number: int) -> None:
+    """What an agent's process does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the supervisor's
+    with _logging(run.store):
+        try:
+            asyncio_run(_agent_main(run, number))
+        except Exception:
+            log.exception("agent %d ends", number)
+            raise
+
+
+async def _agent_main(run: _Run, number: int) -> None:
+    board = Board(run.folder / "board", run.agents)
+    with Store.open(run.store, "r") as reader:
+        count = reader.settings.tablets
+    began, parent = time.time(), os.getppid()
+    limited = bool(run.plan.settings.max_pages)
+    granted = 0
+
+    def permit() -> bool:
+        nonlocal granted
+        if limited and granted == 0:
+            granted = board.permits(min(PERMITS, max(1, run.pages_left // (4 * run.agents))), run.pages_left)
+            if granted == 0:
+                board.stop()
+                return False
+        granted -= 1
+        return True
+
+    def beat(agent: Agent) -> bool:
+        now = time.time()
+        statuses.write(run.store, _report(run, number, agent, began))
+        tally = agent.tally
+        resting = agent.idle.until if agent.resting(now) else 0.0
+        board.show(number, Sign(now, resting, tally.sent, tally.applied, tally.pages))
+        return not board.stopping and os.getppid() == parent and _has_room(run)
+
+    async def send(tablet: int, letters: list[Letter]) -> None:
+        await exchange.send(run.agent_of(tablet, count), letters)
+
+    with Store.open(run.store, tablets=run.tablets(number, count)) as store:
+        agent, transport = _agent_maker(run, store)(
+            permit=permit, beat=beat, send=send, work_on=lambda href: board.work_on(number, href)
+        )
+        exchange = Exchange(run.folder, number, agent.receive)
+        try:
+            agent.restore()
+            await exchange.open()
+            await agent.run([Url(href) for href in run.plan.seeds])
+        finally:
+            await exchange.close()
+            await transport.close()
+            beat(agent)
+    board.close()
+
+
+# ---- small parts
+
+
+@contextmanager
+def _logging(store: Path) -> Iterator[None]:
+    """Write what happens to ``fyke.log`` in the store."""
+    handler = logging.FileHandler(store / "fyke.log")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        handler.close()
+
+
+class _signals:  # noqa: N801 - used as a function
+    """Ctrl-C and SIGTERM call ``handler`` instead of raising; a second Ctrl-C raises."""
+
+    def __init__(self, handler: Callable[[int], object]) -> None:
+        self._handler = handler
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            try:
+                self._before[number] = signal.signal(number, self._handle)
+            except ValueError:  # not the main thread: whoever owns it decides
+                return
+
+    def _handle(self, number: int, frame: object) -> None:
+        signal.signal(number, self._before[number])
+        self._handler(number)
+
+    def __exit__(self, *reason: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+
+def _store_settings(path: Path, settings: CrawlSettings) -> Settings:
+    """The store's settings: those that it has, with the versions that this crawl keeps."""
+    try:
+        with Store.open(path, "r") as reader:
+            return msgspec.structs.replace(reader.settings, keep_versions=settings.keep_versions)
+    except StorageError:
+        if path.exists() and any(path.iterdir()):
+            raise
+        return Settings(keep_versions=settings.keep_versions)
+
+
+def _has_room(run: _Run) -> bool:
+    free = shutil.disk_usage(run.store).free
+    if free < run.plan.settings.min_free_disk:
+        log.error("only %d bytes are free on the disk of %s; free some and resume", free, run.store)
+        return False
+    return True
+
+
+def _report(run: _Run, number: int, agent: Agent, began: float) -> AgentStatus:
+    counts = agent.frontier.counts()
+    counters: dict[str, int] = {}
+    for tablet in agent.queues.store.tablets():
+        for name, value in tablet.ledger.counters().items():
+            counters[name] = counters.get(name, 0) + value
+    idle = agent.idle
+    resting = counts.leased == 0
+    return AgentStatus(
+        version=statuses.VERSION,
+        agent=number,
+        process=os.getpid(),
+        when=time.time(),
+        started=began,
+        pages=agent.tally.pages,
+        bytes=agent.tally.bytes,
+        counters=counters,
+        queued=counts.queued,
+        in_flight=counts.leased,
+        hosts=counts.hosts,
+        mail=agent.queues.post.pending,
+        waiting=idle.why if resting else "",
+        waiting_host=idle.host if resting else "",
+        waiting_until=idle.until if resting and idle.until != float("inf") else 0.0,
+    )
+
+
+def _summary(path: Path, began: float, cpu: float, finished: bool) -> Summary:
+    status = statuses.total(statuses.read(path), time.time())
+    return Summary(
+        pages=status.pages,
+        bytes=status.bytes,
+        seconds=round(time.time() - began, 3),
+        cpu_seconds=round(_cpu() - cpu, 3),
+        errors=status.errors,
+        dropped=status.dropped,
+        duplicates=0,
+        queued=status.queued,
+        hosts=status.hosts,
+        finished=finished,
+    )
+
+
+def _cpu() -> float:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime

@@ -1,0 +1,86 @@
+"""Crawl from seeds into a store; the same command goes on where it stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fyke.cli.options import Json, StorePath, flags, print_json
+from fyke.crawl.settings import CrawlSettings
+from fyke.errors import UserError
+
+if TYPE_CHECKING:
+    from fyke.assemble import Summary
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+@flags(CrawlSettings)
+def crawl(
+    seeds: Annotated[list[str], typer.Argument(metavar="SEED...", help="URLs, or @FILE with one a line.")],
+    store: StorePath = Path("fyke-store"),
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    json: Json = False,
+    *,
+    settings: CrawlSettings,
+) -> None:
+    """Crawl from seeds into a store; Ctrl-C stops cleanly, and the same command goes on.
+
+    Example: fyke crawl https://example.org/ --max-pages 1000 --store example
+    """
+    confirm(settings, yes)
+    run(read_seeds(seeds), store, settings, json)
+
+
+def confirm(settings: CrawlSettings, yes: bool) -> None:
+    """Ask before robots.txt is ignored."""
+    if settings.no_robots and not yes:
+        typer.confirm("Ignore robots.txt? That is for sites of your own", abort=True, err=True)
+
+
+def read_seeds(words: list[str]) -> list[str]:
+    """The URLs named on the command line and in files of them; blank lines and # comments are skipped."""
+    seeds = []
+    for word in words:
+        if not word.startswith("@"):
+            seeds.append(word)
+            continue
+        try:
+            lines = Path(word[1:]).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"cannot read the seeds in {word[1:]}: {error}") from None
+        seeds += [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return seeds
+
+
+def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> None:
+    """Crawl with a live display, and print what it came to."""
+    from fyke import assemble
+    from fyke.cli.display import Display
+    from fyke.crawl import plan
+
+    known = plan.read(store)
+    if known is not None:
+        for change in plan.changes(known, plan.Plan(known.seeds, settings)):
+            typer.echo(f"fyke: setting changed since the last run: {change}", err=True)
+    with Display() as display:
+        summary = assemble.crawl(seeds, store, settings=settings, progress=display.show)
+    if json:
+        print_json(summary)
+    else:
+        typer.echo(describe(summary, store))
+
+
+def describe(summary: Summary, store: Path) -> str:
+    """A few lines for a person."""
+    amount = f"{summary.pages:,} pages, {summary.bytes / 1e6:,.1f} MB from {summary.hosts:,} hosts"
+    lines = [f"{amount} in {summary.seconds:,.1f} s ({summary.cpu_seconds:,.1f} s of CPU)"]
+    for name, counts in (("errors", summary.errors), ("dropped", summary.dropped)):
+        if counts:
+            lines.append(f"{name}: " + ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
+    if not summary.finished or summary.queued:
+        lines.append(f"{summary.queued:,} URLs are queued; `fyke resume --store {store}` goes on")
+    return "\n".join(lines)

@@ -1,0 +1,54 @@
+"""The live display of a crawl, on stderr; quiet where nobody looks."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from fyke.crawl.status import Status
+
+
+def table(status: Status) -> Table:
+    """A status for a person."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_row("pages", f"{status.pages:,}  ({status.rate:,.1f}/s, {status.bytes / 1e6:,.1f} MB)")
+    grid.add_row("queue", f"{status.queued:,} URLs of {status.hosts:,} hosts, {status.in_flight:,} in flight")
+    if status.mail:
+        grid.add_row("mail", f"{status.mail:,} letters between tablets")
+    for name, counts in (("errors", status.errors), ("dropped", status.dropped)):
+        if counts:
+            grid.add_row(name, ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
+    for line in status.idle:
+        grid.add_row("idle", line)
+    if not status.running:
+        grid.add_row("", "not running")
+    return grid
+
+
+class Display:
+    """Shows a status as it changes. A context manager."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+
+    def show(self, status: Status) -> None:
+        """Replace what is shown."""
+        if self._live is not None:
+            self._live.update(table(status))
+
+    def __enter__(self) -> Display:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()

@@ -1,0 +1,430 @@
+"""An agent: the textbook's crawler thread, many at once.
+
+::
+
+    procedure CRAWLERTHREAD(frontier)                          here
+      while not frontier.done():                               run
+        website ← frontier.nextSite()                          frontier.next: a lease on a host
+        url ← website.nextURL()
+        if website.permitsCrawl(url):                          permissions.known
+          text ← retrieveURL(url)                              transport.fetch
+          storeDocument(url, text)                             _keep: one batch for all that follows
+          for each url in parse(text): frontier.addURL(url)    queues.offer
+        frontier.releaseSite(website)                          frontier.done
+
+What was leased is still queued on disk until its batch is written, so a crash loses nothing: it is fetched again.
+No step between two awaits takes longer than a page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from fyke.crawl.gate import Gate
+from fyke.crawl.mail import Letter, Offer
+from fyke.crawl.permissions import Permissions
+from fyke.crawl.process import Processed, Processor, refused
+from fyke.crawl.queues import Queues
+from fyke.crawl.rules import Rules
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.leases import Idle, Lease, Why
+from fyke.frontier.politeness import Contact
+from fyke.frontier.priority import DefaultPrioritizer
+from fyke.frontier.seen import SeenSet
+from fyke.interfaces import Clock, Prioritizer, Transport
+from fyke.sites.standing import Permission, Verdict
+from fyke.sites.traps import seen_form
+from fyke.store import Batch, Store
+from fyke.url import Url
+from fyke.values import Drop, Failed, Fetched, Moved, Outcome, Reason, Request, Unchanged
+
+MAX_TRIES = 3
+"""Fetches of a URL whose host does not answer, before it is given up."""
+MAX_HOPS = 10
+"""Redirects in a row, as browsers allow twice as many."""
+RETRY_DELAY = 30.0
+"""Seconds before the second try, and four times as many before the third."""
+MAX_FETCH = 180.0
+"""Seconds that a fetch holds its host at most, should its agent die."""
+MAIL_RETRY = 0.5
+"""Seconds before an agent that does not answer is sent its mail again: it may be starting."""
+SYNC_EVERY = 1.0
+"""Seconds between syncs of the log: what a power cut can lose."""
+
+_PASSING = frozenset(
+    {Reason.DNS, Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.SERVER_ERROR, Reason.TOO_MANY_REQUESTS}
+)
+"""Failures that may pass."""
+_NOBODY = frozenset({Reason.DNS, Reason.PRIVATE_ADDRESS})
+"""Failures that are ours: no server was asked, so none has said anything of its rules."""
+_OVERLOAD = frozenset({Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.TOO_MANY_REQUESTS, Reason.SERVER_ERROR})
+
+
+@dataclass(slots=True)
+class Tally:
+    """What an agent has done since it started."""
+
+    pages: int = 0
+    """Documents fetched."""
+    bytes: int = 0
+    contacts: int = 0
+    """Requests sent, robots.txt included."""
+    sent: int = 0
+    """Letters that other agents have applied."""
+    applied: int = 0
+    """Letters of other agents applied here."""
+
+
+class Agent:
+    """Crawls the hosts of its tablets until nothing is left to do, or until it is told to stop."""
+
+    def __init__(
+        self,
+        store: Store,
+        frontier: Frontier,
+        transport: Transport,
+        rules: Rules,
+        permissions: Permissions,
+        processor: Processor,
+        clock: Clock,
+        *,
+        gate: Gate | None = None,
+        prioritizer: Prioritizer | None = None,
+        concurrency: int = 256,
+        patience: float = 60.0,
+        permit: Callable[[], bool] = lambda: True,
+        beat: Callable[[Agent], bool] = lambda agent: True,
+        work_on: Callable[[str], None] = lambda href: None,
+        quarantined: frozenset[str] = frozenset(),
+        send: Callable[[int, list[Letter]], Awaitable[None]] | None = None,
+    ) -> None:
+        """``permit`` is asked before each fetch of a page whether another one is wanted.
+
+        ``beat`` is called about once a second; where it returns False the agent stops cleanly. ``work_on`` is told
+        what is about to be parsed, so that what kills an agent is known; ``quarantined`` URLs did. ``send(tablet,
+        letters)`` brings letters to the agent of a tablet that is not ours and returns once they are applied; with
+        it the agent is one of several, and runs until it is told to stop.
+        """
+        self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), SeenSet(), rules.worth)
+        self.frontier = frontier
+        self.tally = Tally()
+        self.idle = Idle(0.0, Why.EMPTY)
+        """What the agent last waited for."""
+        self._transport = transport
+        self._rules = rules
+        self._permissions = permissions
+        self._processor = processor
+        self._clock = clock
+        self._gate = gate or Gate(frontier.politeness, MAX_FETCH)
+        self._concurrency = concurrency
+        self._patience = patience
+        self._permit = permit
+        self._beat = beat
+        self._work_on = work_on
+        self._quarantined = quarantined
+        self._send = send
+        self._mailing: set[int] = set()
+        self._visits: set[asyncio.Task[None]] = set()
+        self._awake = asyncio.Event()
+        self._stopping = False
+        self._failure: BaseException | None = None
+        self._next_beat = 0.0
+        self._began = False
+        self._restored = False
+        self._syncing: asyncio.Future[None] | None = None
+
+    def _seed(self, urls: Sequence[Url]) -> None:
+        """Offer the seeds of this agent's tablets."""
+        now = self._clock.now()
+        for url in self.queues.unseen(urls):
+            number = self.queues.tablet_of(url)
+            if number in self.queues.store.owned:
+                tablet = self.queues.store.tablet(number)
+                batch = tablet.batch()
+                self.queues.offer(batch, number, [Offer(url.href, 0, 1.0)], now)
+                tablet.write(batch)
+
+    def stop(self) -> None:
+        """Ask the agent to stop: what is in flight is finished, nothing new is begun."""
+        self._stopping = True
+        self._awake.set()
+
+    def restore(self) -> None:
+        """Take up what an earlier run left; ``run`` does it if nobody has."""
+        if not self._restored:
+            self._restored = True
+            self.queues.restore(self._clock.now())
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was told to stop before it was done."""
+        return self._stopping
+
+    async def run(self, seeds: Sequence[Url] = ()) -> Tally:
+        """Go on where an earlier run stopped, and crawl from ``seeds``. Raises what a disk or a bug raised."""
+        self.restore()
+        self._seed(seeds)
+        try:
+            while not self._done():
+                self._begin_visits()
+                await self._rest()
+                self._housekeep()
+                if self._failure is not None:
+                    raise self._failure
+        finally:
+            for visit in self._visits:
+                visit.cancel()
+            await asyncio.gather(*self._visits, return_exceptions=True)
+            if self._syncing is not None:
+                await asyncio.wait([self._syncing])
+        self.queues.deliver(self._clock.now())
+        self.queues.post.clear()
+        self.queues.store.sync()
+        return self.tally
+
+    def _done(self) -> bool:
+        if self._visits:
+            return False
+        return self._stopping or (self._send is None and self.resting(self._clock.now()))
+
+    def resting(self, now: float) -> bool:
+        """Whether nothing is under way, nothing is in the mail, and nothing is due within the patience."""
+        waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self.idle.until > now + self._patience
+        return waits and self._began and not self._visits and not self.queues.post.pending
+
+    def _begin_visits(self) -> None:
+        """Begin as many visits as may be."""
+        now = self._clock.now()
+        self._began = True
+        self.queues.wake(now)
+        self._deliver(now)
+        while len(self._visits) < self._concurrency and not self._stopping:
+            self.queues.refill(now)
+            lease = self.frontier.next(now)
+            if isinstance(lease, Idle):
+                self.idle = lease
+                if lease.why is Why.REFILL:
+                    continue
+                return
+            visit = asyncio.create_task(self._visit(lease))
+            self._visits.add(visit)
+            visit.add_done_callback(self._ended)
+
+    def _ended(self, visit: asyncio.Task[None]) -> None:
+        self._visits.discard(visit)
+        self._awake.set()
+        if not visit.cancelled() and visit.exception() is not None:
+            self._failure = visit.exception()
+
+    async def _rest(self) -> None:
+        """Wait until something may have changed: a visit ends, a host becomes due, a second has passed."""
+        pause = min(self._next_beat - self._clock.now(), self.idle.until - self._clock.now())
+        if not self._awake.is_set() and pause > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._awake.wait()
+        else:
+            await asyncio.sleep(0)
+        self._awake.clear()
+
+    def _housekeep(self) -> None:
+        now = self._clock.now()
+        if now < self._next_beat:
+            return
+        self._next_beat = now + SYNC_EVERY
+        self._deliver(now)
+        self.queues.post.clear()
+        if self._syncing is None or self._syncing.done():
+            if self._syncing is not None:
+                self._syncing.result()  # a disk that fails is heard of here
+            # In a thread: a slow disk must not hold up the fetches.
+            self._syncing = asyncio.get_running_loop().run_in_executor(None, self.queues.store.sync)
+        if not self._beat(self):
+            self.stop()
+
+    def _deliver(self, now: float) -> None:
+        """Bring letters to our own tablets, and begin to bring the others to theirs, one bundle at a time for each."""
+        self.queues.deliver(now)
+        if self._send is not None and not self._stopping:  # what is left over stays in the outbox
+            store = self.queues.store
+            abroad = [n for n in range(store.settings.tablets) if n not in store.owned and n not in self._mailing]
+            for number, letters in self.queues.post.take(abroad).items():
+                self._mailing.add(number)
+                visit = asyncio.create_task(self._deliver_abroad(number, letters))
+                self._visits.add(visit)
+                visit.add_done_callback(self._ended)
+
+    async def _deliver_abroad(self, number: int, letters: list[Letter]) -> None:
+        assert self._send is not None
+        try:
+            await self._send(number, letters)
+        except OSError:  # its agent is starting anew; the letters stay in the outbox until it has them
+            await self._clock.sleep(MAIL_RETRY)
+            self.queues.post.give_back(letters)
+        else:
+            self.queues.post.delivered(letters)
+            self.tally.sent += len(letters)
+        finally:
+            self._mailing.discard(number)
+
+    async def receive(self, letters: list[Letter]) -> None:
+        """Take letters of another agent in; they have taken effect, and are synced, when this returns."""
+        now = self._clock.now()
+        for number in dict.fromkeys(letter.destination for letter in letters):
+            self.queues.apply([letter for letter in letters if letter.destination == number], now)
+            self.queues.store.tablet(number).sync()
+        self.tally.applied += len(letters)
+        self._awake.set()
+
+    async def _visit(self, lease: Lease) -> None:
+        """Contact a host once: for its robots.txt, or for the page."""
+        url = lease.entry.url
+        tablet = self.queues.store.tablet(self.queues.tablet_of(url))
+        permission = self._permissions.known(url, tablet, self._clock.now())
+        if permission is None:
+            if self._enter(lease):
+                await self._ask_permission(lease, url)
+        elif permission.standing.verdict is Verdict.DENY:
+            self._wait_for_site(lease, permission)
+        elif not permission.allows(url):
+            self._keep(lease, refused(lease.entry.depth, self._clock.now(), Drop.ROBOTS), None)
+        elif url.href in self._quarantined:
+            self._keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.QUARANTINED), None)
+        elif self._enter(lease):
+            if not self._permit():
+                self._gate.leave(lease.host, 0.0)
+                self.frontier.done(lease, self._clock.now(), keep=True)
+                self.stop()
+                return
+            outcome = await self._transport.fetch(Request(url))
+            self._gate.leave(lease.host, self._clock.now())
+            self._take(lease, outcome)
+
+    def _enter(self, lease: Lease) -> bool:
+        """Pass the gate, or put the URL back until the host's address is free."""
+        now = self._clock.now()
+        busy = self._gate.enter(lease.host, now)
+        if busy:
+            self.frontier.done(lease, now, keep=True, not_before=busy)
+        return not busy
+
+    async def _ask_permission(self, lease: Lease, url: Url) -> None:
+        started = self._clock.now()
+        outcome = await self._permissions.ask(url, self._pass_gate)
+        now = self._clock.now()
+        self.tally.contacts += 1
+        if isinstance(outcome, Failed) and outcome.reason in _NOBODY:
+            self._fail(lease, Failed(url, outcome.reason, detail=outcome.detail), None, now)
+            return
+        tablet = self.queues.store.tablet(self.queues.tablet_of(url))
+        batch = tablet.batch()
+        permission = self._permissions.answered(batch, tablet, url, outcome, now)
+        self.frontier.set_crawl_delay(lease.host, permission.delay)
+        self.frontier.done(lease, now, _contact(outcome, started, now), keep=True)
+        self.queues.write_host(batch, lease.host)
+        tablet.write(batch)
+
+    async def _pass_gate(self, request: Request, *, waits: bool) -> Outcome:
+        """Fetch, where the host is ours already; else wait for it (``waits``): it may be another agent's."""
+        host = request.url.host
+        while waits and (busy := self._gate.enter(host, self._clock.now())):
+            await self._clock.sleep(busy - self._clock.now())
+        try:
+            return await self._transport.fetch(request)
+        finally:
+            self._gate.leave(host, self._clock.now())
+
+    def _wait_for_site(self, lease: Lease, permission: Permission) -> None:
+        """The site's robots.txt cannot be had, so nothing may be fetched: the host waits until it is asked again."""
+        now = self._clock.now()
+        self.frontier.done(lease, now, keep=True, not_before=permission.standing.expires)
+
+    def _take(self, lease: Lease, outcome: Outcome) -> None:
+        """Make of an outcome what is kept of it."""
+        entry, now = lease.entry, self._clock.now()
+        contact = _contact(outcome, 0.0, now)
+        self.tally.contacts += 1
+        self._work_on(entry.href)
+        if isinstance(outcome, Fetched):
+            self.tally.pages += 1
+            self.tally.bytes += len(outcome.exchange.body)
+            self._keep(lease, self._processor.fetched(outcome, entry.depth), contact)
+        elif isinstance(outcome, Moved):
+            self._keep(lease, self._processor.moved(outcome, entry.depth), contact)
+        elif isinstance(outcome, Unchanged):  # nobody asked: we sent no validators
+            failure = Failed(outcome.url, Reason.PROTOCOL, detail="304 without being asked", exchange=outcome.exchange)
+            self._fail(lease, failure, contact, now)
+        else:
+            self._fail(lease, outcome, contact, now)
+        self._work_on("")
+
+    def _fail(self, lease: Lease, outcome: Failed, contact: Contact | None, now: float) -> None:
+        entry = lease.entry
+        if outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES:
+            due = max(now + RETRY_DELAY * 4**entry.tries, outcome.retry_at or 0.0)
+            tablet = self.queues.store.tablet(self.queues.tablet_of(outcome.url))
+            batch = tablet.batch()
+            self.queues.postpone(batch, msgspec.structs.replace(entry, tries=entry.tries + 1), due)
+            self.frontier.done(lease, now, contact)
+            self.queues.finish(batch, lease)
+            tablet.write(batch)
+            return
+        self._keep(lease, self._processor.failed(outcome, entry.depth, now), contact)
+
+    def _keep(self, lease: Lease, processed: Processed, contact: Contact | None) -> None:
+        """Write all that follows from a visit in one batch, and free the host."""
+        entry, now = lease.entry, self._clock.now()
+        number = self.queues.tablet_of(entry.url)
+        tablet = self.queues.store.tablet(number)
+        batch = tablet.batch()
+        meta = processed.change.meta
+        batch.put_row(entry.url.key, processed.change, int(now * 1e6))
+        if meta.error:
+            batch.count("errors:" + meta.error)
+        elif processed.redirected:
+            batch.count("moved")
+        else:
+            batch.count("pages")
+            batch.count("bytes", meta.length)
+        for why, count in processed.dropped:
+            batch.count("dropped:" + why, count)
+        self.frontier.done(lease, now, contact)
+        self.queues.finish(batch, lease)
+        self.queues.offer(batch, number, self._offers(batch, lease, processed), now)
+        tablet.write(batch)
+
+    def _offers(self, batch: Batch, lease: Lease, processed: Processed) -> list[Offer]:
+        """The links that are new and that belong to the crawl."""
+        entry = lease.entry
+        depth, hops = entry.depth + 1, ""
+        if processed.redirected:  # as far from the seeds as the page that sent us there
+            depth, hops = entry.depth, str(int(entry.kind or 0) + 1)
+        offers = []
+        targets = [link.target for link in processed.links]
+        fresh = self.queues.unseen(targets, processed.keys)
+        if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
+            fresh = targets  # from one session id of the page to another: follow it, as far as the hops go
+        for url in fresh:
+            why = self._rules.belongs(url)
+            if hops and int(hops) > MAX_HOPS:
+                why = Drop.REDIRECTS
+            if why is None:
+                offers.append(Offer(url.href, depth, kind=hops))
+            else:
+                batch.count("dropped:" + why)
+        return offers
+
+
+def _contact(outcome: Outcome, started: float, finished: float) -> Contact:
+    """What politeness must know of an outcome."""
+    exchange = outcome.exchange
+    if exchange is not None:
+        started, finished = exchange.started, exchange.finished
+    reason = outcome.reason if isinstance(outcome, Failed) else None
+    retry_at = outcome.retry_at if isinstance(outcome, Failed) and outcome.retry_at else 0.0
+    return Contact(finished, finished - (started or finished), reason in _OVERLOAD, retry_at)

@@ -1,0 +1,137 @@
+"""Mail from tablet to tablet: letters of offered URLs, delivered in order, with effects that happen once.
+
+A letter is written into the outbox of its source tablet in the batch of the page that it follows from, so it is
+there if and only if the page is. Its number is that of its source, counting up. The receiver writes the last number
+that it applied of each source in the batch of the effects; the source deletes what was applied, in groups.
+
+::
+
+    outbox    "o" ‖ destination (2) ‖ number (8)   → letter: a list of offers
+              "n"                                  → number (8): the next letter's
+              "a" ‖ source (2)                     → number (8): the last letter applied here
+
+Numbers are big-endian. Version 1.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from fyke.store import Batch, Store
+
+_LETTER, _NEXT, _APPLIED = b"o", b"n", b"a"
+
+
+class Offer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
+    """A URL that somebody found."""
+
+    href: str
+    depth: int = 0
+    worth: float = -1.0
+    """What a sitemap says of its priority; negative where none does."""
+    kind: str = ""
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """Offers on their way."""
+
+    source: int
+    destination: int
+    number: int
+    offers: list[Offer]
+    judged: bool
+    """This very run found that the offers are unseen."""
+
+    @property
+    def key(self) -> bytes:
+        """Where it stands in the outbox."""
+        return _LETTER + self.destination.to_bytes(2, "big") + self.number.to_bytes(8, "big")
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Offer]).decode
+
+
+class Post:
+    """The outboxes of the tablets that ``store`` owns, and what of them is on its way."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._numbers: dict[int, int] = {}
+        self._waiting: defaultdict[int, list[Letter]] = defaultdict(list)
+        self._delivered: defaultdict[int, list[Letter]] = defaultdict(list)
+        self._travelling = 0
+        for source in store.owned:
+            tablet = store.tablet(source)
+            number = tablet.get("outbox", _NEXT)
+            self._numbers[source] = int.from_bytes(number, "big") if number else 0
+            for key, value in tablet.items("outbox", _LETTER, bytes((_LETTER[0] + 1,))):
+                letter = Letter(source, *_parse(key), _decode(value), judged=False)
+                self._waiting[letter.destination].append(letter)
+
+    @property
+    def pending(self) -> int:
+        """Letters that are not applied yet, those under way included."""
+        return self._travelling + sum(map(len, self._waiting.values()))
+
+    def write(self, batch: Batch, source: int, destination: int, offers: list[Offer]) -> None:
+        """Put a letter into the outbox. REQUIRES: ``batch`` is of tablet ``source``."""
+        number = self._numbers[source]
+        self._numbers[source] = number + 1
+        letter = Letter(source, destination, number, offers, judged=True)
+        batch.put("outbox", letter.key, _encode(offers))
+        batch.put("outbox", _NEXT, (number + 1).to_bytes(8, "big"))
+        self._waiting[destination].append(letter)
+
+    def take(self, destinations: Iterable[int]) -> dict[int, list[Letter]]:
+        """Hand over the letters that wait for these tablets, in order; ``delivered`` or ``give_back`` ends that."""
+        taken = {number: letters for number in destinations if (letters := self._waiting.pop(number, None))}
+        self._travelling += sum(map(len, taken.values()))
+        return taken
+
+    def give_back(self, letters: Sequence[Letter]) -> None:
+        """Take letters back that could not be delivered, before those that were written meanwhile."""
+        self._travelling -= len(letters)
+        for destination in {letter.destination for letter in letters}:
+            mine = [letter for letter in letters if letter.destination == destination]
+            self._waiting[destination] = mine + self._waiting[destination]
+
+    def new(self, letters: Sequence[Letter]) -> list[Letter]:
+        """Those letters that were not applied yet. REQUIRES: their destination is a tablet of this agent."""
+        return [letter for letter in letters if letter.judged or self._is_new(letter)]
+
+    def applied(self, batch: Batch, letters: Sequence[Letter]) -> None:
+        """Write that these letters take effect with ``batch``, which is of their destination."""
+        last = {letter.source: letter.number for letter in letters}
+        for source, number in last.items():
+            batch.put("outbox", _APPLIED + source.to_bytes(2, "big"), number.to_bytes(8, "big"))
+
+    def delivered(self, letters: Sequence[Letter]) -> None:
+        """Note that letters have been applied; ``clear`` deletes them."""
+        self._travelling -= len(letters)
+        for letter in letters:
+            self._delivered[letter.source].append(letter)
+
+    def clear(self) -> None:
+        """Delete what has been applied from the outboxes: about once a second."""
+        for source, letters in self._delivered.items():
+            tablet = self._store.tablet(source)
+            batch = tablet.batch()
+            for letter in letters:
+                batch.delete("outbox", letter.key)
+            tablet.write(batch)
+        self._delivered.clear()
+
+    def _is_new(self, letter: Letter) -> bool:
+        last = self._store.tablet(letter.destination).get("outbox", _APPLIED + letter.source.to_bytes(2, "big"))
+        return last is None or letter.number > int.from_bytes(last, "big")
+
+
+def _parse(key: bytes) -> tuple[int, int]:
+    return int.from_bytes(key[1:3], "big"), int.from_bytes(key[3:11], "big")

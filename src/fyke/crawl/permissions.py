@@ -1,0 +1,90 @@
+"""Who may fetch what: the robots.txt of each site, asked for when needed and kept in the tablet.
+
+A standing (fyke.sites.standing) stands in the family ``host`` behind the host's own record: host key ‖ site. What
+was used lately stays in memory.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Protocol
+
+from fyke.formats.http import parse_head
+from fyke.sites.standing import Permission, Standing, Verdict, stand
+from fyke.store import Batch, Tablet
+from fyke.url import Url, host_key
+from fyke.values import Moved, Outcome, Request
+
+_KEPT = 20_000
+"""Permissions in memory: about 2 KB each for a usual robots.txt."""
+_REDIRECTS = 5
+"""RFC 9309 asks for at least five."""
+
+
+class Fetch(Protocol):
+    """A fetch that keeps the gaps."""
+
+    async def __call__(self, request: Request, *, waits: bool) -> Outcome:
+        """Fetch; with ``waits``, once the host may be contacted."""
+        ...
+
+
+class Permissions:
+    """What the sites of an agent's tablets allow."""
+
+    def __init__(self, user_agent: str, *, ignore: bool = False) -> None:
+        """``ignore`` allows everything and asks nobody."""
+        self._agent = user_agent
+        self._kept: OrderedDict[str, Permission] = OrderedDict()
+        self._everything = Permission(Standing(Verdict.ALLOW, expires=float("inf")), user_agent) if ignore else None
+
+    def known(self, url: Url, tablet: Tablet, now: float) -> Permission | None:
+        """What holds for ``url`` now; None where its robots.txt must be asked for first."""
+        if self._everything is not None:
+            return self._everything
+        site = url.site
+        permission = self._kept.get(site)
+        if permission is None:
+            stored = tablet.get("host", _key(url))
+            if stored is None:
+                return None
+            permission = self._keep(site, Standing.decode(stored))
+        return permission if permission.standing.expires > now else None
+
+    async def ask(self, url: Url, fetch: Fetch) -> Outcome:
+        """Fetch the robots.txt of ``url``'s site, over redirects; return the last answer.
+
+        REQUIRES: the host of ``url`` may be contacted now; for those of redirects ``fetch`` waits.
+        """
+        outcome = await fetch(Request(url.join("/robots.txt")), waits=False)
+        for _ in range(_REDIRECTS):
+            if not isinstance(outcome, Moved):
+                break
+            outcome = await fetch(Request(outcome.target), waits=True)
+        return outcome
+
+    def answered(self, batch: Batch, tablet: Tablet, url: Url, outcome: Outcome, now: float) -> Permission:
+        """Take an answer in: what holds from now on, written to ``batch``."""
+        exchange = outcome.exchange
+        stored = tablet.get("host", _key(url))
+        standing = stand(
+            Standing.decode(stored) if stored else None,
+            exchange.status if exchange is not None else 0,
+            now,
+            user_agent=self._agent,
+            body=exchange.body if exchange is not None else b"",
+            cache_control=parse_head(exchange.response_head).get("cache-control") if exchange is not None else "",
+        )
+        batch.put("host", _key(url), standing.encode())
+        return self._keep(url.site, standing)
+
+    def _keep(self, site: str, standing: Standing) -> Permission:
+        permission = self._kept[site] = Permission(standing, self._agent)
+        self._kept.move_to_end(site)
+        if len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return permission
+
+
+def _key(url: Url) -> bytes:
+    return host_key(url.host) + url.site.encode()

@@ -1,0 +1,235 @@
+"""The frontier and the tablets as one: what the frontier decides is written, what it wishes is read.
+
+Everything that follows from a page goes into the batch of the page's own tablet: its row, the queue entries of links
+that belong to the tablet, and a letter in the outbox for each other tablet (fyke.crawl.mail). A restart reads the
+host records back, and makes the seen-set anew from the URLs of rows, queues and letters.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+import numpy as np
+
+from fyke.crawl.mail import Letter, Offer, Post
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import Entry, HostRecord, lane_prefix, later_due, later_key, later_range
+from fyke.frontier.leases import Lease
+from fyke.frontier.priority import Levels
+from fyke.frontier.seen import Keys, SeenSet, url_keys
+from fyke.interfaces import Prioritizer
+from fyke.sites.traps import seen_form
+from fyke.store import Batch, Store
+from fyke.url import Url, host_key
+from fyke.values import Candidates, Drop
+
+_LATER_BATCH = 1000  # entries that become due are queued in steps, so that no step is long
+_MEMORY_OF_TABLETS = 200_000
+
+
+class Queues:
+    """The queues of the tablets that ``store`` owns."""
+
+    def __init__(
+        self,
+        store: Store,
+        frontier: Frontier,
+        prioritizer: Prioritizer,
+        seen: SeenSet,
+        worth: Callable[[Url, int, float], Drop | None],
+    ) -> None:
+        """``worth(url, depth, now)`` says why a URL is not to be queued; it is asked once for each."""
+        self.store = store
+        self.frontier = frontier
+        self.post = Post(store)
+        self._prioritizer = prioritizer
+        self._levels = Levels(frontier.priorities)
+        self._seen = seen
+        self._worth = worth
+        self._next_later = float("inf")
+        self._tablets: dict[str, int] = {}
+
+    # ---- starting
+
+    def restore(self, now: float) -> None:
+        """Take up what earlier runs left. Every host waits its full delay once."""
+        for number in self.store.owned:
+            tablet = self.store.tablet(number)
+            for key, value in tablet.items("host"):
+                if key.endswith(b"\0") and key.count(b"\0", 2) == 1:  # other keys of the host stand behind it
+                    self.frontier.restore(HostRecord.decode(value), now)
+            self._remember(Url.from_key(key) for key, _ in tablet.items("meta"))
+            self._remember(Entry.decode(value).url for _, value in tablet.items("queue"))
+            for key, _ in tablet.items("queue", *_all_later()):
+                self._next_later = min(self._next_later, later_due(key))
+                break
+        self.frontier.note_later(self._next_later)
+
+    def _remember(self, urls: Iterable[Url]) -> None:
+        urls = iter(urls)
+        while chunk := list(islice(urls, 10_000)):
+            self._seen.add(url_keys(map(seen_form, chunk)))
+
+    # ---- discovering
+
+    def unseen(self, urls: Sequence[Url], keys: Keys | None = None) -> list[Url]:
+        """Those of ``urls`` that were never offered before, each once and under one session id; they are remembered.
+
+        ``keys`` are their keys in the seen-set, where they are known.
+        """
+        if not urls:
+            return []
+        fresh = self._seen.add(url_keys(map(seen_form, urls)) if keys is None else keys)
+        return [urls[i] for i in np.flatnonzero(fresh).tolist()]
+
+    def tablet_of(self, url: Url) -> int:
+        """The number of the tablet that a URL belongs to; that of its host."""
+        host = url.host
+        number = self._tablets.get(host)
+        if number is None:
+            if len(self._tablets) > _MEMORY_OF_TABLETS:
+                self._tablets.clear()
+            number = self._tablets[host] = self.store.tablet_of(url.key)
+        return number
+
+    def offer(self, batch: Batch, here: int, offers: Sequence[Offer], now: float) -> None:
+        """Queue what belongs to tablet ``here``, and write letters for the rest, all in ``batch``.
+
+        REQUIRES: the offers are unseen, and ``batch`` is of tablet ``here`` and written before anything else happens.
+        """
+        mine: list[Offer] = []
+        others: defaultdict[int, list[Offer]] = defaultdict(list)
+        for each in offers:
+            number = self.tablet_of(Url(each.href))
+            if number == here:
+                mine.append(each)
+            else:
+                others[number].append(each)
+        self.enqueue(batch, mine, now)
+        for number, letter in others.items():
+            self.post.write(batch, here, number, letter)
+
+    def enqueue(self, batch: Batch, offers: Sequence[Offer], now: float) -> None:
+        """Queue those offers that are worth it. REQUIRES: they belong to the tablet of ``batch``."""
+        wanted: list[Offer] = []
+        for each in offers:
+            why = self._worth(Url(each.href), each.depth, now)
+            if why is None:
+                wanted.append(each)
+            else:
+                batch.count("dropped:" + why)
+        if not wanted:
+            return
+        hosts: defaultdict[str, list[Entry]] = defaultdict(list)
+        for each, priority in zip(wanted, self._priorities(wanted), strict=True):
+            entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind)
+            hosts[Url(each.href).host].append(entry)
+        for host, entries in hosts.items():
+            for key, value in self.frontier.add(host, entries, now):
+                batch.put("queue", key, value)
+            self.write_host(batch, host)
+
+    def _priorities(self, offers: Sequence[Offer]) -> list[int]:
+        count = len(offers)
+        depth = np.fromiter((each.depth for each in offers), np.int32, count)
+        candidates = Candidates(
+            depth=depth,
+            inlinks=np.ones(count, np.int32),
+            parent_score=np.zeros(count, np.float32),
+            sitemap_priority=np.fromiter((each.worth for each in offers), np.float32, count),
+            is_seed=depth == 0,
+            change_rate=np.zeros(count, np.float32),
+        )
+        priorities: list[int] = self._levels.priorities(self._prioritizer.priority(candidates)).tolist()
+        return priorities
+
+    def write_host(self, batch: Batch, host: str) -> None:
+        """Write what a restart needs to know of a host."""
+        batch.put("host", host_key(host), self.frontier.record(host).encode())
+
+    # ---- handing out
+
+    def finish(self, batch: Batch, lease: Lease) -> None:
+        """Write that a URL is no longer queued. REQUIRES: ``frontier.done`` was told."""
+        batch.delete("queue", lease.key)
+        self.write_host(batch, lease.host)
+
+    def postpone(self, batch: Batch, entry: Entry, due: float) -> None:
+        """Write an entry that is to be queued again at ``due``."""
+        batch.put("queue", later_key(due, entry.url), entry.encode())
+        if due < self._next_later:
+            self._next_later = due
+            self.frontier.note_later(due)
+
+    def refill(self, now: float) -> None:
+        """Read what the frontier wishes for."""
+        for wish in self.frontier.refills():
+            tablet = self.store.tablet(self.tablet_of(Url(f"http://{wish.host}/")))
+            end = lane_prefix(wish.host, wish.priority) + b"\xff" * 8
+            found: list[tuple[int, Entry]] = []
+            for key, value in tablet.items("queue", wish.key, end):
+                sequence = int.from_bytes(key[-8:], "big")
+                if sequence >= wish.start + wish.count:
+                    break
+                found.append((sequence, Entry.decode(value)))
+                if len(found) == wish.count:
+                    break
+            self.frontier.supply(wish, found, now)
+
+    def wake(self, now: float) -> None:
+        """Queue the entries whose time has come."""
+        if self._next_later > now:
+            return
+        self._next_later = float("inf")
+        first, end = later_range(now)
+        for number in self.store.owned:
+            tablet = self.store.tablet(number)
+            due: list[tuple[bytes, Entry]] = []
+            for key, value in tablet.items("queue", first, _all_later()[1]):
+                if key >= end or len(due) == _LATER_BATCH:
+                    self._next_later = min(self._next_later, later_due(key))
+                    break
+                due.append((key, Entry.decode(value)))
+            if due:
+                batch = tablet.batch()
+                for key, _ in due:
+                    batch.delete("queue", key)
+                for _, entry in due:
+                    host = entry.url.host
+                    for key, value in self.frontier.add(host, [entry], now):
+                        batch.put("queue", key, value)
+                    self.write_host(batch, host)
+                tablet.write(batch)
+        self.frontier.note_later(self._next_later)
+
+    # ---- mail
+
+    def deliver(self, now: float) -> None:
+        """Hand letters to the tablets of this agent that they are for."""
+        for letters in self.post.take(self.store.owned).values():
+            self.apply(letters, now)
+            self.post.delivered(letters)
+
+    def apply(self, letters: Sequence[Letter], now: float) -> None:
+        """Let letters to one tablet of this agent take effect, once, in one batch."""
+        number = letters[0].destination
+        letters = self.post.new(letters)
+        if not letters:
+            return
+        tablet = self.store.tablet(number)
+        batch = tablet.batch()
+        for letter in letters:
+            offers = letter.offers
+            if not letter.judged:  # written by an earlier run or another agent, who do not know what we have seen
+                fresh = {url.href for url in self.unseen([Url(each.href) for each in offers])}
+                offers = [each for each in offers if each.href in fresh]
+            self.enqueue(batch, offers, now)
+        self.post.applied(batch, letters)
+        tablet.write(batch)
+
+
+def _all_later() -> tuple[bytes, bytes]:
+    first, _ = later_range(0.0)
+    return first, bytes((first[0] + 1,))

@@ -1,0 +1,56 @@
+"""Which URLs a crawl takes: the scope is asked where a link is found, the trap judge where its host is owned."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from fyke.crawl.settings import CrawlSettings
+from fyke.sites.scope import Scope, SeedScope, Span
+from fyke.sites.traps import HostHistory, TrapJudge, TrapLimits
+from fyke.url import Url
+from fyke.values import Drop
+
+_HISTORIES = 20_000
+"""Hosts whose history is in memory, 50 kB each at the most and a few hundred bytes usually."""
+
+
+class Rules:
+    """Judges URLs that were found."""
+
+    def __init__(self, scope: Scope, judge: TrapJudge, known: Callable[[str], int] = lambda host: 0) -> None:
+        """``known`` tells how many URLs of a host are known already, when its history begins."""
+        self._scope = scope
+        self._judge = judge
+        self._known = known
+        self._histories: OrderedDict[str, HostHistory] = OrderedDict()
+
+    @classmethod
+    def of(
+        cls,
+        settings: CrawlSettings,
+        seeds: Sequence[Url],
+        scope: Scope | None = None,
+        known: Callable[[str], int] = lambda host: 0,
+    ) -> Rules:
+        """The rules that the settings ask for."""
+        scope = scope or SeedScope(seeds, Span(settings.scope), settings.include, settings.exclude)
+        limits = TrapLimits(max_depth=settings.max_depth, max_host_pages=settings.max_host_pages)
+        return cls(scope, TrapJudge(limits), known)
+
+    def belongs(self, url: Url) -> Drop | None:
+        """Why ``url`` is outside of the crawl; None where it belongs."""
+        if not url.href.startswith(("http://", "https://")):
+            return Drop.SCHEME
+        return self._scope.judge(url)
+
+    def worth(self, url: Url, depth: int, now: float) -> Drop | None:
+        """Why ``url`` looks like a trap or is beyond a limit; None where it is worth queueing. Asked once each."""
+        host = url.host
+        history = self._histories.get(host)
+        if history is None:
+            history = self._histories[host] = HostHistory(urls=self._known(host))
+            if len(self._histories) > _HISTORIES:
+                self._histories.popitem(last=False)
+        self._histories.move_to_end(host)
+        return self._judge.judge(url, depth, now, history)

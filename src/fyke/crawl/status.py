@@ -1,0 +1,135 @@
+"""What a crawl is doing: a small file for each agent, replaced each second, and their sum for ``fyke status``."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from fyke.errors import StorageError
+
+VERSION = 1
+_FOLDER = "status"
+
+
+class AgentStatus(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An agent's report; counts are those of its tablets since the store was made."""
+
+    version: int
+    agent: int
+    process: int
+    when: float
+    started: float
+    pages: int = 0
+    """Documents fetched since the agent started."""
+    bytes: int = 0
+    counters: dict[str, int] = {}
+    queued: int = 0
+    in_flight: int = 0
+    hosts: int = 0
+    mail: int = 0
+    """Letters that are not delivered yet."""
+    waiting: str = ""
+    """Why it is idle: what the next host waits for; empty while it is busy."""
+    waiting_host: str = ""
+    waiting_until: float = 0.0
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The whole crawl."""
+
+    running: bool
+    agents: int
+    pages: int
+    bytes: int
+    queued: int
+    in_flight: int
+    hosts: int
+    mail: int
+    errors: dict[str, int]
+    dropped: dict[str, int]
+    moved: int
+    rate: float
+    """Pages a second since the agents started."""
+    idle: list[str]
+    """For each idle agent, what it waits for."""
+    updated: float
+
+
+def write(store: Path, status: AgentStatus) -> None:
+    """Replace an agent's file."""
+    folder = store / _FOLDER
+    folder.mkdir(exist_ok=True)
+    path = folder / f"agent-{status.agent}.json"
+    fresh = path.with_suffix(".new")
+    fresh.write_bytes(msgspec.json.encode(status))
+    fresh.replace(path)
+
+
+def clear(store: Path) -> None:
+    """Forget the agents of an earlier run."""
+    for path in (store / _FOLDER).glob("agent-*.json"):
+        path.unlink()
+
+
+def read(store: Path) -> list[AgentStatus]:
+    """The last report of each agent of the last run, in their order."""
+    found = []
+    for path in sorted((store / _FOLDER).glob("agent-*.json")):
+        try:
+            found.append(msgspec.json.decode(path.read_bytes(), type=AgentStatus))
+        except msgspec.DecodeError as error:
+            raise StorageError(
+                f"{path} is not a status file of this version ({error}); start the crawl again"
+            ) from None
+    return found
+
+
+def total(agents: Iterable[AgentStatus], now: float) -> Status:
+    """The sum of the agents' reports."""
+    reports = list(agents)
+    counters: Counter[str] = Counter()
+    for report in reports:
+        counters.update(report.counters)
+    rate = sum(r.pages / (r.when - r.started) for r in reports if r.when > r.started)
+    idle = [
+        f"agent {r.agent} waits for {r.waiting_host or r.waiting}"
+        + (f" ({r.waiting})" if r.waiting_host else "")
+        + (f", {r.waiting_until - now:.1f} s more" if now < r.waiting_until < now + 1e8 else "")
+        for r in reports
+        if r.waiting and not r.in_flight
+    ]
+    return Status(
+        running=any(_alive(r.process) and now - r.when < 30 for r in reports),
+        agents=len(reports),
+        pages=counters["pages"],
+        bytes=counters["bytes"],
+        queued=sum(r.queued for r in reports),
+        in_flight=sum(r.in_flight for r in reports),
+        hosts=sum(r.hosts for r in reports),
+        mail=sum(r.mail for r in reports),
+        errors=_named(counters, "errors:"),
+        dropped=_named(counters, "dropped:"),
+        moved=counters["moved"],
+        rate=rate,
+        idle=idle,
+        updated=max((r.when for r in reports), default=0.0),
+    )
+
+
+def _named(counters: Counter[str], prefix: str) -> dict[str, int]:
+    named = ((name.removeprefix(prefix), count) for name, count in counters.items() if name.startswith(prefix))
+    return dict(sorted(named, key=lambda pair: -pair[1]))
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

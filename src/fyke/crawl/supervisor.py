@@ -1,0 +1,122 @@
+"""The supervisor: starts an agent for each core, starts those anew that die or hang, and knows when all are done.
+
+All is done when every agent rests (nothing under way, nothing in its mail, nothing due within the patience) and as
+many letters were applied as were sent, twice in a row with nothing changed between: then none can be under way.
+An agent that dies while it works on a page does not meet that page again: the page is quarantined.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import msgspec
+
+from fyke.crawl.board import Board, Sign
+from fyke.errors import FykeError
+
+HANG = 60.0
+"""Seconds without a sign of life after which an agent is ended and started anew."""
+MAX_DEATHS = 10
+"""Deaths of one agent after which the crawl gives up: something other than a page is wrong."""
+_POLL = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """An agent's end that nobody asked for."""
+
+    agent: int
+    status: int | None
+    url: str
+    """What it was working on; empty where nothing."""
+
+
+class Quarantine:
+    """URLs that killed an agent, one JSON string a line in ``quarantine.jsonl`` of the store."""
+
+    def __init__(self, store: Path) -> None:
+        self._path = store / "quarantine.jsonl"
+
+    def read(self) -> frozenset[str]:
+        """The URLs that are not to be met again."""
+        if not self._path.exists():
+            return frozenset()
+        return frozenset(msgspec.json.decode(line, type=str) for line in self._path.read_bytes().splitlines() if line)
+
+    def add(self, href: str) -> None:
+        """Add a URL."""
+        with self._path.open("ab") as file:
+            file.write(msgspec.json.encode(href) + b"\n")
+
+
+def supervise(
+    board: Board,
+    start: Callable[[int], BaseProcess],
+    quarantine: Quarantine,
+    on_poll: Callable[[], bool],
+    on_death: Callable[[Death], None],
+) -> None:
+    """Run agents until all are done, or ``on_poll`` returns False, and see them end.
+
+    ``start(n)`` starts agent n. Raises ``FykeError`` where an agent keeps dying.
+    """
+    agents = {number: start(number) for number in range(board.agents)}
+    deaths = dict.fromkeys(agents, 0)
+    began = dict.fromkeys(agents, time.time())
+    before: list[Sign] = []
+    try:
+        while any(process.is_alive() for process in agents.values()):
+            time.sleep(_POLL)
+            if not on_poll():
+                board.stop()
+            before = _stop_when_done(board, before)
+            for number, process in agents.items():
+                _end_if_hung(board, number, process, began[number])
+                if process.is_alive() or process.exitcode == 0:
+                    continue
+                death = Death(number, process.exitcode, board.working_on(number))
+                deaths[number] += 1
+                on_death(death)
+                if deaths[number] > MAX_DEATHS:
+                    raise FykeError(f"agent {number} died {deaths[number]} times; see the log in the store")
+                if death.url:
+                    quarantine.add(death.url)
+                    board.work_on(number, "")
+                before = []
+                began[number] = time.time()
+                if not board.stopping:
+                    agents[number] = start(number)
+    finally:
+        board.stop()
+        for process in agents.values():
+            process.join(HANG)
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+
+def _stop_when_done(board: Board, before: list[Sign]) -> list[Sign]:
+    """Ask the agents to stop once all is done; return the signs for the next comparison."""
+    signs = [board.sign(number) for number in range(board.agents)]
+    quiet = all(sign.idle_until > 0 for sign in signs) and sum(s.sent for s in signs) == sum(s.applied for s in signs)
+    if not quiet:
+        return []
+    if before and all(a.beat < b.beat and _same(a, b) for a, b in zip(before, signs, strict=True)):
+        board.stop()
+    # Compare with signs that are a beat older, not with the same ones read again.
+    return before if before and any(a.beat == b.beat for a, b in zip(before, signs, strict=True)) else signs
+
+
+def _same(one: Sign, other: Sign) -> bool:
+    return (one.sent, one.applied, one.pages) == (other.sent, other.applied, other.pages)
+
+
+def _end_if_hung(board: Board, number: int, process: BaseProcess, began: float) -> None:
+    beat = max(board.sign(number).beat, began)
+    if process.is_alive() and time.time() - beat > HANG:
+        process.kill()
+        process.join()

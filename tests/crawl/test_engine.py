@@ -1,0 +1,79 @@
+"""One agent crawls the world in virtual time; the world's ground truth says what is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fyke.clock import VirtualClock
+from fyke.crawl.engine import Agent, Tally
+from fyke.crawl.permissions import Permissions
+from fyke.crawl.process import Processor
+from fyke.crawl.rules import Rules
+from fyke.crawl.settings import CrawlSettings
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.politeness import Politeness
+from fyke.store import Settings, Store
+from fyke.url import Url
+from fyke.world.config import START, WorldConfig
+from fyke.world.transport import WorldTransport, shortest_gaps
+from fyke.world.world import World
+
+
+def crawl(path: Path, world: World, clock: VirtualClock, **options: object) -> tuple[Tally, WorldTransport]:
+    settings = CrawlSettings(scope="any", **options)  # type: ignore[arg-type]
+    transport = WorldTransport(world, clock)
+    seeds = [Url.parse(seed) for seed in world.seeds]
+
+    async def main() -> Tally:
+        with Store.open(path, settings=Settings(tablets=4)) as store:
+            agent = Agent(
+                store,
+                Frontier(Politeness(delay=settings.delay)),
+                transport,
+                Rules.of(settings, seeds),
+                Permissions("fyke"),
+                Processor("fyke"),
+                clock,
+                patience=settings.patience,
+            )
+            return await agent.run(seeds)
+
+    return clock.run(main()), transport
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World(WorldConfig(hosts=12, pages=300))
+
+
+def test_every_expected_page_is_stored_and_nothing_forbidden_is_fetched(tmp_path: Path, world: World) -> None:
+    clock = VirtualClock(START)
+    tally, transport = crawl(tmp_path / "s", world, clock)
+    expected = world.expected(world.seeds)
+    with Store.open(tmp_path / "s", "r") as store:
+        stored = {row.url for row in store.scan() if row.meta.status == 200 and not row.meta.error}
+    missing = expected.pages - stored
+    assert not missing, sorted(missing)[:5]
+    fetched = {f"http://{visit.host}{visit.target}" for visit in transport.log if visit.status == 200}
+    forbidden = {url for url in fetched if url in expected.disallowed}
+    assert not forbidden, sorted(forbidden)[:5]
+    extra = {u for u in stored - expected.pages - expected.others - expected.traps if not u.endswith("/robots.txt")}
+    assert len(extra) <= 300, f"traps are cut off, not {len(extra)}: {sorted(extra)[:5]}"
+    assert len(transport.log) == len({(v.host, v.target) for v in transport.log}) + retried(transport), "nothing twice"
+    assert min(shortest_gaps(transport.log).values()) >= 0.999
+    assert tally.pages >= len(expected.pages)
+
+
+def retried(transport: WorldTransport) -> int:
+    """Requests beyond the first of a URL that are explained by failures, or by asking for robots.txt again."""
+    seen: dict[tuple[str, str], int] = {}
+    count = 0
+    for visit in transport.log:
+        key = (visit.host, visit.target)
+        last = seen.get(key)
+        if last is not None and (last in {0, 503, 500, 429} or visit.target == "/robots.txt"):
+            count += 1
+        seen[key] = visit.status
+    return count

@@ -1,0 +1,155 @@
+"""A hostile server stops nothing and costs bounded time and memory; whatever it does has a reason that is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import resource
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fyke
+from fyke.store import Store
+
+MILLION = 1_000_000
+NESTED = b"<html><body>" + b"<div>" * 200_000 + b'<a href="/deep">deep</a>'
+MANY = b"".join(b'<a href="/many/%d">x</a>' % i for i in range(100_000))
+
+
+class Hostile:
+    """Serves traps, each on a host of its own, from a thread."""
+
+    PAGES = (
+        ("silent", "/"), ("drip", "/"), ("reset", "/"), ("long", "/"), ("bomb", "/"), ("forever", "/0"),
+        ("inside", "/"), ("many", "/"), ("nested", "/"), ("headers", "/"), ("junk", "/"), ("fine", "/"), ("down", "/"),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.port = 0
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        assert self._ready.wait(10)
+
+    @property
+    def hosts(self) -> list[str]:
+        return [f"{name}.test" for name, _ in self.PAGES]
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        self._loop.run_until_complete(self._main())
+        self._loop.close()
+
+    async def _main(self) -> None:
+        self._end = asyncio.Event()
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        await self._end.wait()
+        server.close()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        await asyncio.sleep(0)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            target = head.split(" ")[1]
+            host = head.lower().split("host: ")[1].split("\r\n")[0].split(":")[0].removesuffix(".test")
+            if target == "/robots.txt" and host != "down":
+                writer.write(_answer(b"", "404 Not Found"))
+            else:
+                await self._page(host, target, reader, writer)
+            await writer.drain()
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+    async def _page(self, host: str, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if host == "silent":
+            await reader.read()
+        elif host == "drip":
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+            while not reader.at_eof():
+                writer.write(b"x")
+                await writer.drain()
+                await asyncio.sleep(0.2)
+        elif host == "reset":
+            writer.transport.abort()
+        elif host == "long":
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99999\r\n\r\n<p>short")
+        elif host == "bomb":
+            body = gzip.compress(bytes(50 * MILLION))
+            writer.write(_answer(body, extra="Content-Encoding: gzip\r\n"))
+        elif host == "forever":
+            writer.write(_answer(b"", "302 Found", f"Location: /{int(target[1:]) + 1}\r\n"))
+        elif host == "inside":
+            writer.write(_answer(b"", "302 Found", "Location: http://10.0.0.1/secret\r\n"))
+        elif host == "headers":
+            writer.write(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200_000 + b"\r\n")
+        elif host == "junk":
+            writer.write(b"\x00\xff" * 1000)
+        elif host == "down":
+            writer.write(_answer(b"", "503 Service Unavailable"))
+        else:
+            page = {"many": MANY, "nested": NESTED, "fine": b"<title>fine</title>"}[host] if target == "/" else b"leaf"
+            writer.write(_answer(page))
+
+
+def _answer(body: bytes, status: str = "200 OK", extra: str = "") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n{extra}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+@pytest.fixture
+def hostile() -> Iterator[Hostile]:
+    server = Hostile()
+    yield server
+    server.close()
+
+
+def test_a_hostile_web_is_survived(hostile: Hostile, tmp_path: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    summary = fyke.crawl(
+        # Every host is named by a seed, since loopback is private; 10.0.0.1 is not.
+        [f"http://{name}.test:{hostile.port}{path}" for name, path in Hostile.PAGES],
+        tmp_path / "s",
+        scope="any",
+        delay=0.0,
+        agents=1,
+        patience=1.0,
+        max_host_pages=60,
+        max_body=5 * MILLION,
+        stall_timeout=4.0,
+        fetch_timeout=8.0,
+        resolve=[f"{host}:127.0.0.1" for host in hostile.hosts],
+        allow_private=False,
+    )
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    with Store.open(tmp_path / "s", "r") as store:
+        rows = {row.url: row.meta for row in store.scan(parts=())}
+    at = {name: rows.get(f"http://{name}.test:{hostile.port}{path}") for name, path in Hostile.PAGES}
+    assert grown < 400, f"{grown:.0f} MB"
+    assert summary.seconds < 60
+    assert at["fine"] is not None
+    assert at["fine"].title == "fine"
+    assert at["bomb"] is not None
+    assert (at["bomb"].length, at["bomb"].truncated) == (5 * MILLION, True)
+    assert at["long"] is not None
+    assert at["long"].truncated
+    assert rows["http://10.0.0.1/secret"].error == "private-address"
+    assert f"http://nested.test:{hostile.port}/deep" in rows
+    assert summary.dropped["redirects"] == 1
+    assert summary.dropped["too-many-links"] >= 80_000
+    assert at["down"] is None, "robots.txt answers 503: nothing may be fetched"
+    for name in ("junk", "headers"):
+        meta = at[name]
+        assert meta is not None
+        assert meta.error in {"protocol", "reset"}

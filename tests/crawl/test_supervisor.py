@@ -1,0 +1,81 @@
+"""Agents that die or hang are started anew; what killed one is quarantined; the end is seen only when it is there."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+
+from fyke.crawl import supervisor
+from fyke.crawl.board import Board, Sign
+from fyke.crawl.supervisor import Death, Quarantine, supervise
+from fyke.errors import FykeError
+
+CONTEXT = multiprocessing.get_context("spawn")
+
+
+def deadly_once(path: Path, number: int, marker: Path) -> None:
+    """Dies at its first life while it works on a page, rests at the second."""
+    board = Board(path, 2)
+    if number == 0 and not marker.exists():
+        marker.touch()
+        board.work_on(0, "http://deadly.test/")
+        os.kill(os.getpid(), signal.SIGKILL)
+    while not board.stopping:
+        board.show(number, Sign(time.time(), time.time() + 1000, 5, 5))
+        time.sleep(0.02)
+
+
+def always_dying(path: Path, number: int, marker: Path) -> None:
+    os._exit(3)
+
+
+def run(tmp_path: Path, target: object) -> tuple[list[Death], Quarantine]:
+    board = Board(tmp_path / "board", 2)
+    board.clear()
+    quarantine = Quarantine(tmp_path)
+    deaths: list[Death] = []
+
+    def start(number: int) -> BaseProcess:
+        process = CONTEXT.Process(target=target, args=(board.path, number, tmp_path / "marker"), daemon=True)  # type: ignore[arg-type]
+        process.start()
+        return process
+
+    try:
+        supervise(board, start, quarantine, lambda: True, deaths.append)
+    finally:
+        board.close()
+    return deaths, quarantine
+
+
+def test_what_kills_an_agent_is_quarantined_and_the_crawl_goes_on(tmp_path: Path) -> None:
+    deaths, quarantine = run(tmp_path, deadly_once)
+    assert deaths == [Death(0, -signal.SIGKILL, "http://deadly.test/")]
+    assert quarantine.read() == {"http://deadly.test/"}
+
+
+def test_an_agent_that_keeps_dying_ends_the_crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "MAX_DEATHS", 1)
+    with pytest.raises(FykeError, match="died 2 times"):
+        run(tmp_path, always_dying)
+
+
+def test_permits_are_given_once(tmp_path: Path) -> None:
+    one, other = Board(tmp_path / "board", 2), Board(tmp_path / "board", 2)
+    assert [one.permits(4, 10), other.permits(4, 10), one.permits(4, 10), other.permits(4, 10)] == [4, 4, 2, 0]
+    one.close()
+    other.close()
+
+
+def test_a_long_url_fits_on_the_board(tmp_path: Path) -> None:
+    board = Board(tmp_path / "board", 1)
+    board.work_on(0, "http://a/" + "x" * 10_000)
+    assert board.working_on(0).startswith("http://a/xxx")
+    board.work_on(0, "")
+    assert board.working_on(0) == ""
+    board.close()
