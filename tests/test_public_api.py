@@ -6,8 +6,6 @@ import fyke
 
 FACE: list[str] = [
     "Robots",
-    "Row",
-    "Store",
     "Store",
     "crawl",
 ]
