@@ -8,6 +8,8 @@ FACE: list[str] = [
     "Robots",
     "Store",
     "crawl",
+    "minhash",
+    "simhash",
 ]
 
 

@@ -16,6 +16,8 @@ _FACE: dict[str, str] = {
     "Robots": "fyke.sites.robots",
     "Store": "fyke.store.store",
     "crawl": "fyke.assemble",
+    "minhash": "fyke.dedupe.sketch",
+    "simhash": "fyke.dedupe.sketch",
 }
 """Public name to the module that defines it."""
 

@@ -1,0 +1,402 @@
+"""Text to sketches in one pass: UTF-8 bytes → word hashes → rolling n-grams → MinHash, simhash, true Jaccard.
+
+Every function here has a slow twin in plain Python (tests/dedupe/reference.py) and agrees with it bit for bit.
+
+- A word is a maximal run of letters, digits and marks; in scripts without spaces (Chinese, Japanese, …) each pair of
+  neighbouring characters is a word, and a lone character is one. `words.character_table` says which character is what.
+- A word's hash folds the codes c of its characters: h ← rotl(h, 5) + c, then `mix` (the finaliser of splitmix64).
+- A shingle is n consecutive words; its hash is mix(Σ w_i B^(n−1−i)) modulo 2^64, rolled along the text. A text of
+  fewer than n words, but at least one, is one shingle of all its words; a text without words has none.
+- Bytes that are not UTF-8 separate words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fyke.bits.jit import kernel
+
+Array = NDArray[Any]
+Hash = np.uint64
+
+# Odd constants without structure: 2^64/φ, splitmix64's two multipliers, and a base for the n-gram polynomial.
+K = np.uint64(0x9E3779B97F4A7C15)
+MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX2 = np.uint64(0x94D049BB133111EB)
+BASE = np.uint64(0x9FB21C651E98DF25)
+
+U0 = np.uint64(0)
+U1 = np.uint64(1)
+U5 = np.uint64(5)
+U27 = np.uint64(27)
+U30 = np.uint64(30)
+U31 = np.uint64(31)
+U32 = np.uint64(32)
+U59 = np.uint64(59)
+ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
+NO_MINIMUM = np.uint32(0xFFFFFFFF)
+
+# The table gives each character a code of 64 bits: mix of the folded character, its two lowest bits saying what it is.
+# Code 0 separates words.
+KIND = np.uint64(3)
+LETTER = np.uint64(1)
+UNSPACED = np.uint64(2)
+"""A character of a script without spaces between words."""
+SKIP = np.uint64(3)
+"""An accent that is folded away."""
+TABLE_SIZE = 0x20000
+"""The table covers planes 0 and 1; planes 2 and 3 are Han, above them nothing is a letter."""
+HAN_PLANES_END = 0x40000
+
+PLANES = 32
+"""Bit planes of the simhash counters: up to 2^32 features."""
+
+
+@kernel
+def mix(x: Hash) -> Hash:
+    """Finish a 64-bit hash so that each input bit reaches each output bit (splitmix64)."""
+    x ^= x >> U30
+    x *= MIX1
+    x ^= x >> U27
+    x *= MIX2
+    x ^= x >> U31
+    return x
+
+
+@kernel
+def code_point(buffer: Array, i: int, end: int) -> tuple[int, int]:
+    """Decode the UTF-8 sequence at ``i``; return (code point, length), or (0, 1) where it is not valid UTF-8."""
+    lead = int(buffer[i])
+    if lead < 0xC2 or lead > 0xF4:
+        return 0, 1
+    size = 2 if lead < 0xE0 else (3 if lead < 0xF0 else 4)
+    if i + size > end:
+        return 0, 1
+    point = lead & (0x7F >> size)
+    for j in range(1, size):
+        byte = int(buffer[i + j])
+        if byte & 0xC0 != 0x80:
+            return 0, 1
+        point = (point << 6) | (byte & 0x3F)
+    too_long = (size == 3 and point < 0x800) or (size == 4 and point < 0x10000)
+    if too_long or point > 0x10FFFF or 0xD800 <= point <= 0xDFFF:
+        return 0, 1
+    return point, size
+
+
+@kernel
+def character(table: Array, point: int) -> Hash:
+    """Return the code of a character."""
+    if point < TABLE_SIZE:
+        return np.uint64(table[point])
+    if point < HAN_PLANES_END:
+        return (mix(np.uint64(point)) & ~KIND) | UNSPACED
+    return U0
+
+
+@kernel
+def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:  # noqa: PLR0915 - one loop
+    """Write the hash of each word of ``buffer[start:end]`` to ``out``; return how many.
+
+    REQUIRES: ``len(out) > end - start``. Plain ASCII runs without branches: each byte stores the hash of the word so
+    far and advances only where a word ends.
+    """
+    count = U0  # unsigned, or each store would first look for a negative index
+    h = U0
+    inside = U0
+    i = start
+    while i < end:
+        byte = buffer[i]
+        if byte < 128:
+            c = table[byte]
+            now = np.uint64(c != U0)
+            out[count] = h
+            count += inside & (now ^ U1)
+            h = (((h << U5) | (h >> U59)) + c) & (U0 - now)
+            inside = now
+            i += 1
+            continue
+        point, size = code_point(buffer, i, end)
+        c = character(table, point)
+        i += size
+        if c & KIND == SKIP:
+            continue
+        if c & KIND != UNSPACED:
+            now = np.uint64(c != U0)
+            out[count] = h
+            count += inside & (now ^ U1)
+            h = (((h << U5) | (h >> U59)) + c) & (U0 - now)
+            inside = now
+            continue
+        # A run of unspaced characters: close the word before it, then write its bigrams.
+        out[count] = h
+        count += inside
+        h = U0
+        inside = U0
+        last = c
+        alone = U1
+        while i < end and buffer[i] >= 128:
+            point, size = code_point(buffer, i, end)
+            c = character(table, point)
+            if c & KIND == UNSPACED:
+                out[count] = ((last << U5) | (last >> U59)) + c
+                count += U1
+                alone = U0
+                last = c
+            elif c & KIND != SKIP:
+                break
+            i += size
+        out[count] = last
+        count += alone
+    out[count] = h
+    count += inside
+    total: int = np.int64(count)  # type: ignore[assignment]  # to a kernel it is one
+    for j in range(total):
+        out[j] = mix(out[j])
+    return total
+
+
+@kernel
+def shingles(hashes: Array, count: int, n: int, out: Array) -> int:
+    """Write the hash of each n-gram of ``hashes[:count]`` to ``out``; return how many."""
+    if count == 0:
+        return 0
+    width = min(n, count)
+    leaving = U1  # BASE^width: the weight of the word that leaves the window
+    h = U0
+    for i in range(width):
+        h = h * BASE + hashes[i]
+        leaving *= BASE
+    out[0] = mix(h)
+    for i in range(width, count):
+        h = h * BASE + hashes[i] - hashes[i - width] * leaving
+        out[i - width + 1] = mix(h)
+    return count - width + 1
+
+
+@kernel
+def minima(hashes: Array, count: int, a: Array, b: Array, out: Array) -> None:
+    """Write min over hashes of (a_j x + b_j) mod 2^32 to ``out[j]``, x being the upper 32 bits of a hash; a_j odd.
+
+    Eight hashes per pass over the permutations: a, b and the minima are then loaded once for eight multiplications.
+    """
+    k = out.shape[0]
+    for j in range(k):
+        out[j] = NO_MINIMUM
+    i = 0
+    while i + 8 <= count:
+        x0 = np.uint32(hashes[i] >> U32)
+        x1 = np.uint32(hashes[i + 1] >> U32)
+        x2 = np.uint32(hashes[i + 2] >> U32)
+        x3 = np.uint32(hashes[i + 3] >> U32)
+        x4 = np.uint32(hashes[i + 4] >> U32)
+        x5 = np.uint32(hashes[i + 5] >> U32)
+        x6 = np.uint32(hashes[i + 6] >> U32)
+        x7 = np.uint32(hashes[i + 7] >> U32)
+        for j in range(k):
+            s = a[j]
+            t = b[j]
+            v0 = min(np.uint32(s * x0 + t), np.uint32(s * x1 + t))
+            v1 = min(np.uint32(s * x2 + t), np.uint32(s * x3 + t))
+            v2 = min(np.uint32(s * x4 + t), np.uint32(s * x5 + t))
+            v3 = min(np.uint32(s * x6 + t), np.uint32(s * x7 + t))
+            out[j] = min(out[j], min(min(v0, v1), min(v2, v3)))  # noqa: PLW3301 - a tree, not a chain
+        i += 8
+    while i < count:
+        x = np.uint32(hashes[i] >> U32)
+        for j in range(k):
+            out[j] = min(out[j], np.uint32(a[j] * x + b[j]))
+        i += 1
+
+
+@kernel
+def minima_modulo(hashes: Array, count: int, a: Array, b: Array, p: Hash, out: Array) -> None:
+    """Write min over hashes of (a_j x + b_j) mod p to ``out[j]``: the textbook's permutations, p < 2^32 prime."""
+    for j in range(out.shape[0]):
+        out[j] = NO_MINIMUM
+    for i in range(count):
+        x = hashes[i] % p
+        for j in range(out.shape[0]):
+            out[j] = min(out[j], np.uint32((a[j] * x + b[j]) % p))
+
+
+@kernel
+def majority(hashes: Array, count: int, planes: Array) -> Hash:
+    """Return the 64 bits that are set in more than half of the hashes: Charikar's simhash, each hash weighing one.
+
+    Bit-sliced: plane p holds bit p of 64 counters at once, and seven hashes become a 3-bit number by full adders.
+    REQUIRES: ``planes`` has PLANES words.
+    """
+    for p in range(PLANES):
+        planes[p] = U0
+    i = 0
+    while i + 7 <= count:
+        u = hashes[i] ^ hashes[i + 1]
+        s1 = u ^ hashes[i + 2]
+        c1 = (hashes[i] & hashes[i + 1]) | (u & hashes[i + 2])
+        u = hashes[i + 3] ^ hashes[i + 4]
+        s2 = u ^ hashes[i + 5]
+        c2 = (hashes[i + 3] & hashes[i + 4]) | (u & hashes[i + 5])
+        u = s1 ^ s2
+        ones = u ^ hashes[i + 6]
+        c3 = (s1 & s2) | (u & hashes[i + 6])
+        u = c1 ^ c2
+        twos = u ^ c3
+        fours = (c1 & c2) | (u & c3)
+        carry = planes[0] & ones
+        planes[0] ^= ones
+        u = planes[1] ^ twos
+        new = u ^ carry
+        carry = (planes[1] & twos) | (u & carry)
+        planes[1] = new
+        u = planes[2] ^ fours
+        new = u ^ carry
+        carry = (planes[2] & fours) | (u & carry)
+        planes[2] = new
+        p = 3
+        while carry != U0:
+            new = planes[p] & carry
+            planes[p] ^= carry
+            carry = new
+            p += 1
+        i += 7
+    while i < count:
+        carry = hashes[i]
+        p = 0
+        while carry != U0:
+            new = planes[p] & carry
+            planes[p] ^= carry
+            carry = new
+            p += 1
+        i += 1
+    # All 64 counters against count // 2 at once, from the highest bit down: greater, or still equal.
+    half = count // 2
+    greater = U0
+    equal = ONES
+    for p in range(PLANES - 1, -1, -1):
+        if (half >> p) & 1:
+            equal &= planes[p]
+        else:
+            greater |= equal & planes[p]
+            equal &= ~planes[p]
+    return greater
+
+
+@kernel
+def weighted_majority(hashes: Array, weights: Array, totals: Array) -> None:
+    """Add each weight to the components whose bit is set, subtract it from the others; component 0 is the highest bit.
+
+    ``hashes`` has a row of 64-bit words for each feature; ``totals`` has 64 components for each of them.
+    """
+    for i in range(hashes.shape[0]):
+        for j in range(totals.shape[0]):
+            bit = (hashes[i, j // 64] >> np.uint64(63 - j % 64)) & U1
+            totals[j] += weights[i] if bit != U0 else -weights[i]
+
+
+@kernel
+def sketch(
+    buffer: Array,
+    offsets: Array,
+    n: int,
+    table: Array,
+    a: Array,
+    b: Array,
+    by_words: bool,
+    signatures: Array,
+    simhashes: Array,
+    counts: Array,
+    keys: Array,
+) -> None:
+    """Sketch each document ``buffer[offsets[d]:offsets[d + 1]]``: MinHash, simhash, number of shingles, word-order key.
+
+    ``by_words`` takes words as simhash features, else shingles. ``keys[d]`` hashes the whole sequence of words: equal
+    keys propose equal texts.
+    """
+    longest = 0
+    for d in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[d + 1] - offsets[d])
+    word = np.empty(longest + 1, np.uint64)
+    gram = np.empty(longest + 1, np.uint64)
+    planes = np.empty(PLANES, np.uint64)
+    for d in range(offsets.shape[0] - 1):
+        found = words(buffer, offsets[d], offsets[d + 1], table, word)
+        made = shingles(word, found, n, gram)
+        minima(gram, made, a, b, signatures[d])
+        simhashes[d] = majority(word, found, planes) if by_words else majority(gram, made, planes)
+        counts[d] = made
+        key = np.uint64(found)
+        for i in range(made):
+            key += gram[i] * np.uint64(2 * i + 1)
+        keys[d] = key
+
+
+@kernel
+def distinct(
+    buffer: Array, start: int, end: int, n: int, table: Array, word: Array, gram: Array, slots: Array, stamp: Hash
+) -> int:
+    """Put the distinct shingles of a document first in ``gram`` and into the hash table; return how many.
+
+    A slot row is (shingle, stamp of the document that wrote it): a new stamp empties the table.
+    REQUIRES: ``slots`` has a power of two of rows, at least the bytes of the document, and ``stamp`` is new.
+    """
+    found = words(buffer, start, end, table, word)
+    made = shingles(word, found, n, gram)
+    mask = np.uint64(slots.shape[0] - 1)
+    kept = 0
+    for i in range(made):
+        x = gram[i]
+        at = x & mask
+        while slots[at, 1] == stamp and slots[at, 0] != x:
+            at = (at + U1) & mask
+        if slots[at, 1] != stamp:
+            slots[at, 0] = x
+            slots[at, 1] = stamp
+            gram[kept] = x
+            kept += 1
+    return kept
+
+
+@kernel
+def common_shingles(buffer: Array, offsets: Array, left: Array, right: Array, n: int, table: Array, out: Array) -> None:
+    """For each pair of documents write (distinct shingles of left, of right, common) to ``out``.
+
+    Equal neighbours in ``left`` are sketched once: sort the pairs by it.
+    """
+    longest = 0
+    for d in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[d + 1] - offsets[d])
+    size = 16
+    while size < longest:  # a shingle starts on at least two bytes, so at most half of the slots fill
+        size *= 2
+    word = np.empty(longest + 1, np.uint64)
+    gram = np.empty(longest + 1, np.uint64)
+    slots = np.zeros((size, 2), np.uint64)
+    others = np.zeros((size, 2), np.uint64)
+    mask = np.uint64(size - 1)
+    stamp = U0
+    stamp_left = U0
+    last = np.int64(-1)
+    size_left = 0
+    for p in range(left.shape[0]):
+        if left[p] != last:
+            last = left[p]
+            stamp += U1
+            stamp_left = stamp
+            size_left = distinct(buffer, offsets[last], offsets[last + 1], n, table, word, gram, slots, stamp_left)
+        stamp += U1
+        d = right[p]
+        size_right = distinct(buffer, offsets[d], offsets[d + 1], n, table, word, gram, others, stamp)
+        common = 0
+        for i in range(size_right):
+            at = gram[i] & mask
+            while slots[at, 1] == stamp_left and slots[at, 0] != gram[i]:
+                at = (at + U1) & mask
+            if slots[at, 1] == stamp_left:
+                common += 1
+        out[p, 0] = size_left
+        out[p, 1] = size_right
+        out[p, 2] = common

@@ -1,0 +1,189 @@
+"""Kernels against their slow twins, bit for bit; the lectures' examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.dedupe import reference
+
+from fyke.dedupe import kernels
+from fyke.dedupe.sketch import (
+    LINEAR_PRIME,
+    Parameters,
+    coefficients,
+    fast_coefficients,
+    minhash,
+    second_half,
+    simhash,
+    sketch,
+    weighted_simhash,
+    weighted_vector,
+)
+from fyke.dedupe.words import MAX_BYTES, Folding, character_table, encode, pack, shingle_hashes, word_hashes
+
+SENTENCE = (
+    "Tropical fish include fish found in tropical environments around the world, including both freshwater and "
+    "salt water species."
+)
+ROSE = "a rose is a rose is a rose"
+
+# Texts that meet every branch: ASCII, accents, marks, Han, kana, Thai, astral planes, controls, surrogates' neighbours.
+ALPHABET = "aB9 .,-\t\0éÉßñ\u0301\u0307İ漢字かなガ\u3099ไทย한국𠀀𝒜🐟\ufffd\u00ad\u2028\uffff\U0010ffff"
+texts = st.text(st.one_of(st.sampled_from(ALPHABET), st.characters(codec="utf-8")), max_size=60)
+BROKEN = [b"\xe6\xbc", b"\xa2", b"a", b"\xc0\x80", b"\xf0\x9f", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe6\xbc\xa2"]
+foldings = st.builds(Folding, st.booleans(), st.booleans())
+
+
+@pytest.fixture(autouse=True)
+def _wrap_around() -> Iterator[None]:
+    """Without the compiler, 64-bit products wrap with a warning; here they are meant to."""
+    with np.errstate(over="ignore"):
+        yield
+
+
+@pytest.mark.kernel
+@settings(max_examples=60)
+@given(texts, foldings)
+def test_words_agree_with_the_reference(text: str, folding: Folding) -> None:
+    assert word_hashes(text, folding).tolist() == reference.word_hashes(text, folding)
+
+
+@settings(max_examples=300)
+@given(texts, foldings)
+def test_words_agree_with_the_reference_at_length(text: str, folding: Folding) -> None:
+    assert word_hashes(text, folding).tolist() == reference.word_hashes(text, folding)
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=40) | st.lists(st.sampled_from(BROKEN)).map(b"".join))
+def test_bytes_that_are_not_utf8_separate_words(data: bytes) -> None:
+    assert word_hashes(data).tolist() == reference.word_hashes(data.decode("utf-8", "replace"))
+
+
+@pytest.mark.kernel
+@settings(max_examples=40)
+@given(texts, st.integers(1, 7))
+def test_sketches_agree_with_the_reference(text: str, n: int) -> None:
+    words = reference.word_hashes(text)
+    grams = reference.shingles(words, n)
+    a, b = coefficients(20)
+    made = sketch([text, "", text + " x"], Parameters(n=n, permutations=20))
+    assert made.signatures[0].tolist() == reference.minima(grams, a.tolist(), b.tolist())
+    assert made.simhashes[0] == reference.simhash(words)
+    assert made.counts.tolist()[:2] == [len(grams), 0]
+    assert sketch([text], Parameters(n=n, permutations=20, features="shingles")).simhashes[0] == reference.simhash(
+        grams
+    )
+    assert minhash(text, permutations=20, n=n).tolist() == made.signatures[0].tolist()
+    assert made.keys[0] != made.keys[2], "one word more is another text"
+
+
+@pytest.mark.kernel
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=40))
+def test_minima_and_majority_agree_with_the_reference(hashes: list[int]) -> None:
+    array = np.array(hashes, np.uint64)
+    for kind, p in (("fast", 1 << 32), ("linear", LINEAR_PRIME)):
+        a, b = coefficients(9, kind)
+        out = np.empty(9, np.uint32)
+        if kind == "fast":
+            kernels.minima(array, len(array), *fast_coefficients(9), out)
+        else:
+            kernels.minima_modulo(array, len(array), a, b, np.uint64(p), out)
+        assert out.tolist() == reference.minima(hashes, a.tolist(), b.tolist(), p)
+    planes = np.empty(kernels.PLANES, np.uint64)
+    assert kernels.majority(array, len(array), planes) == reference.simhash(hashes)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, 3), min_size=200, max_size=3000), st.randoms())
+def test_majority_counts_high(picks: list[int], chance: object) -> None:
+    """Many features: carries run through several planes."""
+    values = [0xFFFF0000FFFF0000, 0x0F0F0F0F0F0F0F0F, 0xFFFFFFFFFFFFFFFF, 0x8000000000000001]
+    hashes = [values[i] for i in picks]
+    planes = np.empty(kernels.PLANES, np.uint64)
+    assert kernels.majority(np.array(hashes, np.uint64), len(hashes), planes) == reference.simhash(hashes)
+
+
+@pytest.mark.kernel
+@settings(max_examples=25)
+@given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=20), st.lists(st.sampled_from(["a", "b", "c"]), max_size=20))
+def test_common_shingles_are_the_intersection(left: list[str], right: list[str]) -> None:
+    buffer, offsets = pack([" ".join(left), " ".join(right)])
+    out = np.zeros((3, 3), np.int64)
+    kernels.common_shingles(buffer, offsets, np.array([0, 0, 1]), np.array([1, 0, 0]), 2, character_table(), out)
+    sets = [set(reference.shingles(reference.word_hashes(" ".join(words)), 2)) for words in (left, right)]
+    both = len(sets[0] & sets[1])
+    assert out.tolist() == [
+        [len(sets[0]), len(sets[1]), both],
+        [len(sets[0]), len(sets[0]), len(sets[0])],
+        [len(sets[1]), len(sets[0]), both],
+    ]
+
+
+def test_words_of_the_textbooks() -> None:
+    assert len(word_hashes(SENTENCE)) == 18
+    assert len(shingle_hashes(SENTENCE, 3)) == 16
+    grams = shingle_hashes(ROSE, 4)
+    assert (len(grams), len(set(grams.tolist()))) == (5, 3)
+
+
+def test_folding_and_bigrams() -> None:
+    assert word_hashes("ÉCOLE").tolist() == word_hashes("école").tolist()
+    assert word_hashes("école").tolist() != word_hashes("ecole").tolist()
+    accents = Folding(accents=True)
+    assert word_hashes("école", accents).tolist() == word_hashes("e\u0301cole", accents).tolist()
+    assert word_hashes("école", accents).tolist() == word_hashes("ECOLE", accents).tolist()
+    assert word_hashes("Fish", Folding(case=False)).tolist() != word_hashes("fish", Folding(case=False)).tolist()
+    assert reference.split("漢字かな and 漢") == ["漢字", "字か", "かな", "and", "漢"]
+    assert len(word_hashes("漢字かな and 漢")) == 5
+
+
+def test_signatures_estimate_jaccard() -> None:
+    left = " ".join(f"w{i}" for i in range(1000))
+    right = " ".join(f"w{i}" for i in range(250, 1250))
+    truth = reference.jaccard(set(shingle_hashes(left).tolist()), set(shingle_hashes(right).tolist()))
+    for kind in ("fast", "linear"):
+        a, b = (minhash(t, permutations=2000, kind=kind) for t in (left, right))
+        assert abs(float((a == b).mean()) - truth) < 4 * (truth * (1 - truth) / 2000) ** 0.5
+
+
+def test_simhash_of_similar_texts_is_similar() -> None:
+    left = simhash(SENTENCE * 3 + "one")
+    right = simhash(SENTENCE * 3 + "other")
+    other = simhash("Quite another matter is told here, of ships and sealing wax, of cabbages and kings.")
+    assert (left ^ right).bit_count() <= 8 < 16 < (left ^ other).bit_count()
+    assert simhash(SENTENCE, bits=128) >> 64 == simhash(SENTENCE)
+    assert simhash(SENTENCE, bits=128) & reference.M64 == reference.simhash(second_half(word_hashes(SENTENCE)).tolist())
+    assert simhash("") == 0
+
+
+def test_a_text_without_words_has_no_sketch() -> None:
+    assert set(minhash(" \n- ").tolist()) == {0xFFFFFFFF}
+
+
+def test_one_word_a_million_times_and_a_hundred_megabytes() -> None:
+    repeated = "fish " * 1_000_000
+    assert len(encode(repeated)) <= MAX_BYTES
+    assert len(set(shingle_hashes(repeated).tolist())) <= 130, "one shingle, and those that a sample's seams make"
+    data = b"0123456789 abcdef " * (100 * 2**20 // 18)
+    assert len(encode(data)) <= MAX_BYTES
+    assert encode(data).startswith(data[:1000])
+    assert encode(data).endswith(data[-1000:])
+
+
+WORDS_AND_HASHES = """tropical 01100001 fish 10101011 include 11100110 found 00011110 environments 00101101 around
+10001011 world 00101010 including 11000000 both 10101110 freshwater 00111111 salt 10110101 water 00100101 species 11101110"""
+
+
+@pytest.mark.kernel
+def test_weighted_simhash_of_the_textbook() -> None:
+    given = WORDS_AND_HASHES.split()
+    weights = [2.0, 2.0] + [1.0] * 11
+    hashes = [int(bits, 2) for bits in given[1::2]]
+    assert weighted_vector(hashes, weights, bits=8).tolist() == [1, -5, 9, -9, 3, 1, 3, 3]
+    assert f"{weighted_simhash(hashes, weights, bits=8):08b}" == "10101111"
