@@ -9,6 +9,7 @@ FACE: list[str] = [
     "Store",
     "crawl",
     "minhash",
+    "near_duplicates",
     "simhash",
 ]
 

@@ -17,6 +17,7 @@ _FACE: dict[str, str] = {
     "Store": "fyke.store.store",
     "crawl": "fyke.assemble",
     "minhash": "fyke.dedupe.sketch",
+    "near_duplicates": "fyke.dedupe.discover",
     "simhash": "fyke.dedupe.sketch",
 }
 """Public name to the module that defines it."""

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.dedupe import reference
 
 from fyke.dedupe import kernels
 from fyke.dedupe.sketch import (
@@ -24,6 +23,7 @@ from fyke.dedupe.sketch import (
     weighted_vector,
 )
 from fyke.dedupe.words import MAX_BYTES, Folding, character_table, encode, pack, shingle_hashes, word_hashes
+from tests.dedupe import reference
 
 SENTENCE = (
     "Tropical fish include fish found in tropical environments around the world, including both freshwater and "
@@ -177,7 +177,8 @@ def test_one_word_a_million_times_and_a_hundred_megabytes() -> None:
 
 
 WORDS_AND_HASHES = """tropical 01100001 fish 10101011 include 11100110 found 00011110 environments 00101101 around
-10001011 world 00101010 including 11000000 both 10101110 freshwater 00111111 salt 10110101 water 00100101 species 11101110"""
+10001011 world 00101010 including 11000000 both 10101110 freshwater 00111111 salt 10110101 water 00100101
+species 11101110"""
 
 
 @pytest.mark.kernel

@@ -1,0 +1,291 @@
+"""Discovery: all near-duplicate pairs of a collection and its clusters.
+
+Texts with the same words are one from the start; the others become candidates where a band of their signatures
+agrees, and pairs where the check says so. The same loop serves texts in memory (`near_duplicates`) and collections on
+disk (`disk`): it is given the bands one after the other, and a function that measures pairs.
+
+Rules: a text without words is like nothing, not even another such text; a text of fewer words than a shingle is like
+those that have the same words in the same order. Where more than CROWD texts share a bucket, and where more than
+EXPAND are identical, clusters are complete but not every pair inside them is listed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fyke.dedupe import kernels, lsh_kernels
+from fyke.dedupe.plan import bands as plan_bands
+from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch_buffer
+from fyke.dedupe.words import character_table, pack
+
+CROWD = 32
+"""Beyond this many texts in a bucket, pairs are sampled: a million alike must not become 10^12 pairs."""
+WINDOW = 8
+"""How many of a crowded bucket each text is compared with, besides the first, in each band."""
+EXPAND = 32
+"""Groups of up to this many identical texts have all their pairs listed; of larger ones, each pair with the first."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Measure = Callable[[Ints, Ints], Floats]
+"""Pairs of documents to their similarities."""
+ClusterBy = Literal["linked", "star"]
+Representative = Literal["oldest", "longest", "best-linked"]
+
+
+class Pair(NamedTuple):
+    """Two near-duplicates, the earlier first."""
+
+    left: int
+    right: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Documents that are copies of one another, more or less."""
+
+    id: str
+    """The same for the same texts, whatever their order."""
+    representative: int
+    members: tuple[int, ...]
+    lowest: float
+    """The least similarity of a member to the representative; below the threshold where copies of copies differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """What discovery found."""
+
+    left: Ints
+    right: Ints
+    similarity: Floats
+    clusters: tuple[Cluster, ...]
+    passed_over: int = 0
+    """Pairs of crowded buckets that were not compared."""
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The pairs, by left and right."""
+        return [
+            Pair(*row) for row in zip(self.left.tolist(), self.right.tolist(), self.similarity.tolist(), strict=True)
+        ]
+
+
+def near_duplicates(
+    texts: Sequence[str | bytes],
+    threshold: float = 0.8,
+    *,
+    cluster: ClusterBy = "linked",
+    representative: Representative = "oldest",
+    parameters: Parameters = DEFAULTS,
+) -> Duplicates:
+    """Return all pairs of texts whose sets of word n-grams have a Jaccard coefficient of at least ``threshold``.
+
+    Similarities are true, not estimated. ``cluster="linked"`` joins whatever a chain of pairs joins; ``"star"`` admits
+    only texts at or above the threshold with the representative. Texts are taken as oldest first.
+    """
+    buffer, offsets = pack(texts)
+    sketches = sketch_buffer(buffer, offsets, parameters)
+
+    def measure(left: Ints, right: Ints) -> Floats:
+        return jaccard(buffer, offsets, left, right, parameters)
+
+    found = discover(sketches.keys, sketches.counts, bands_of(sketches, threshold), measure, threshold)
+    return gather(
+        found, sketches.keys, measure, threshold, cluster, preference(representative, found, np.diff(offsets))
+    )
+
+
+def jaccard(buffer: Any, offsets: Any, left: Ints, right: Ints, parameters: Parameters) -> Floats:
+    """Return the true Jaccard coefficient of each pair of packed texts."""
+    sizes = np.zeros((len(left), 3), np.int64)
+    table = character_table(parameters.folding)
+    kernels.common_shingles(buffer, offsets, left, right, parameters.n, table, sizes)
+    union = sizes[:, 0] + sizes[:, 1] - sizes[:, 2]
+    return np.divide(sizes[:, 2], np.maximum(union, 1), dtype=np.float64)
+
+
+def estimate(signatures: NDArray[Any], left: Ints, right: Ints) -> Floats:
+    """Return the share of equal places of each pair of signatures, which estimates Jaccard."""
+    same = np.zeros(len(left), np.int64)
+    lsh_kernels.equal_places(signatures, left, right, same)
+    return np.divide(same, signatures.shape[1], dtype=np.float64)
+
+
+class Band(NamedTuple):
+    """One band's keys and the documents they belong to; keys sorted."""
+
+    keys: NDArray[np.uint64]
+    documents: Ints
+
+
+def band_keys(signatures: NDArray[Any], threshold: float) -> NDArray[np.uint64]:
+    """Return the keys [band, document] of signatures."""
+    count, rows = plan_bands(threshold, signatures.shape[1])
+    keys = np.empty((count, len(signatures)), np.uint64)
+    lsh_kernels.band_keys(signatures, rows, keys)
+    return keys
+
+
+def bands_of(sketches: Sketches, threshold: float) -> Iterator[Band]:
+    """Yield the bands of sketches in memory, without the texts that have no words or are copies of earlier ones."""
+    kept = np.flatnonzero((sketches.counts > 0) & (first_of_each(sketches.keys) == np.arange(len(sketches))))
+    for keys in band_keys(sketches.signatures[kept], threshold):
+        order = np.argsort(keys, kind="stable")
+        yield Band(keys[order], kept[order])
+
+
+def first_of_each(keys: NDArray[np.uint64]) -> Ints:
+    """Return for each document the first one with the same key."""
+    _, first, back = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(first[back], np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Pairs at or above the threshold between different texts, and which texts are identical."""
+
+    first: Ints
+    """For each document the first with the same words; −1 for one without words."""
+    left: Ints
+    right: Ints
+    similarity: Floats
+    passed_over: int
+
+
+def discover(
+    keys: NDArray[np.uint64], counts: Ints, bands: Iterable[Band], measure: Measure, threshold: float
+) -> Found:
+    """Return the pairs at or above ``threshold`` among candidates that agree in a band.
+
+    REQUIRES: ``bands`` yields only documents that are the first with their key and have words.
+    """
+    first = np.where(counts > 0, first_of_each(keys), -1)
+    parent = np.arange(len(keys), dtype=np.int64)
+    seen = np.empty(0, np.uint64)
+    found: list[tuple[Ints, Ints, Floats]] = []
+    passed = 0
+    for band in bands:
+        bound, _ = lsh_kernels.candidates(band.keys, band.documents, parent, CROWD, WINDOW, seen[:0])
+        if not bound:
+            continue
+        out = np.empty(bound, np.uint64)
+        made, over = lsh_kernels.candidates(band.keys, band.documents, parent, CROWD, WINDOW, out)
+        passed += over
+        fresh = np.setdiff1d(out[:made], seen)
+        seen = np.union1d(seen, fresh)
+        left = (fresh >> np.uint64(32)).astype(np.int64)
+        right = (fresh & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        similarity = measure(left, right)
+        near = similarity >= threshold
+        found.append((left[near], right[near], similarity[near]))
+        lsh_kernels.join(parent, left[near], right[near])
+    if not found:
+        return Found(first, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), passed)
+    left, right, similarity = (np.concatenate(part) for part in zip(*found, strict=True))
+    order = np.lexsort((right, left))
+    return Found(first, left[order], right[order], similarity[order], passed)
+
+
+def preference(
+    representative: Representative, found: Found, lengths: Ints, inlinks: NDArray[Any] | None = None
+) -> Floats:
+    """Return what orders the members of a cluster, the representative first; ties go to the earlier document.
+
+    Best-linked is by ``inlinks`` where they are known, else by the number of pairs a document is in.
+    """
+    count = len(found.first)
+    if representative == "longest":
+        return -np.asarray(lengths, np.float64)
+    if representative == "best-linked":
+        if inlinks is not None:
+            return -np.asarray(inlinks, np.float64)
+        return -np.bincount(np.concatenate([found.left, found.right]), minlength=count).astype(np.float64)
+    return np.zeros(count)
+
+
+def gather(
+    found: Found,
+    keys: NDArray[np.uint64],
+    measure: Measure,
+    threshold: float,
+    cluster: ClusterBy,
+    prefer: Floats,
+) -> Duplicates:
+    """Return pairs and clusters: identical texts join their first, and each cluster gets its representative."""
+    count = len(found.first)
+    root = _star_roots(found, prefer) if cluster == "star" else _linked_roots(found, count)
+    root = np.where(found.first >= 0, root[found.first], np.arange(count))
+    by_preference = np.lexsort((np.arange(count), prefer))
+    ordered = by_preference[np.argsort(root[by_preference], kind="stable")]
+    bounds = np.flatnonzero(np.diff(root[ordered], prepend=-1, append=-1))
+    groups = [ordered[a:b] for a, b in itertools.pairwise(bounds) if b - a > 1]
+    left = np.concatenate([np.repeat(found.first[g[0]], len(g) - 1) for g in groups] or [np.empty(0, np.int64)])
+    right = np.concatenate([found.first[g[1:]] for g in groups] or [np.empty(0, np.int64)])
+    similarity = np.ones(len(left))
+    differ = left != right
+    similarity[differ] = measure(left[differ], right[differ])
+    clusters, at = [], 0
+    for group in groups:
+        lowest = float(similarity[at : at + len(group) - 1].min())
+        at += len(group) - 1
+        members = tuple(np.sort(group).tolist())
+        clusters.append(Cluster(f"{int(keys[group].min()):016x}", int(group[0]), members, lowest))
+    clusters.sort(key=lambda c: c.members)
+    return Duplicates(*_expand(found), tuple(clusters), found.passed_over)
+
+
+def _linked_roots(found: Found, count: int) -> Ints:
+    parent = np.arange(count, dtype=np.int64)
+    lsh_kernels.join(parent, found.left, found.right)
+    lsh_kernels.flatten(parent)
+    return parent
+
+
+def _star_roots(found: Found, prefer: Floats) -> Ints:
+    count = len(found.first)
+    ends = np.concatenate([found.left, found.right])
+    others = np.concatenate([found.right, found.left])
+    order = np.argsort(ends, kind="stable")
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(ends, minlength=count), out=starts[1:])
+    centre = np.full(count, -1, np.int64)
+    lsh_kernels.stars(np.lexsort((np.arange(count), prefer)), starts, others[order], centre)
+    return centre
+
+
+def _expand(found: Found) -> tuple[Ints, Ints, Floats]:
+    """Return the pairs of all documents, not only of the first of each text."""
+    ordered = np.argsort(found.first, kind="stable")
+    bounds = np.flatnonzero(np.diff(found.first[ordered], prepend=-2, append=-2))
+    copies = {
+        int(found.first[ordered[a]]): ordered[a:b]
+        for a, b in itertools.pairwise(bounds)
+        if b - a > 1 and found.first[ordered[a]] >= 0
+    }
+    rows: list[tuple[int, int, float]] = []
+    for group in copies.values():
+        members = group.tolist()
+        heads = members if len(members) <= EXPAND else members[:1]
+        rows += [(x, y, 1.0) for i, x in enumerate(heads) for y in members[i + 1 :]]
+    for x, y, similarity in zip(found.left.tolist(), found.right.tolist(), found.similarity.tolist(), strict=True):
+        if x in copies or y in copies:
+            some, others = (copies.get(d, np.array([d])).tolist() for d in (x, y))
+            if len(some) <= EXPAND and len(others) <= EXPAND:
+                pairs = ((min(i, j), max(i, j)) for i in some for j in others)
+                rows += [(i, j, similarity) for i, j in pairs if (i, j) != (x, y)]
+    if not rows:
+        return found.left, found.right, found.similarity
+    i, j, s = zip(*rows, strict=True)
+    left = np.concatenate([found.left, np.array(i, np.int64)])
+    right = np.concatenate([found.right, np.array(j, np.int64)])
+    similarity = np.concatenate([found.similarity, np.array(s)])
+    order = np.lexsort((right, left))
+    return left[order], right[order], similarity[order]

@@ -1,0 +1,133 @@
+"""Locality-sensitive hashing over signatures: band keys, candidates of equal keys, and the clusters they join.
+
+A band is r consecutive places of a signature; two texts of Jaccard s agree in one with probability s^r, and in at
+least one of b bands with 1 − (1 − s^r)^b. Only the low 16 bits of a place are used, so that an index may keep just
+those: two different minima agree in them once in 65,536.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fyke.bits.jit import kernel
+from fyke.dedupe.kernels import MIX1, U0, mix
+
+Array = NDArray[Any]
+
+LOW16 = np.uint64(0xFFFF)
+U16 = np.uint64(16)
+U48 = np.uint64(48)
+
+
+@kernel
+def band_keys(signatures: Array, rows: int, keys: Array) -> None:
+    """Write the key of each band of each signature to ``keys[band, document]``.
+
+    Two to four places fill a word, which is mixed in: one round for up to four rows.
+    """
+    for d in range(signatures.shape[0]):
+        for band in range(keys.shape[0]):
+            h = np.uint64(band + 1) * MIX1
+            word = U0
+            for j in range(rows):
+                word = (word << U16) | (np.uint64(signatures[d, band * rows + j]) & LOW16)
+                if j & 3 == 3:
+                    h = mix(h ^ word)
+                    word = U0
+            keys[band, d] = mix(h ^ word ^ (np.uint64(rows) << U48))
+
+
+@kernel
+def find(parent: Array, x: int) -> int:
+    """Return the root of ``x``, halving the path to it."""
+    while parent[x] != x:
+        parent[x] = parent[parent[x]]
+        x = parent[x]
+    return x
+
+
+@kernel
+def join(parent: Array, left: Array, right: Array) -> None:
+    """Unite the components of each pair; the root of a component is its least member."""
+    for p in range(left.shape[0]):
+        x = find(parent, left[p])
+        y = find(parent, right[p])
+        if x < y:
+            parent[y] = x
+        elif y < x:
+            parent[x] = y
+
+
+@kernel
+def flatten(parent: Array) -> None:
+    """Point every member at its root."""
+    for x in range(parent.shape[0]):
+        parent[x] = find(parent, x)
+
+
+@kernel
+def candidates(keys: Array, documents: Array, parent: Array, crowd: int, window: int, out: Array) -> tuple[int, int]:
+    """Write the pairs of documents with equal keys as x·2^32 + y, x < y; return (pairs, pairs passed over).
+
+    ``keys`` is sorted. In a bucket of more than ``crowd`` documents each is paired only with the first and with the
+    ``window`` before it, and not at all with documents of its own component: there clusters count, not pairs.
+    With ``len(out) == 0`` nothing is written and the number of pairs is an upper bound for the size of ``out``.
+    """
+    made = 0
+    passed = 0
+    start = 0
+    while start < keys.shape[0]:
+        end = start + 1
+        while end < keys.shape[0] and keys[end] == keys[start]:
+            end += 1
+        size = end - start
+        crowded = size > crowd
+        for i in range(start + 1, end):
+            first = max(start, i - window) if crowded else start
+            if out.shape[0] == 0:
+                made += i - first + 1
+                continue
+            for j in range(first - 1, i):
+                at = start if j < first else j
+                if j < first and (not crowded or first == start):
+                    continue
+                x = documents[at]
+                y = documents[i]
+                if crowded and find(parent, x) == find(parent, y):
+                    continue
+                low = min(x, y)
+                high = max(x, y)
+                out[made] = (np.uint64(low) << np.uint64(32)) | np.uint64(high)
+                made += 1
+            passed += first - start - (1 if first > start else 0)
+        start = end
+    return made, passed
+
+
+@kernel
+def equal_places(signatures: Array, left: Array, right: Array, out: Array) -> None:
+    """Write the number of places in which the signatures of each pair agree."""
+    for p in range(left.shape[0]):
+        same = 0
+        for j in range(signatures.shape[1]):
+            same += 1 if signatures[left[p], j] == signatures[right[p], j] else 0
+        out[p] = same
+
+
+@kernel
+def stars(order: Array, starts: Array, neighbours: Array, centre: Array) -> None:
+    """Give each document its centre: in ``order``, each that has none becomes one and takes its free neighbours.
+
+    ``neighbours[starts[x]:starts[x + 1]]`` are the documents at or above the threshold with x; ``centre`` comes as −1.
+    """
+    for x in order:
+        if centre[x] >= 0:
+            continue
+        centre[x] = x
+        for i in range(starts[x], starts[x + 1]):
+            y = neighbours[i]
+            if centre[y] < 0:
+                centre[y] = x
