@@ -25,6 +25,7 @@ IMPURE = frozenset(
 )
 ALLOWED = {
     "fyke.bits.jit": {"os", "pathlib"},  # the kernels' cache on disk
+    "fyke.dedupe.disk": {"os", "pathlib", "tempfile"},  # sketches outlive a process and outgrow memory: mapped files
 }
 """Modules of the core that touch the outside, with what they touch."""
 

@@ -8,6 +8,7 @@ FACE: list[str] = [
     "Robots",
     "Store",
     "crawl",
+    "DuplicateIndex",
     "minhash",
     "near_duplicates",
     "simhash",

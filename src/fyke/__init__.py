@@ -16,6 +16,7 @@ _FACE: dict[str, str] = {
     "Robots": "fyke.sites.robots",
     "Store": "fyke.store.store",
     "crawl": "fyke.assemble",
+    "DuplicateIndex": "fyke.dedupe.index",
     "minhash": "fyke.dedupe.sketch",
     "near_duplicates": "fyke.dedupe.discover",
     "simhash": "fyke.dedupe.sketch",

@@ -109,7 +109,9 @@ def jaccard(buffer: Any, offsets: Any, left: Ints, right: Ints, parameters: Para
     table = character_table(parameters.folding)
     kernels.common_shingles(buffer, offsets, left, right, parameters.n, table, sizes)
     union = sizes[:, 0] + sizes[:, 1] - sizes[:, 2]
-    return np.divide(sizes[:, 2], np.maximum(union, 1), dtype=np.float64)
+    common: Floats = sizes[:, 2].astype(np.float64)
+    common /= np.maximum(union, 1)
+    return common
 
 
 def estimate(signatures: NDArray[Any], left: Ints, right: Ints) -> Floats:

@@ -70,9 +70,7 @@ def character_table(folding: Folding = DEFAULT_FOLDING) -> NDArray[np.uint64]:
     for first, last in UNSPACED_RANGES:
         span = kind[first : last + 1]
         span[span == kernels.LETTER] = kernels.UNSPACED
-    table = mixed(folded) & ~kernels.KIND | kind
-    table.setflags(write=False)
-    return table
+    return mixed(folded) & ~kernels.KIND | kind
 
 
 def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

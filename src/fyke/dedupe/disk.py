@@ -1,0 +1,231 @@
+"""The disk: folders of sketches, and the sorted runs of an index. Everything of dedupe that touches files is here.
+
+A folder of sketches ("fyke-sketches", version 1; docs/sketches.md draws the bytes) holds
+
+    header.json   name, version, parameters, records known to be whole
+    signatures    16 bits of each minimum, a row for each document
+    facts         four 64-bit words for each document: end of its name, simhash, text key, shingles and check sum
+    names         the documents' ids in UTF-8, one after the other
+    bands-BxR-N   slots of the first N documents for B bands of R, sorted: derived, and rebuilt where it is missing
+
+Records are written through shared mappings, so a killed process loses nothing that it wrote; each record has a
+check sum, so a power cut loses at most the records since the last `sync`, and what is left is told from what was torn.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from fyke.dedupe import index_kernels
+from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches
+from fyke.errors import StorageError, UserError
+
+NAME = "fyke-sketches"
+VERSION = 1
+GROWTH = 1 << 14
+"""Records by which the files grow at first: 6 MB; later by an eighth of what is there."""
+NAME_BYTES = 64
+"""Bytes reserved for a name on average; more are found when needed."""
+
+
+class _Header(msgspec.Struct):
+    name: str
+    version: int
+    parameters: Parameters
+    records: int
+
+
+class SketchFolder:
+    """An open folder of sketches: arrays mapped from its files, longer than ``count`` where it may be written."""
+
+    def __init__(self, path: Path, header: _Header, *, writable: bool) -> None:
+        self.path = path
+        self.parameters = header.parameters
+        self.writable = writable
+        rows = (path / "facts").stat().st_size // 32
+        self._map(rows)
+        whole = min(header.records, rows)
+        self.count = int(index_kernels.valid_records(self.signatures, self.facts, self.names, whole))
+        self.used = int(self.facts[self.count - 1, 0]) if self.count else 0
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        parameters: Parameters | None = None,
+        *,
+        create: bool = False,
+        default: Parameters = DEFAULTS,
+    ) -> Self:
+        """Open a folder; with ``create``, make one that is missing, and open it for writing.
+
+        A new one has ``parameters``, or the default.
+
+        Raises UserError where it was made with other ``parameters``, StorageError where it is no such folder.
+        """
+        path = Path(path)
+        if create and not (path / "header.json").exists():
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise StorageError(f"{path} is not empty and no folder of sketches; name a new one")
+            for part in ("signatures", "facts", "names"):
+                (path / part).touch()
+            _write_header(path, _Header(NAME, VERSION, parameters or default, 0))
+        header = _read_header(path)
+        if parameters is not None and header.parameters != parameters:
+            theirs, ours = (asdict(p) for p in (header.parameters, parameters))
+            differ = ", ".join(f"{key} = {theirs[key]} not {ours[key]}" for key in theirs if theirs[key] != ours[key])
+            raise UserError(
+                f"the sketches in {path} have other parameters ({differ}); sketch the texts anew with these"
+            )
+        return cls(path, header, writable=create)
+
+    def reserve(self, records: int, name_bytes: int) -> None:
+        """Make room for more records and bytes of names; arrays are mapped anew where there was none."""
+        if self.count + records <= len(self.facts) and self.used + name_bytes <= len(self.names):
+            return
+        rows = max(self.count + records, len(self.facts), self.count + max(GROWTH, self.count // 8))
+        more = rows * NAME_BYTES if rows > len(self.facts) else 2 * self.used
+        room = max(self.used + name_bytes, len(self.names), more)
+        os.truncate(self.path / "signatures", rows * self.parameters.permutations * 2)
+        os.truncate(self.path / "facts", rows * 32)
+        os.truncate(self.path / "names", room)
+        self._map(rows)
+
+    def append(self, names: list[str], sketches: Sketches) -> None:
+        """Add sketches under names."""
+        if sketches.parameters != self.parameters:
+            raise UserError(f"these sketches have other parameters than those in {self.path}; sketch the texts anew")
+        data = [name.encode("utf-8", "replace") for name in names]
+        self.reserve(len(data), sum(map(len, data)))
+        start, end = self.used, self.count + len(data)
+        joined = b"".join(data)
+        self.names[start : start + len(joined)] = np.frombuffer(joined, np.uint8)
+        self.signatures[self.count : end] = sketches.signatures.astype(np.uint16)
+        rows = self.facts[self.count : end]
+        rows[:, index_kernels.NAME_END] = start + np.cumsum([len(name) for name in data])
+        rows[:, index_kernels.SIMHASH] = sketches.simhashes
+        rows[:, index_kernels.TEXT_KEY] = sketches.keys
+        rows[:, index_kernels.SHINGLES] = sketches.counts
+        index_kernels.seal_records(self.signatures, self.facts, self.names, self.count, end)
+        self.count, self.used = end, start + len(joined)
+
+    def merge(self, other: SketchFolder) -> None:
+        """Append every record of another folder of equal parameters."""
+        if other.parameters != self.parameters:
+            raise UserError(f"{other.path} and {self.path} have other parameters each; sketch one of them anew")
+        for start in range(0, other.count, GROWTH):
+            end = min(start + GROWTH, other.count)
+            facts = other.facts[start:end]
+            self.append(
+                [other.name(d) for d in range(start, end)],
+                Sketches(
+                    self.parameters,
+                    other.signatures[start:end].astype(np.uint32),
+                    facts[:, index_kernels.SIMHASH].copy(),
+                    (facts[:, index_kernels.SHINGLES] & np.uint64(0xFFFFFFFF)).astype(np.int64),
+                    facts[:, index_kernels.TEXT_KEY].copy(),
+                ),
+            )
+
+    def name(self, document: int) -> str:
+        """Return the id of a document."""
+        start = int(self.facts[document - 1, 0]) if document else 0
+        return bytes(self.names[start : int(self.facts[document, 0])]).decode("utf-8", "replace")
+
+    def sync(self) -> None:
+        """Return once every record is on the disk."""
+        for part in (self.signatures, self.facts, self.names):
+            if isinstance(part.base, np.memmap):
+                part.base.flush()
+        _write_header(self.path, _Header(NAME, VERSION, self.parameters, self.count))
+
+    def close(self) -> None:
+        """Sync, and cut the files to what is used."""
+        if not self.writable:
+            return
+        self.sync()
+        rows = self.count
+        self._map(0)
+        os.truncate(self.path / "signatures", rows * self.parameters.permutations * 2)
+        os.truncate(self.path / "facts", rows * 32)
+        os.truncate(self.path / "names", self.used)
+        self.writable = False
+
+    def bands(self, shape: str) -> tuple[NDArray[np.uint64], int]:
+        """Return the sorted run of slots for bands of ``shape`` (32x6, say), mapped, and the documents it covers."""
+        runs = {int(p.name.rpartition("-")[2]): p for p in self.path.glob(f"bands-{shape}-*[0-9]")}
+        newest = max((covered for covered in runs if covered <= self.count), default=0)
+        for covered, path in runs.items():
+            if self.writable and covered != newest:
+                path.unlink()
+        return (_mapped(runs[newest], np.uint64, "c"), newest) if newest else (np.empty(0, np.uint64), 0)
+
+    def write_bands(
+        self, shape: str, old: NDArray[np.uint64], new: NDArray[np.uint64], covered: int
+    ) -> NDArray[np.uint64]:
+        """Merge two sorted runs of slots into the run of the first ``covered`` documents; return it, mapped."""
+        target = self.path / f"bands-{shape}-{covered}"
+        half = self.path / "bands.half"
+        step = 1 << 20
+        with half.open("wb") as file:
+            taken = 0
+            for start in range(0, len(old), step):
+                chunk = old[start : start + step]
+                upto = len(new) if start + step >= len(old) else int(np.searchsorted(new, chunk[-1]))
+                merged = np.concatenate([chunk, new[taken:upto]])
+                merged.sort(kind="stable")
+                file.write(merged.data)
+                taken = upto
+            file.write(np.ascontiguousarray(new[taken:]).data)
+            file.flush()
+            os.fsync(file.fileno())
+        half.rename(target)
+        return self.bands(shape)[0]
+
+    def _map(self, rows: int) -> None:
+        mode = "r+" if self.writable else "c"
+        width = self.parameters.permutations
+        self.signatures: NDArray[np.uint16] = _mapped(self.path / "signatures", np.uint16, mode, (rows, width))
+        self.facts: NDArray[np.uint64] = _mapped(self.path / "facts", np.uint64, mode, (rows, 4))
+        self.names: NDArray[np.uint8] = _mapped(self.path / "names", np.uint8, mode) if rows else np.empty(0, np.uint8)
+
+
+def _mapped(path: Path, kind: Any, mode: Any, shape: tuple[int, ...] | None = None) -> NDArray[Any]:
+    """Map a file as a plain array that numba knows at once: no memmap, and never read-only ("c" writes to no file)."""
+    size = path.stat().st_size // np.dtype(kind).itemsize
+    if shape is not None and int(np.prod(shape)) > size:
+        raise StorageError(f"{path} is shorter than its records; remove the folder and sketch the texts anew")
+    if size == 0 or (shape is not None and 0 in shape):
+        return np.empty(shape if shape is not None else 0, kind)
+    return np.memmap(path, kind, mode, shape=shape if shape is not None else (size,)).view(np.ndarray)
+
+
+def _read_header(path: Path) -> _Header:
+    try:
+        header = msgspec.json.decode((path / "header.json").read_bytes(), type=_Header)
+    except (OSError, msgspec.DecodeError):
+        raise StorageError(
+            f"{path} is no folder of sketches; make one with `fyke dedupe INPUT --save {path}`"
+        ) from None
+    if (header.name, header.version) != (NAME, VERSION):
+        raise StorageError(
+            f"{path} is {header.name} version {header.version}; this fyke reads {NAME} version {VERSION}"
+        )
+    return header
+
+
+def _write_header(path: Path, header: _Header) -> None:
+    half = path / "header.json.half"
+    with half.open("wb") as file:
+        file.write(msgspec.json.encode(header) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    half.rename(path / "header.json")

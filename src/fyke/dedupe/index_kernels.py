@@ -1,0 +1,314 @@
+"""The inline index: sketch a text, look for its like, and remember it, in one call.
+
+What is kept for document d: `signatures[d]` (16 bits of each minimum), `facts[d]` (where its name ends, simhash, key of
+its word sequence, shingles and check sum), its name in `names`, and one slot for each band. A slot is 36 bits of the
+band's key and 28 bits of d + 1. Young slots stand in an open-addressing table, old ones in one sorted run on disk,
+behind a filter that says of most keys that they are not there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fyke.bits.jit import kernel
+from fyke.dedupe.kernels import PLANES, U0, U1, U32, K, majority, minima, mix, shingles, words
+from fyke.dedupe.lsh_kernels import LOW16, U16, U48
+
+Array = NDArray[Any]
+Integer = Any  # Python's or numpy's: to the compiler they are one
+
+DOCUMENT_BITS = np.uint64(28)
+DOCUMENT = np.uint64((1 << 28) - 1)
+MAX_DOCUMENTS = (1 << 28) - 2
+
+SAME_TAG = 4
+"""Slots with one tag that are looked at and kept: a bucket of a million copies costs no more than one of four."""
+
+# Columns of facts.
+NAME_END, SIMHASH, TEXT_KEY, SHINGLES = 0, 1, 2, 3
+# Entries of the settings.
+N, ROWS, MINIMUM, BY_WORDS = 0, 1, 2, 3
+
+U12 = np.uint64(12)
+U18 = np.uint64(18)
+U63 = np.uint64(63)
+SEED = np.uint64(0x6679_6B65_0000_0001)
+"""\"fyke\" and the version of the format: it starts every check sum."""
+
+
+@kernel
+def check_sum(signature: Array, fact: Array, names: Array, start: Integer) -> np.uint64:
+    """Return the 32-bit check sum of a record: its signature, its facts and its name."""
+    h = SEED
+    word = U0
+    for j in range(signature.shape[0]):
+        word = (word << U16) | np.uint64(signature[j])
+        if j & 3 == 3:
+            h = mix(h ^ word)
+            word = U0
+    h = mix(h ^ word)
+    h = mix(h ^ fact[NAME_END])
+    h = mix(h ^ fact[SIMHASH])
+    h = mix(h ^ fact[TEXT_KEY])
+    h = mix(h ^ (fact[SHINGLES] & np.uint64(0xFFFFFFFF)))
+    for i in range(start, np.int64(fact[NAME_END])):
+        h = (h ^ np.uint64(names[i])) * K
+    return mix(h) >> U32
+
+
+@kernel
+def seal_records(signatures: Array, facts: Array, names: Array, start: Integer, end: Integer) -> None:
+    """Write the check sums of records start..end."""
+    for d in range(start, end):
+        before = np.int64(facts[d - 1, NAME_END]) if d > 0 else 0
+        facts[d, SHINGLES] &= np.uint64(0xFFFFFFFF)
+        facts[d, SHINGLES] |= check_sum(signatures[d], facts[d], names, before) << U32
+
+
+@kernel
+def valid_records(signatures: Array, facts: Array, names: Array, start: Integer) -> Integer:
+    """Return how many records from the beginning are whole; those before ``start`` are known to be."""
+    for d in range(start, facts.shape[0]):
+        before = np.int64(facts[d - 1, NAME_END]) if d > 0 else 0
+        after = facts[d, NAME_END]
+        if after > np.uint64(names.shape[0]) or np.int64(after) < before:
+            return d
+        if check_sum(signatures[d], facts[d], names, before) != facts[d, SHINGLES] >> U32:
+            return d
+    return facts.shape[0]
+
+
+@kernel
+def band_tag(signature: Array, band: Integer, rows: Integer) -> np.uint64:
+    """Return the upper 36 bits of a band's key, as they stand in a slot."""
+    h = np.uint64(band + 1) * np.uint64(0xBF58476D1CE4E5B9)
+    word = U0
+    for j in range(rows):
+        word = (word << U16) | (np.uint64(signature[band * rows + j]) & LOW16)
+        if j & 3 == 3:
+            h = mix(h ^ word)
+            word = U0
+    return mix(h ^ word ^ (np.uint64(rows) << U48)) & ~DOCUMENT
+
+
+@kernel
+def filter_word(tag: np.uint64) -> np.uint64:
+    """Return the four bits that stand for a tag in its word of the filter."""
+    h = tag * K
+    return (
+        U1 << (h >> np.uint64(58))
+        | U1 << ((h >> U12) & U63)
+        | U1 << ((h >> U18) & U63)
+        | U1 << ((h >> np.uint64(24)) & U63)
+    )
+
+
+@kernel
+def fill_filter(run: Array, bits: Array) -> None:
+    """Enter the tags of a run of slots."""
+    mask = np.uint64(bits.shape[0] - 1)
+    for i in range(run.shape[0]):
+        tag = run[i] & ~DOCUMENT
+        at = mix(tag) & mask
+        bits[at] |= filter_word(tag)
+
+
+@kernel
+def lower_bound(run: Array, tag: np.uint64) -> Integer:
+    """Return where the slots of ``tag`` begin in a sorted run; tags are uniform, so a guess is nearly right."""
+    n = run.shape[0]
+    guess = min(n - 1, np.int64(np.float64(tag >> DOCUMENT_BITS) / 68719476736.0 * n))
+    step = 64
+    low = guess
+    while low > 0 and run[low] >= tag:
+        low = max(0, low - step)
+        step *= 2
+    step = 64
+    high = guess
+    while high < n and run[high] < tag:
+        high = high + step
+        step *= 2
+    high = min(high, n)
+    while low < high:
+        middle = (low + high) // 2
+        if run[middle] < tag:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def insert(slots: Array, slot: np.uint64) -> bool:
+    """Put a slot into the table; False where enough with its tag are there. REQUIRES: a free slot."""
+    mask = np.uint64(slots.shape[0] - 1)
+    at = mix(slot & ~DOCUMENT) & mask
+    same = 0
+    while slots[at] != U0:
+        if (slots[at] ^ slot) & ~DOCUMENT == U0:
+            same += 1
+            if same >= SAME_TAG:
+                return False
+        at = (at + U1) & mask
+    slots[at] = slot
+    return True
+
+
+@kernel
+def insert_all(slots: Array, others: Array) -> Integer:
+    """Put every slot of ``others`` that is not empty into the table; return how many."""
+    count = 0
+    for i in range(others.shape[0]):
+        if others[i] != U0 and insert(slots, others[i]):
+            count += 1
+    return count
+
+
+@kernel
+def insert_documents(
+    slots: Array, signatures: Array, bands: Integer, rows: Integer, start: Integer, end: Integer
+) -> Integer:
+    """Put the bands of documents start..end into the table; return how many slots were filled."""
+    count = 0
+    for d in range(start, end):
+        for band in range(bands):
+            if insert(slots, band_tag(signatures[d], band, rows) | np.uint64(d + 1)):
+                count += 1
+    return count
+
+
+@kernel
+def same_name(names: Array, facts: Array, d: Integer, name: Array) -> bool:
+    """Whether document ``d`` is called ``name``."""
+    start = np.int64(facts[d - 1, NAME_END]) if d > 0 else 0
+    if np.int64(facts[d, NAME_END]) - start != name.shape[0]:
+        return False
+    for i in range(name.shape[0]):  # noqa: SIM110 - a kernel has no generators
+        if names[start + i] != name[i]:
+            return False
+    return True
+
+
+@kernel
+def agreement(signatures: Array, d: Integer, signature: Array) -> Integer:
+    """Return in how many places a kept signature agrees with a new one."""
+    same = 0
+    for j in range(signature.shape[0]):
+        same += 1 if signatures[d, j] == np.uint16(signature[j]) else 0
+    return same
+
+
+@kernel
+def nearest(
+    signature: Array,
+    name: Array,
+    tags: Array,
+    slots: Array,
+    bits: Array,
+    run: Array,
+    signatures: Array,
+    facts: Array,
+    names: Array,
+    minimum: Integer,
+) -> tuple[Integer, Integer]:
+    """Return (document, places) of the kept signature that agrees most, the earliest of equals; (−1, 0) if none does.
+
+    Documents of the same name are versions of this one, and no copies of it.
+    """
+    mask = np.uint64(slots.shape[0] - 1)
+    bit_mask = np.uint64(bits.shape[0] - 1)
+    best: Integer = -1
+    most: Integer = minimum - 1
+    last: Integer = -1
+    for band in range(tags.shape[0]):
+        tag = tags[band]
+        at = mix(tag) & mask
+        looked = 0
+        while slots[at] != U0 and looked < SAME_TAG:
+            if (slots[at] ^ tag) & ~DOCUMENT == U0:
+                d = np.int64(slots[at] & DOCUMENT) - 1
+                looked += 1
+                if d != last and d != best:  # noqa: PLR1714 - a kernel
+                    last = d
+                    same = agreement(signatures, d, signature)
+                    if (same > most or (same == most and d < best)) and not same_name(names, facts, d, name):
+                        most, best = same, d
+            at = (at + U1) & mask
+        if run.shape[0] == 0:
+            continue
+        wanted = filter_word(tag)
+        if bits[mix(tag) & bit_mask] & wanted != wanted:
+            continue
+        i = lower_bound(run, tag)
+        looked = 0
+        while i < run.shape[0] and run[i] & ~DOCUMENT == tag and looked < SAME_TAG:
+            d = np.int64(run[i] & DOCUMENT) - 1
+            i += 1
+            looked += 1
+            if d != last and d != best:  # noqa: PLR1714 - a kernel
+                last = d
+                same = agreement(signatures, d, signature)
+                if (same > most or (same == most and d < best)) and not same_name(names, facts, d, name):
+                    most, best = same, d
+    return best, most if best >= 0 else 0
+
+
+@kernel
+def seen(
+    text: Array,
+    name: Array,
+    settings: Array,
+    table: Array,
+    a: Array,
+    b: Array,
+    scratch: Array,
+    signature: Array,
+    tags: Array,
+    slots: Array,
+    bits: Array,
+    run: Array,
+    signatures: Array,
+    facts: Array,
+    names: Array,
+    d: int,
+) -> tuple[Integer, Integer, Integer]:
+    """Return (document most like the text or −1, places in which they agree, slots filled); remember it as ``d``.
+
+    Nothing is remembered with d < 0, of a text without words, and of one that agrees in all places with an earlier:
+    its original stands for it.
+    REQUIRES: room in every array for one document more; ``scratch`` is two rows, longer than the text.
+    """
+    found = words(text, 0, text.shape[0], table, scratch[0])
+    made = shingles(scratch[0], found, settings[N], scratch[1])
+    if made == 0:
+        return -1, 0, 0
+    minima(scratch[1], made, a, b, signature)
+    for band in range(tags.shape[0]):
+        tags[band] = band_tag(signature, band, settings[ROWS])
+    best, same = nearest(signature, name, tags, slots, bits, run, signatures, facts, names, settings[MINIMUM])
+    if d < 0 or same == signature.shape[0]:
+        return best, same, 0
+    for j in range(signature.shape[0]):
+        signatures[d, j] = np.uint16(signature[j])
+    before = np.int64(facts[d - 1, NAME_END]) if d > 0 else 0
+    for i in range(name.shape[0]):
+        names[before + i] = name[i]
+    planes = np.empty(PLANES, np.uint64)
+    key = np.uint64(found)
+    for i in range(made):
+        key += scratch[1, i] * np.uint64(2 * i + 1)
+    facts[d, NAME_END] = np.uint64(before + name.shape[0])
+    facts[d, SIMHASH] = (
+        majority(scratch[0], found, planes) if settings[BY_WORDS] else majority(scratch[1], made, planes)
+    )
+    facts[d, TEXT_KEY] = key
+    facts[d, SHINGLES] = np.uint64(made)
+    facts[d, SHINGLES] |= check_sum(signatures[d], facts[d], names, before) << U32
+    filled = 0
+    for band in range(tags.shape[0]):
+        if insert(slots, tags[band] | np.uint64(d + 1)):
+            filled += 1
+    return best, same, filled

@@ -1,0 +1,197 @@
+"""The inline index: against brute force, over restarts, crashes and spills to the disk; folders of sketches."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fyke
+from fyke.dedupe import index_kernels
+from fyke.dedupe.disk import SketchFolder
+from fyke.dedupe.index import DuplicateIndex, Match
+from fyke.dedupe.sketch import DEFAULTS, Parameters, sketch
+from fyke.errors import StorageError, UserError
+from tests.dedupe.test_discover import collection, exact_join
+
+SMALL = Parameters(n=2, permutations=24)
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return collection(700, seed=5)
+
+
+def ask_all(index: DuplicateIndex, texts: list[str], start: int = 0) -> list[Match | None]:
+    return [index.seen(text, f"doc-{i}") for i, text in enumerate(texts, start)]
+
+
+def test_finds_what_came_before(texts: list[str]) -> None:
+    truth = exact_join(texts, 0.85)
+    copies = {j for _, j in truth}
+    near = exact_join(texts, 0.65)
+    index = fyke.DuplicateIndex()
+    answers = ask_all(index, texts)
+    assert all(answers[j] for j in copies), "clear copies are found"
+    for j, answer in enumerate(answers):
+        if answer is not None:
+            i = int(answer.id.removeprefix("doc-"))
+            assert (i, j) in near, "clear strangers are not"
+            assert abs(answer.similarity - near[i, j]) < 0.15
+            assert answer.method == "minhash"
+
+
+def test_true_similarity_where_texts_are_at_hand(texts: list[str]) -> None:
+    truth = exact_join(texts, 0.8)
+    by_id = {f"doc-{i}": text for i, text in enumerate(texts)}
+    index = DuplicateIndex(text_of=by_id.get)
+    found = {j: answer for j, answer in enumerate(ask_all(index, texts)) if answer}
+    assert set(found) == {j for _, j in truth}
+    for j, answer in found.items():
+        assert truth[int(answer.id.removeprefix("doc-")), j] == pytest.approx(answer.similarity)
+        assert answer.method == "jaccard"
+
+
+def test_versions_of_a_page_are_no_copies_of_it(texts: list[str]) -> None:
+    index = DuplicateIndex()
+    assert index.seen(texts[0], "a") is None
+    assert index.seen(texts[0] + " more", "a") is None
+    answer = index.seen(texts[0] + " more", "b")
+    assert answer is not None
+    assert (answer.id, answer.similarity) == ("a", 1.0)
+    assert len(index) == 2, "a copy in all places is not kept twice"
+
+
+def test_empty_texts_and_search_leave_no_trace(texts: list[str]) -> None:
+    index = DuplicateIndex()
+    assert index.seen("", "a") is None
+    assert index.seen(b"\xff\x00", "b") is None
+    assert index.similar(texts[0]) is None
+    assert len(index) == 0
+    index.seen(texts[0], "c")
+    assert index.similar(texts[0]) == Match("c", 1.0, "minhash")
+    assert index.similar(texts[0], "c") is None
+
+
+def test_an_index_opens_as_it_was_left(texts: list[str], tmp_path: Path) -> None:
+    whole = ask_all(DuplicateIndex(), texts)
+    with DuplicateIndex(tmp_path / "index") as index:
+        first = ask_all(index, texts[:300])
+    with DuplicateIndex(tmp_path / "index") as index:
+        assert first + ask_all(index, texts[300:], 300) == whole
+
+
+def test_memory_is_bounded_and_the_disk_answers_the_same(texts: list[str], tmp_path: Path) -> None:
+    whole = ask_all(DuplicateIndex(), texts)
+    with DuplicateIndex(tmp_path / "index", memory=1 << 16) as index:
+        assert ask_all(index, texts) == whole
+        assert index.memory <= 1 << 16
+        assert len(list((tmp_path / "index").glob("bands-*"))) == 1
+    with DuplicateIndex(tmp_path / "index", memory=1 << 16) as index:
+        again = ask_all(index, texts, 1000)
+        assert all(again), "from the run on disk, after a restart"
+    with pytest.raises(UserError, match="give it a folder"):
+        ask_all(DuplicateIndex(memory=1 << 16), texts)
+
+
+CRASH = """
+import os, sys
+from fyke.dedupe.index import DuplicateIndex
+index = DuplicateIndex(sys.argv[1])
+for i in range(500):
+    index.seen(" ".join(f"w{i}-{j}" for j in range(20)), f"doc-{i}")
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_killed_process_loses_nothing(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", CRASH, str(tmp_path / "index")], check=False, timeout=100)
+    with DuplicateIndex(tmp_path / "index") as index:
+        assert len(index) == 500
+        for i in (0, 250, 499):
+            assert index.similar(" ".join(f"w{i}-{j}" for j in range(20))) == Match(f"doc-{i}", 1.0, "minhash")
+
+
+@pytest.mark.parametrize("part", ["signatures", "facts", "names"])
+def test_a_torn_record_ends_the_folder_and_hurts_nothing_before_it(texts: list[str], tmp_path: Path, part: str) -> None:
+    index = DuplicateIndex(tmp_path / "index")
+    ask_all(index, texts[:100])
+    kept = len(index)
+    names = int(index._kept.facts[49, 0])
+    at = {"signatures": 50 * 256 + 7, "facts": 50 * 32 + 9, "names": names + 1}[part]
+    del index  # as a crash leaves it: the header says that no record is known to be whole
+    with (tmp_path / "index" / part).open("r+b") as file:
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 1]))
+    with DuplicateIndex(tmp_path / "index") as again:
+        assert (kept > 60, len(again)) == (True, 50)
+        assert again.seen(texts[0], "new") is not None
+
+
+def test_other_parameters_and_foreign_folders_are_refused(tmp_path: Path) -> None:
+    SketchFolder.open(tmp_path / "a", SMALL, create=True).close()
+    with pytest.raises(UserError, match="n = 2 not 5, permutations = 24 not 192"):
+        DuplicateIndex(tmp_path / "a", parameters=DEFAULTS)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "thing").touch()
+    with pytest.raises(StorageError, match="is not empty and no folder of sketches"):
+        DuplicateIndex(tmp_path / "b")
+    with pytest.raises(StorageError, match="is no folder of sketches"):
+        SketchFolder.open(tmp_path / "b")
+    header = tmp_path / "a" / "header.json"
+    header.write_bytes(header.read_bytes().replace(b'"version":1', b'"version":9'))
+    with pytest.raises(StorageError, match="version 9; this fyke reads"):
+        SketchFolder.open(tmp_path / "a")
+
+
+def test_sketches_are_saved_appended_and_merged(texts: list[str], tmp_path: Path) -> None:
+    parameters = Parameters()
+    made = sketch(texts[:40], parameters)
+    for name, part in (("a", slice(0, 25)), ("b", slice(25, 40))):
+        folder = SketchFolder.open(tmp_path / name, parameters, create=True)
+        folder.append([f"doc-{i}" for i in range(part.start, part.stop)], sketch(texts[part], parameters))
+        folder.close()
+    both = SketchFolder.open(tmp_path / "a", parameters, create=True)
+    both.merge(SketchFolder.open(tmp_path / "b"))
+    both.close()
+    again = SketchFolder.open(tmp_path / "a")
+    assert [again.name(d) for d in range(again.count)] == [f"doc-{i}" for i in range(40)]
+    assert (again.signatures == made.signatures.astype(np.uint16)).all()
+    assert (again.facts[:, 1] == made.simhashes).all()
+    with pytest.raises(UserError, match="other parameters"):
+        both.merge(SketchFolder.open(tmp_path / "c", SMALL, create=True))
+
+
+def test_bytes_for_a_document_on_disk(texts: list[str], tmp_path: Path) -> None:
+    with DuplicateIndex(tmp_path / "index", memory=1 << 16) as index:
+        ask_all(index, texts)
+        kept = len(index)
+        index._spill(index._folder, len(index))  # type: ignore[arg-type]
+    size = sum(f.stat().st_size for f in (tmp_path / "index").iterdir())
+    assert size / kept <= 900
+
+
+@pytest.mark.kernel
+def test_index_kernels_small(tmp_path: Path) -> None:
+    with np.errstate(over="ignore"):
+        with DuplicateIndex(tmp_path / "index", threshold=0.5, parameters=SMALL) as index:
+            assert index.seen("a b c d e f", "1") is None
+            assert index.seen("x y z", "2") is None
+            index._make_room()
+            index._spill(index._folder, len(index))  # type: ignore[arg-type]
+            assert index.seen("a b c d e f", "3") == Match("1", 1.0, "minhash")
+            assert index.seen("a b c d e f g", "4") is not None
+        with DuplicateIndex(tmp_path / "index", threshold=0.5, parameters=SMALL) as index:
+            assert len(index) == 3
+            assert index.seen("x y z", "5") == Match("2", 1.0, "minhash")
+            index._folder.append(["6"], sketch(["k l m"], SMALL))  # type: ignore[union-attr]
+        run = np.sort(np.random.default_rng(1).integers(0, 2**64, 1000, np.uint64))
+        for at in (0, 1, 500, 998, 999):
+            tag = run[at] & ~index_kernels.DOCUMENT
+            assert index_kernels.lower_bound(run, tag) == np.searchsorted(run, tag)
+        assert index_kernels.lower_bound(run, np.uint64(2**64 - 2**28)) == 1000
