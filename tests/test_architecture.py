@@ -25,7 +25,12 @@ IMPURE = frozenset(
 )
 ALLOWED = {
     "fyke.bits.jit": {"os", "pathlib"},  # the kernels' cache on disk
-    "fyke.dedupe.disk": {"os", "pathlib", "tempfile"},  # sketches outlive a process and outgrow memory: mapped files
+    "fyke.dedupe.disk": {"os", "pathlib"},  # sketches outlive a process and outgrow memory: mapped files
+    "fyke.dedupe.spool": {
+        "os",
+        "pathlib",
+        "tempfile",
+    },  # a collection larger than memory: sorted runs in a scratch folder
 }
 """Modules of the core that touch the outside, with what they touch."""
 

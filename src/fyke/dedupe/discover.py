@@ -163,9 +163,14 @@ class Found:
 
 
 def discover(
-    keys: NDArray[np.uint64], counts: Ints, bands: Iterable[Band], measure: Measure, threshold: float
+    keys: NDArray[np.uint64],
+    counts: Ints,
+    bands: Iterable[Band],
+    measure: Measure,
+    threshold: float,
+    wanted: Callable[[Ints, Ints], NDArray[np.bool_]] | None = None,
 ) -> Found:
-    """Return the pairs at or above ``threshold`` among candidates that agree in a band.
+    """Return the pairs at or above ``threshold`` among candidates that agree in a band and are ``wanted``.
 
     REQUIRES: ``bands`` yields only documents that are the first with their key and have words.
     """
@@ -185,6 +190,9 @@ def discover(
         seen = np.union1d(seen, fresh)
         left = (fresh >> np.uint64(32)).astype(np.int64)
         right = (fresh & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        if wanted is not None:
+            chosen = wanted(left, right)
+            left, right = left[chosen], right[chosen]
         similarity = measure(left, right)
         near = similarity >= threshold
         found.append((left[near], right[near], similarity[near]))

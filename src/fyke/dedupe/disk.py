@@ -27,6 +27,8 @@ from fyke.dedupe import index_kernels
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches
 from fyke.errors import StorageError, UserError
 
+AnyPath = str | os.PathLike[str]
+
 NAME = "fyke-sketches"
 VERSION = 1
 GROWTH = 1 << 14
@@ -58,7 +60,7 @@ class SketchFolder:
     @classmethod
     def open(
         cls,
-        path: str | os.PathLike[str],
+        path: AnyPath,
         parameters: Parameters | None = None,
         *,
         create: bool = False,

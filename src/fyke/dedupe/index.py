@@ -7,7 +7,6 @@ files of a folder (see `disk`), from which an index opens as it was left, also a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.dedupe import index_kernels
-from fyke.dedupe.disk import SketchFolder
+from fyke.dedupe.disk import AnyPath, SketchFolder
 from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.sketch import Parameters, fast_coefficients
 from fyke.dedupe.words import character_table, encode
@@ -77,7 +76,7 @@ class DuplicateIndex:
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | None = None,
+        path: AnyPath | None = None,
         *,
         threshold: float = 0.8,
         memory: int = 1 << 30,

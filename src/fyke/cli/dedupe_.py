@@ -1,0 +1,268 @@
+"""Near-duplicates of a collection: pairs and clusters, by MinHash, simhash, fingerprints or digests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from fyke.cli.options import Json, print_json
+from fyke.errors import UserError
+
+if TYPE_CHECKING:
+    from fyke.dedupe.spool import Progress
+
+
+class _FindByDefault(TyperGroup):
+    """``fyke dedupe INPUT`` is ``fyke dedupe find INPUT``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["find", *args]
+        return list(super().parse_args(ctx, args))
+
+
+app = typer.Typer(cls=_FindByDefault, rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+
+
+class Method(StrEnum):  # noqa: D101 - the words of --method
+    minhash = "minhash"
+    simhash = "simhash"
+    fingerprint = "fingerprint"
+    exact = "exact"
+
+
+class Checks(StrEnum):  # noqa: D101
+    jaccard = "jaccard"
+    containment = "containment"
+    cosine = "cosine"
+    words = "words"
+    edit = "edit"
+
+
+class Clusters(StrEnum):  # noqa: D101
+    linked = "linked"
+    star = "star"
+
+
+class Representatives(StrEnum):  # noqa: D101
+    oldest = "oldest"
+    longest = "longest"
+    best_linked = "best-linked"
+
+
+@app.callback()
+def _dedupe() -> None:
+    """Find the near-duplicates of a collection: a folder of files, JSON lines or Parquet.
+
+    `fyke dedupe INPUT...` is `fyke dedupe find INPUT...`.
+
+    Example: fyke dedupe articles/ --threshold 0.8 --json
+    """
+
+
+@app.command()
+def find(
+    inputs: Annotated[list[Path], typer.Argument(metavar="INPUT...", help="Folders, .jsonl or .parquet files.")],
+    threshold: Annotated[float, typer.Option(help="Least similarity of a pair.", min=0.05, max=1.0)] = 0.8,
+    method: Annotated[Method, typer.Option(help="How candidates are found.")] = Method.minhash,
+    check: Annotated[Checks, typer.Option(help="What decides about a candidate of minhash.")] = Checks.jaccard,
+    distance: Annotated[int, typer.Option(help="Bits in which simhashes may differ.", min=0, max=16)] = 3,
+    cluster: Annotated[Clusters, typer.Option(help="Chains of pairs, or only what is near its centre.")] = (
+        Clusters.linked
+    ),
+    representative: Annotated[Representatives, typer.Option(help="Which member stands for a cluster.")] = (
+        Representatives.oldest
+    ),
+    against: Annotated[Path | None, typer.Option(help="Report only copies of what is in this collection.")] = None,
+    words: Annotated[int, typer.Option(help="Words in a shingle.", min=1, max=100)] = 5,
+    permutations: Annotated[int, typer.Option(help="Places of a signature.", min=8, max=1024)] = 192,
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell A from a.")] = False,
+    fold_accents: Annotated[bool, typer.Option("--fold-accents", help="Take é for e.")] = False,
+    memory: Annotated[str, typer.Option(help="Memory to keep to.")] = "2GB",
+    scratch: Annotated[Path | None, typer.Option(help="Folder for scratch files.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write pairs to this .jsonl or .parquet file.")] = None,
+    clusters: Annotated[Path | None, typer.Option(help="Write clusters to this .jsonl or .parquet file.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Save sketches in this folder; append where it exists.")] = None,
+    id_field: Annotated[str, typer.Option(help="Field of the id [default: id, url, name or path].")] = "",
+    text_field: Annotated[str, typer.Option(help="Field of the text [default: text, content or body].")] = "",
+    json: Json = False,
+) -> None:
+    """Find near-duplicate pairs and clusters.
+
+    Example: fyke dedupe articles/ --threshold 0.8 --json
+    """
+    from fyke.cli.inputs import documents
+    from fyke.dedupe import methods
+    from fyke.dedupe.sketch import Parameters
+    from fyke.dedupe.words import Folding
+
+    for target in (output, clusters):
+        if target is not None and target.suffix not in {".jsonl", ".parquet"}:
+            raise UserError(f"{target} ends in neither .jsonl nor .parquet; name the format by the ending")
+    source = documents(inputs, id_field, text_field)
+    parameters = Parameters(words, permutations, folding=Folding(not keep_case, fold_accents))
+    with _progress() as progress:
+        settings = methods.Settings(
+            threshold=threshold, method=method.value, check=check.value, distance=distance, cluster=cluster.value,
+            representative=representative.value, parameters=parameters, memory=parse_size(memory),
+            scratch=str(scratch) if scratch else None,
+        )  # fmt: skip
+        if against is not None and (against / "header.json").exists():
+            found = methods.against_sketches(source, against, settings, progress)
+        else:
+            other = documents([against], id_field, text_field) if against is not None else None
+            found = methods.find(source, settings, other, save, progress)
+    _report(found, output, clusters, json)
+
+
+@app.command()
+def plan(
+    p: Annotated[float, typer.Option(help="Chance that a bit (place) of near-duplicates agrees.")] = 0.9,
+    q: Annotated[float, typer.Option(help="Chance that a bit of different documents agrees.")] = 0.5,
+    bits: Annotated[int, typer.Option(help="Bits of the fingerprint: K·L is at most this.", min=1, max=1024)] = 64,
+    k: Annotated[int, typer.Option("--k", help="Bits in a group; with --groups, the errors of these.", min=0)] = 0,
+    groups: Annotated[int, typer.Option(help="Groups.", min=0)] = 0,
+    max_fn: Annotated[float, typer.Option(help="Wanted: at most this share of near-duplicates missed.")] = 0.05,
+    max_fp: Annotated[float, typer.Option(help="Wanted: at most this share of others compared.")] = 0.05,
+    plot: Annotated[Path | None, typer.Option(help="Draw the chance to become candidates into this .png.")] = None,
+    json: Json = False,
+) -> None:
+    """Show or choose K and L of locality-sensitive hashing: P(FN) = (1 − p^K)^L, P(FP) = 1 − (1 − q^K)^L.
+
+    Example: fyke dedupe plan --p 0.9 --q 0.5 --k 8 --groups 8
+    """
+    from fyke.dedupe import plan as plans
+
+    if bool(k) != bool(groups):
+        raise UserError("--k and --groups go together; give both, or neither to have them chosen")
+    made = plans.plan(p, q, k, groups) if k else plans.suggest(p, q, bits, max_fn, max_fp)
+    if plot is not None:
+        _draw(plot, made.k, made.groups, p, q)
+    facts = {"k": made.k, "groups": made.groups, "p": p, "q": q}
+    facts |= {"false_negative": made.false_negative, "false_positive": made.false_positive}
+    if json:
+        print_json(facts)
+        return
+    typer.echo(f"K = {made.k} bits in each of L = {made.groups} groups ({made.k * made.groups} of {bits} bits)")
+    typer.echo(f"P(FN) = (1 − {p}^{made.k})^{made.groups} = {made.false_negative:.5f}   near-duplicates missed")
+    typer.echo(f"P(FP) = 1 − (1 − {q}^{made.k})^{made.groups} = {made.false_positive:.5f}   others compared in vain")
+
+
+@app.command()
+def merge(
+    target: Annotated[Path, typer.Argument(help="Folder of sketches to append to; made if it is missing.")],
+    sources: Annotated[list[Path], typer.Argument(help="Folders of sketches.")],
+    json: Json = False,
+) -> None:
+    """Append folders of sketches to one; other parameters are refused.
+
+    Example: fyke dedupe merge all.sketches monday.sketches tuesday.sketches
+    """
+    from fyke.dedupe.disk import SketchFolder
+
+    folders = [SketchFolder.open(source) for source in sources]
+    into = SketchFolder.open(target, folders[0].parameters, create=True)
+    for folder in folders:
+        into.merge(folder)
+    into.close()
+    if json:
+        print_json({"target": str(target), "documents": into.count})
+    else:
+        typer.echo(f"{target}: {into.count} sketches")
+
+
+def parse_size(words: str) -> int:
+    """Return the bytes of 2GB, 500 MB or 1GiB."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", words.lower())
+    if match is None:
+        raise UserError(f"{words!r} is no size; write 500MB or 2GB")
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgt".index(match[2] or " "))
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A line on stderr: documents while reading, a bar with the time left while comparing; nothing off a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(what: str, share: float) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=None if what == "reading" else 1000)
+            bar.update(tasks[what], completed=int(share if what == "reading" else share * 1000))
+
+        yield show
+
+
+def _report(found: Any, output: Path | None, clusters: Path | None, json: bool) -> None:
+    facts: dict[str, object] = {"documents": found.documents, "pairs": len(found.left), "clusters": len(found.clusters)}
+    facts |= {"copies": sum(len(c.members) - 1 for c in found.clusters), "passed_over": found.passed_over}
+    if output is not None:
+        _write(output, found.pair_rows(), len(found.left))
+    if clusters is not None:
+        _write(clusters, found.cluster_rows(), len(found.clusters))
+    if json:
+        if output is None and clusters is None:
+            facts |= {"pairs": list(found.pair_rows()), "clusters": list(found.cluster_rows())}
+        print_json(facts)
+        return
+    for row in list(found.cluster_rows())[:20]:
+        typer.echo(f"{row['id']}  {row['representative']}  ({len(row['members'])}, lowest {row['lowest']:.3f})")
+        for member in row["members"][:10]:
+            if member != row["representative"]:
+                typer.echo(f"    {member}")
+    if len(found.clusters) > 20:
+        typer.echo(f"… and {len(found.clusters) - 20} clusters more; see --clusters FILE")
+    if not found.clusters:
+        for row in list(found.pair_rows())[:20]:
+            typer.echo(f"{row['similarity']:.3f}  {row['left']}  {row['right']}")
+    typer.echo(f"{found.documents} documents, {len(found.left)} pairs, {len(found.clusters)} clusters")
+
+
+def _write(path: Path, rows: Iterator[dict[str, Any]], count: int) -> None:
+    import msgspec
+
+    if path.suffix == ".jsonl":
+        with path.open("wb") as file:
+            for row in rows:
+                file.write(msgspec.json.encode(row) + b"\n")
+        return
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise UserError("writing Parquet needs pyarrow; install fyke[parquet], or name a .jsonl file") from None
+    parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path)
+
+
+def _draw(path: Path, k: int, groups: int, p: float, q: float) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    from fyke.dedupe.plan import false_positive
+
+    xs = [i / 200 for i in range(201)]
+    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    axes.plot(xs, [false_positive(x, k, groups) for x in xs], label=f"1 − (1 − s^{k})^{groups}")
+    for x, name in ((p, "p"), (q, "q")):
+        axes.axvline(x, linestyle=":", color="grey")
+        axes.annotate(f"{name} = {x}", (x, 0.02), rotation=90)
+    axes.set_xlabel("chance s that one bit agrees")
+    axes.set_ylabel("chance to become candidates")
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)

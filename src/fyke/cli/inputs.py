@@ -1,0 +1,103 @@
+"""What commands read collections from: folders of files, JSON lines, Parquet. One (id, text) at a time."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from fyke.errors import UserError
+
+MAX_LINE = 256 << 20
+"""A longer line of JSON is refused: it would not fit in memory beside its parts."""
+
+JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".jsonl.zst", ".ndjson.zst")
+ID_FIELDS = ("id", "url", "name", "path")
+TEXT_FIELDS = ("text", "content", "body")
+
+Document = tuple[str, str | bytes]
+
+
+def documents(inputs: Iterable[Path], id_field: str = "", text_field: str = "") -> Iterator[Document]:
+    """Yield (id, text) of every document of the inputs, in order; a folder's files by path, hidden ones left out."""
+    for path in inputs:
+        if path.is_dir():
+            for file in sorted(path.rglob("*")):
+                if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts):
+                    yield str(file.relative_to(path)), file.read_bytes()
+        elif not path.exists():
+            raise UserError(f"{path} does not exist; give a folder, a .jsonl or .parquet file, or a text file")
+        elif path.name.endswith(JSON_LINES):
+            yield from _json_lines(path, id_field, text_field)
+        elif path.suffix == ".parquet":
+            yield from _parquet(path, id_field, text_field)
+        else:
+            yield str(path), path.read_bytes()
+
+
+def _json_lines(path: Path, id_field: str, text_field: str) -> Iterator[Document]:
+    decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+    value = msgspec.json.Decoder()
+    id_name, text_name = id_field, text_field
+    with _opened(path) as lines:
+        number = 0
+        while line := lines.readline(MAX_LINE):
+            number += 1
+            if not line.strip():
+                continue
+            try:
+                row = decoder.decode(line)
+                id_name = id_name or _named(row, ID_FIELDS)
+                text_name = text_name or _named(row, TEXT_FIELDS)
+                text = value.decode(row[text_name])
+                name = str(value.decode(row[id_name])) if id_name in row else f"{path}:{number}"
+            except (msgspec.DecodeError, KeyError) as error:
+                what = f"has no field {error}" if isinstance(error, KeyError) else f"is not JSON ({error})"
+                raise UserError(
+                    f"line {number} of {path} {what}; each line is an object with id and text, or name the fields "
+                    "with --id-field and --text-field"
+                ) from None
+            yield name, text if isinstance(text, str) else ""
+
+
+def _parquet(path: Path, id_field: str, text_field: str) -> Iterator[Document]:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise UserError("reading Parquet needs pyarrow; install fyke[parquet]") from None
+    try:
+        file = parquet.ParquetFile(path)
+        columns = dict.fromkeys(file.schema_arrow.names)
+        id_name = id_field or _named(columns, ID_FIELDS)
+        text_name = text_field or _named(columns, TEXT_FIELDS)
+        if text_name not in columns:
+            raise UserError(f"{path} has no column {text_name!r}; name the one that holds the text with --text-field")
+        chosen = [text_name, id_name] if id_name in columns else [text_name]
+        row = 0
+        for batch in file.iter_batches(batch_size=1024, columns=chosen):
+            texts = batch.column(0).to_pylist()
+            names = batch.column(1).to_pylist() if len(chosen) > 1 else None
+            for i, text in enumerate(texts):
+                yield str(names[i]) if names else f"{path}:{row + i}", text or ""
+            row += len(texts)
+    except ArrowException as error:
+        raise UserError(f"{path} is not a Parquet file that can be read ({error}); write it anew") from None
+
+
+def _named(row: Iterable[str], candidates: tuple[str, ...]) -> str:
+    present = set(row)
+    return next((name for name in candidates if name in present), candidates[0])
+
+
+def _opened(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return io.BufferedReader(gzip.open(path), 1 << 20)
+    if path.suffix == ".zst":
+        import zstandard
+
+        return io.BufferedReader(zstandard.open(path, "rb"), 1 << 20)
+    return path.open("rb", buffering=1 << 20)

@@ -1,0 +1,168 @@
+"""A collection's near-duplicates by any method: what `fyke dedupe` asks for, with names instead of numbers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from fyke.dedupe import hamming
+from fyke.dedupe.discover import ClusterBy, Duplicates, Found, Representative, gather, preference
+from fyke.dedupe.disk import AnyPath, SketchFolder
+from fyke.dedupe.fingerprints import Fingerprinting, fingerprints, overlaps
+from fyke.dedupe.index import DuplicateIndex
+from fyke.dedupe.similarity import Check
+from fyke.dedupe.sketch import DEFAULTS, Parameters
+from fyke.dedupe.spool import Progress, Spool
+
+Method = Literal["minhash", "simhash", "fingerprint", "exact"]
+Documents = Iterable[tuple[str, str | bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to look for near-duplicates."""
+
+    threshold: float = 0.8
+    method: Method = "minhash"
+    check: Check = "jaccard"
+    distance: int = 3
+    """Bits in which simhashes may differ: 3 of 64 as Manku et al. found best for web pages."""
+    cluster: ClusterBy = "linked"
+    representative: Representative = "oldest"
+    parameters: Parameters = DEFAULTS
+    memory: int = 2 << 30
+    scratch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What was found, with the documents' ids."""
+
+    names: list[str]
+    """Of the documents that are in a pair or cluster, by number; empty for the others."""
+    method: str
+    documents: int
+    duplicates: Duplicates
+
+    @property
+    def left(self) -> Any:
+        """Left documents of the pairs."""
+        return self.duplicates.left
+
+    @property
+    def clusters(self) -> Any:
+        """The clusters."""
+        return self.duplicates.clusters
+
+    @property
+    def passed_over(self) -> int:
+        """Pairs of crowded buckets that were not compared."""
+        return self.duplicates.passed_over
+
+    def pair_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield each pair as a row."""
+        for left, right, similarity in self.duplicates.pairs:
+            yield {
+                "left": self.names[left],
+                "right": self.names[right],
+                "similarity": round(similarity, 6),
+                "method": self.method,
+            }
+
+    def cluster_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield each cluster as a row."""
+        for cluster in self.duplicates.clusters:
+            yield {
+                "id": cluster.id,
+                "representative": self.names[cluster.representative],
+                "members": [self.names[member] for member in cluster.members],
+                "lowest": round(cluster.lowest, 6),
+            }
+
+
+def find(
+    documents: Documents,
+    settings: Settings,
+    other: Documents | None = None,
+    save: AnyPath | None = None,
+    progress: Progress = lambda what, share: None,
+) -> Named:
+    """Return the near-duplicates of a collection; with ``other``, the pairs of one of its documents and one of those.
+
+    Sketches are saved in, or appended to, folder ``save``.
+    """
+    folder = SketchFolder.open(save, settings.parameters, create=True) if save is not None else None
+    with Spool(
+        settings.threshold,
+        memory=settings.memory,
+        parameters=settings.parameters,
+        check=settings.check,
+        folder=settings.scratch,
+        progress=progress,
+    ) as spool:
+        against = spool.add(other) if other is not None else 0
+        spool.add(documents, folder)
+        if folder is not None:
+            folder.close()
+        if settings.method == "minhash":
+            found = spool.duplicates(cluster=settings.cluster, representative=settings.representative, against=against)
+        else:
+            found = _other_methods(spool, settings, against)
+        used = {*found.left.tolist(), *found.right.tolist(), *(m for c in found.clusters for m in c.members)}
+        names = [spool.name(d) if d in used else "" for d in range(len(spool))]
+        return Named(names, settings.method, len(spool), found)
+
+
+def _other_methods(spool: Spool, settings: Settings, against: int) -> Duplicates:
+    """Return the near-duplicates by simhash, fingerprints or digests; the work is done in memory."""
+    count = len(spool)
+    triples: list[tuple[int, int, float]]
+    digests = [hashlib.sha256(spool.text(d)).digest() for d in range(count)] if settings.method == "exact" else []
+    if settings.method == "exact":
+        first: dict[bytes, int] = {}
+        triples = [(i, d, 1.0) for d, digest in enumerate(digests) if (i := first.setdefault(digest, d)) != d]
+    elif settings.method == "simhash":
+        worded = spool.worded
+        index = hamming.HammingIndex(spool.simhashes[worded], settings.distance)
+        triples = [(int(worded[i]), int(worded[j]), float(np.cos(np.pi * apart / 64))) for i, j, apart in index.pairs()]
+    else:
+        recipe = Fingerprinting(n=settings.parameters.n, folding=settings.parameters.folding, select="mod")
+        prints = [fingerprints(spool.text(d).decode("utf-8", "replace"), recipe) for d in range(count)]
+        triples = [(o.left, o.right, o.resemblance) for o in overlaps(prints, settings.threshold)]
+    if against:
+        triples = [t for t in triples if t[0] < against <= t[1]]
+    table = np.array(triples, np.float64).reshape(-1, 3)
+    left, right = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
+    found = Found(np.arange(count), left, right, table[:, 2], 0)
+    similarity = {(int(i), int(j)): s for i, j, s in triples}
+
+    def measure(some: Any, others: Any) -> Any:
+        pairs = zip(some.tolist(), others.tolist(), strict=True)
+        return np.array([similarity.get((min(p), max(p)), 0.0) for p in pairs], np.float64)
+
+    prefer = preference(settings.representative, found, spool.lengths)
+    keys = np.frombuffer(b"".join(d[:8] for d in digests), np.uint64) if digests else spool.keys
+    return gather(found, keys, measure, settings.threshold, settings.cluster, prefer)
+
+
+def against_sketches(documents: Documents, sketches: AnyPath, settings: Settings, progress: Progress) -> Named:
+    """Return for each document its nearest in a folder of sketches, whose texts are not at hand: estimates."""
+    names: list[str] = []
+    rows: list[tuple[int, int, float]] = []
+    count = 0
+    with DuplicateIndex(sketches, threshold=settings.threshold, memory=settings.memory // 2) as index:
+        for name, text in documents:
+            count += 1
+            if count % 1000 == 0:
+                progress("reading", float(count))
+            match = index.similar(text, name)
+            if match is not None:
+                rows.append((len(names), len(names) + 1, match.similarity))
+                names += [match.id, name]
+    table = np.array(rows, np.float64).reshape(-1, 3)
+    found = Duplicates(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], ())
+    return Named(names, "minhash-estimate", count, found)

@@ -1,0 +1,138 @@
+"""`fyke dedupe` as users type it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from fyke.cli import run
+from fyke.cli.dedupe_ import parse_size
+from fyke.errors import UserError
+from tests.dedupe.test_discover import collection
+
+TEXT = " ".join(f"word{i}" for i in range(120))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    base = tmp_path / "docs"
+    (base / "sub").mkdir(parents=True)
+    (base / "a.txt").write_text(TEXT)
+    (base / "sub" / "b.txt").write_text(TEXT.replace("word60", "other"))
+    (base / "c.txt").write_text("Something else altogether, of which there is no copy.")
+    (base / ".hidden").write_text(TEXT)
+    return base
+
+
+def answer(capfd: pytest.CaptureFixture[str], *words: object) -> dict[str, object]:
+    assert run(["dedupe", *map(str, words), "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_folder_of_files(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    found = answer(capfd, folder)
+    assert found["documents"] == 3
+    assert found["pairs"] == [
+        {"left": "a.txt", "right": "sub/b.txt", "similarity": round(111 / 121, 6), "method": "minhash"}
+    ]
+    (cluster,) = found["clusters"]  # type: ignore[misc]
+    assert (cluster["representative"], cluster["members"]) == ("a.txt", ["a.txt", "sub/b.txt"])
+    assert run(["dedupe", str(folder)]) == 0
+    assert "3 documents, 1 pairs, 1 clusters" in capfd.readouterr().out
+    assert answer(capfd, folder, "--threshold", 0.95)["pairs"] == []
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
+def test_json_lines_and_parquet(ending: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [{"url": f"http://example.org/{i}", "text": text} for i, text in enumerate([TEXT, "no copy", TEXT])]
+    path = tmp_path / f"rows.{ending}"
+    data = "\n".join(json.dumps(row) for row in rows).encode()
+    if ending == "parquet":
+        import pyarrow
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    elif ending == "jsonl.zst":
+        import zstandard
+
+        path.write_bytes(zstandard.compress(data))
+    else:
+        path.write_bytes(gzip.compress(data) if ending == "jsonl.gz" else data)
+    for method in ("minhash", "simhash", "fingerprint", "exact"):
+        found = answer(capfd, path, "--method", method)
+        (pair,) = found["pairs"]  # type: ignore[misc]
+        assert (pair["left"], pair["right"]) == ("http://example.org/0", "http://example.org/2")
+
+
+def test_results_as_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "in.jsonl"
+    texts = collection(120)
+    source.write_text("\n".join(json.dumps({"id": i, "text": text}) for i, text in enumerate(texts)))
+    whole = answer(capfd, source)
+    outputs = ("--output", tmp_path / "p.jsonl", "--clusters", tmp_path / "c.parquet")
+    counts = answer(capfd, source, *outputs)
+    assert counts["pairs"] == len(whole["pairs"])  # type: ignore[arg-type]
+    lines = (tmp_path / "p.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == whole["pairs"]
+    from pyarrow import parquet
+
+    assert parquet.read_table(tmp_path / "c.parquet").to_pylist() == whole["clusters"]
+
+
+def test_sketches_are_saved_and_asked(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    answer(capfd, folder, "--save", tmp_path / "a.sketches")
+    answer(capfd, folder / "c.txt", "--save", tmp_path / "b.sketches")
+    merged = answer(capfd, "merge", tmp_path / "all", tmp_path / "a.sketches", tmp_path / "b.sketches")
+    assert merged["documents"] == 4
+    other = tmp_path / "new.txt"
+    other.write_text(TEXT + " tail")
+    (pair,) = answer(capfd, other, "--against", tmp_path / "all")["pairs"]  # type: ignore[misc]
+    assert (pair["left"], pair["right"]) == ("a.txt", str(other))
+    (pair,) = answer(capfd, other, "--against", folder, "--threshold", 0.95)["pairs"]  # type: ignore[misc]
+    assert pair["left"] == "a.txt"
+
+
+def test_plan_prints_the_lectures_errors(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    found = answer(capfd, "plan", "--p", 0.9, "--q", 0.5, "--k", 8, "--groups", 8, "--plot", tmp_path / "curve.png")
+    assert (round(float(found["false_negative"]), 5), round(float(found["false_positive"]), 5)) == (0.01107, 0.03083)  # type: ignore[arg-type]
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert run(["dedupe", "plan"]) == 0
+    assert "P(FN)" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere"], "nowhere does not exist; give a folder"),
+        ([".", "--memory", "much"], "'much' is no size; write 500MB"),
+        ([".", "--output", "x.csv"], "ends in neither .jsonl nor .parquet"),
+        (["plan", "--k", "3"], "--k and --groups go together"),
+        (["broken.jsonl"], "line 2 of broken.jsonl is not JSON"),
+        (["fields.jsonl"], "line 1 of fields.jsonl has no field 'text'"),
+        (["fake.parquet"], "fake.parquet is not a Parquet file"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("broken.jsonl").write_text('{"id": 1, "text": "a"}\nbroken\n')
+    Path("fields.jsonl").write_text('{"a": 1}\n')
+    Path("fake.parquet").write_text("no")
+    assert run(["dedupe", *words]) == 2
+    captured = capfd.readouterr().err.strip()
+    assert message in captured
+    assert "Traceback" not in captured
+
+
+def test_sizes() -> None:
+    assert parse_size("2GB") == 2_000_000_000
+    assert parse_size("1.5 GiB") == 3 << 29
+    assert parse_size("4096") == 4096
+    with pytest.raises(UserError):
+        parse_size("-1GB")
