@@ -11,6 +11,7 @@ from fyke.dedupe import methods
 from fyke.dedupe.discover import near_duplicates
 from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.methods import Named, Settings
+from fyke.dedupe.sketch import Parameters
 from fyke.dedupe.spool import Spool
 from fyke.errors import UserError
 from tests.dedupe.test_discover import collection, exact_join
@@ -69,7 +70,7 @@ def test_against_saved_sketches(texts: list[str], tmp_path: Path) -> None:
     )
     assert {f"new{j - half}" for i, j in truth if i < half <= j} <= {right for _, right in pairs(found)}
     with pytest.raises(UserError, match="other parameters"):
-        methods.find([], Settings(parameters=methods.Parameters(n=4)), save=tmp_path / "sketches")
+        methods.find([], Settings(parameters=Parameters(n=4)), save=tmp_path / "sketches")
 
 
 def test_other_methods(texts: list[str]) -> None:
