@@ -67,7 +67,7 @@ def mix(x: Hash) -> Hash:
 
 
 @kernel
-def code_point(buffer: Array, i: int, end: int) -> tuple[int, int]:
+def code_point(buffer: Array, i: Any, end: int) -> tuple[int, int]:
     """Decode the UTF-8 sequence at ``i``; return (code point, length), or (0, 1) where it is not valid UTF-8."""
     lead = int(buffer[i])
     if lead < 0xC2 or lead > 0xF4:
@@ -104,11 +104,13 @@ def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
     REQUIRES: ``len(out) > end - start``. Plain ASCII runs without branches: each byte stores the hash of the word so
     far and advances only where a word ends.
     """
-    count = U0  # unsigned, or each store would first look for a negative index
+    # Unsigned, or each load and store would first look for a negative index: a fifth of the time.
+    count = U0
     h = U0
     inside = U0
-    i = start
-    while i < end:
+    i = np.uint64(start)
+    stop = np.uint64(end)
+    while i < stop:
         byte = buffer[i]
         if byte < 128:
             c = table[byte]
@@ -117,11 +119,11 @@ def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
             count += inside & (now ^ U1)
             h = (((h << U5) | (h >> U59)) + c) & (U0 - now)
             inside = now
-            i += 1
+            i += U1
             continue
-        point, size = code_point(buffer, i, end)
+        point, size = code_point(buffer, np.int64(i), end)
         c = character(table, point)
-        i += size
+        i += np.uint64(size)
         if c & KIND == SKIP:
             continue
         if c & KIND != UNSPACED:
@@ -138,8 +140,8 @@ def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
         inside = U0
         last = c
         alone = U1
-        while i < end and buffer[i] >= 128:
-            point, size = code_point(buffer, i, end)
+        while i < stop and buffer[i] >= 128:
+            point, size = code_point(buffer, np.int64(i), end)
             c = character(table, point)
             if c & KIND == UNSPACED:
                 out[count] = ((last << U5) | (last >> U59)) + c
@@ -148,7 +150,7 @@ def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
                 last = c
             elif c & KIND != SKIP:
                 break
-            i += size
+            i += np.uint64(size)
         out[count] = last
         count += alone
     out[count] = h
@@ -165,16 +167,19 @@ def shingles(hashes: Array, count: int, n: int, out: Array) -> int:
     if count == 0:
         return 0
     width = min(n, count)
+    made = count - width + 1
     leaving = U1  # BASE^width: the weight of the word that leaves the window
     h = U0
     for i in range(width):
         h = h * BASE + hashes[i]
         leaving *= BASE
-    out[0] = mix(h)
-    for i in range(width, count):
-        h = h * BASE + hashes[i] - hashes[i - width] * leaving
-        out[i - width + 1] = mix(h)
-    return count - width + 1
+    out[0] = h
+    for i in range(1, made):
+        h = h * BASE + (hashes[i + width - 1] - hashes[i - 1] * leaving)
+        out[i] = h
+    for i in range(made):
+        out[i] = mix(out[i])
+    return made
 
 
 @kernel
