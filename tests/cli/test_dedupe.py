@@ -70,6 +70,25 @@ def test_json_lines_and_parquet(ending: str, tmp_path: Path, capfd: pytest.Captu
         assert (pair["left"], pair["right"]) == ("http://example.org/0", "http://example.org/2")
 
 
+def test_warc_and_html(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    page = f"<html><title>x</title><script>var x = 1</script><nav>{{}}</nav><p>{TEXT}</p></html>"
+    with (tmp_path / "a.warc.gz").open("wb") as file:
+        for name, status in (("a", "200 OK"), ("b", "200 OK"), ("c", "404 Not Found")):
+            block = f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n{page.format(name)}"
+            head = (
+                f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/{name}\r\n"
+                f"WARC-Date: 2026-01-01T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:{name}>\r\n"
+                f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
+            )
+            file.write(gzip.compress(f"{head}{block}\r\n\r\n".encode()))
+    (pair,) = answer(capfd, tmp_path / "a.warc.gz")["pairs"]
+    assert (pair["left"], pair["right"]) == ("http://example.org/a", "http://example.org/b")
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "p.html").write_text(page.format("menu"))
+    (tmp_path / "pages" / "t.txt").write_text(TEXT)
+    assert len(answer(capfd, tmp_path / "pages")["pairs"]) == 1
+
+
 def test_results_as_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "in.jsonl"
     texts = collection(120)

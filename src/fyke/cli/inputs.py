@@ -1,4 +1,4 @@
-"""What commands read collections from: folders of files, JSON lines, Parquet. One (id, text) at a time."""
+"""What commands read collections from: folders of files, JSON lines, Parquet, WARC. One (id, text) at a time."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ MAX_LINE = 256 << 20
 """A longer line of JSON is refused: it would not fit in memory beside its parts."""
 
 JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".jsonl.zst", ".ndjson.zst")
+WARC = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
+HTML = (".html", ".htm", ".xhtml")
 ID_FIELDS = ("id", "url", "name", "path")
 TEXT_FIELDS = ("text", "content", "body")
 
@@ -28,15 +30,44 @@ def documents(inputs: Iterable[Path], id_field: str = "", text_field: str = "") 
         if path.is_dir():
             for file in sorted(path.rglob("*")):
                 if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts):
-                    yield str(file.relative_to(path)), file.read_bytes()
+                    yield str(file.relative_to(path)), _file(file)
         elif not path.exists():
-            raise UserError(f"{path} does not exist; give a folder, a .jsonl or .parquet file, or a text file")
+            raise UserError(f"{path} does not exist; give a folder, a .jsonl, .parquet or .warc.gz file, or a text")
         elif path.name.endswith(JSON_LINES):
             yield from _json_lines(path, id_field, text_field)
         elif path.suffix == ".parquet":
             yield from _parquet(path, id_field, text_field)
+        elif path.name.endswith(WARC):
+            yield from _warc(path)
         else:
-            yield str(path), path.read_bytes()
+            yield str(path), _file(path)
+
+
+def _file(path: Path) -> str | bytes:
+    data = path.read_bytes()
+    return page_text(data) if path.suffix.lower() in HTML else data
+
+
+def page_text(html: bytes) -> str:
+    """Return the text of an HTML page as a reader sees it, without scripts, styles and tags."""
+    from turbohtml import parse
+
+    return str(parse(html).to_text())
+
+
+def _warc(path: Path) -> Iterator[Document]:
+    """Yield the pages and plain texts of an archive by URL; revisits and failures hold no text."""
+    from fyke.formats.warc import read_records
+    from fyke.formats.warc_exchange import read_captures
+
+    with path.open("rb") as stream:
+        for capture in read_captures(read_records(stream)):
+            if capture.original is not None or capture.exchange.status not in {0, 200}:
+                continue
+            if capture.media_type in {"text/html", "application/xhtml+xml"}:
+                yield capture.url.href, page_text(capture.exchange.body)
+            elif capture.media_type.startswith("text/"):
+                yield capture.url.href, capture.exchange.body
 
 
 def _json_lines(path: Path, id_field: str, text_field: str) -> Iterator[Document]:
