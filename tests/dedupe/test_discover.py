@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from fyke.dedupe.discover import CROWD, band_keys, estimate, near_duplicates
 from fyke.dedupe.plan import bands
 from fyke.dedupe.sketch import Parameters, sketch
 from fyke.dedupe.words import shingle_hashes
-from tests.dedupe import reference
 
 
 def edited(words: list[str], edits: int, chance: random.Random) -> list[str]:
@@ -46,11 +46,19 @@ def collection(count: int, seed: int = 1) -> list[str]:
 
 
 def exact_join(texts: list[str], threshold: float, n: int = 5) -> dict[tuple[int, int], float]:
-    sets = [set(shingle_hashes(text, n).tolist()) for text in texts]
+    """Every pair that shares a shingle, counted through an inverted index."""
     found = {}
-    for j in range(len(sets)):
-        for i in range(j):
-            if (similarity := reference.jaccard(sets[i], sets[j])) >= threshold:
+    sizes: list[int] = []
+    holders: dict[int, list[int]] = {}
+    for j, text in enumerate(texts):
+        shingles = set(shingle_hashes(text, n).tolist())
+        sizes.append(len(shingles))
+        common: Counter[int] = Counter()
+        for shingle in shingles:
+            common.update(holders.setdefault(shingle, []))
+            holders[shingle].append(j)
+        for i, count in common.items():
+            if (similarity := count / (sizes[i] + sizes[j] - count)) >= threshold:
                 found[i, j] = similarity
     return found
 

@@ -22,7 +22,7 @@ SMALL = Parameters(n=2, permutations=24)
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
-    return collection(700, seed=5)
+    return collection(400, seed=5)
 
 
 def ask_all(index: DuplicateIndex, texts: list[str], start: int = 0) -> list[Match | None]:

@@ -97,7 +97,15 @@ def near_duplicates(
     def measure(left: Ints, right: Ints) -> Floats:
         return jaccard(buffer, offsets, left, right, parameters)
 
-    found = discover(sketches.keys, sketches.counts, bands_of(sketches, threshold), measure, threshold)
+    def measure_likely(left: Ints, right: Ints) -> Floats:
+        similarity = estimate(sketches.signatures, left, right)
+        likely = similarity >= least
+        similarity[likely] = measure(left[likely], right[likely])
+        return similarity
+
+    # Five standard errors below the threshold an estimate is as good as the truth: 3 in 10 million are above it.
+    least = threshold - 5 * (threshold * (1 - threshold) / parameters.permutations) ** 0.5
+    found = discover(sketches.keys, sketches.counts, bands_of(sketches, threshold), measure_likely, threshold)
     return gather(
         found, sketches.keys, measure, threshold, cluster, preference(representative, found, np.diff(offsets))
     )
@@ -186,8 +194,9 @@ def discover(
         out = np.empty(bound, np.uint64)
         made, over = lsh_kernels.candidates(band.keys, band.documents, parent, CROWD, WINDOW, out)
         passed += over
-        fresh = np.setdiff1d(out[:made], seen)
-        seen = np.union1d(seen, fresh)
+        fresh = _without(out[:made], seen)
+        seen = np.concatenate([seen, fresh])
+        seen.sort(kind="stable")
         left = (fresh >> np.uint64(32)).astype(np.int64)
         right = (fresh & np.uint64(0xFFFFFFFF)).astype(np.int64)
         if wanted is not None:
@@ -202,6 +211,29 @@ def discover(
     left, right, similarity = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.lexsort((right, left))
     return Found(first, left[order], right[order], similarity[order], passed)
+
+
+def _without(pairs: NDArray[np.uint64], seen: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the pairs that are not in ``seen``, sorted, each once. REQUIRES: ``seen`` is sorted."""
+    pairs.sort()
+    fresh = np.ones(len(pairs), np.bool_)
+    fresh[1:] = pairs[1:] != pairs[:-1]
+    if len(seen):
+        fresh &= seen[np.minimum(np.searchsorted(seen, pairs), len(seen) - 1)] != pairs
+    return pairs[fresh]
+
+
+def _known(found: Found, left: Ints, right: Ints, measure: Measure) -> Floats:
+    """Return the similarity of each pair: from what was found, else measured."""
+    similarity = np.ones(len(left))
+    packed = found.left << 32 | found.right  # in order, as the pairs are
+    wanted = np.minimum(left, right) << 32 | np.maximum(left, right)
+    at = np.minimum(np.searchsorted(packed, wanted), max(0, len(packed) - 1))
+    known = packed[at] == wanted if len(packed) else np.zeros(len(left), np.bool_)
+    similarity[known] = found.similarity[at[known]]
+    rest = ~known & (left != right)
+    similarity[rest] = measure(left[rest], right[rest])
+    return similarity
 
 
 def preference(
@@ -239,9 +271,7 @@ def gather(
     groups = [ordered[a:b] for a, b in itertools.pairwise(bounds) if b - a > 1]
     left = np.concatenate([np.repeat(found.first[g[0]], len(g) - 1) for g in groups] or [np.empty(0, np.int64)])
     right = np.concatenate([found.first[g[1:]] for g in groups] or [np.empty(0, np.int64)])
-    similarity = np.ones(len(left))
-    differ = left != right
-    similarity[differ] = measure(left[differ], right[differ])
+    similarity = _known(found, left, right, measure)
     clusters, at = [], 0
     for group in groups:
         lowest = float(similarity[at : at + len(group) - 1].min())

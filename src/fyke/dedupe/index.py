@@ -43,9 +43,9 @@ class _Memory:
 
     def __init__(self, parameters: Parameters) -> None:
         self.count = self.used = 0
-        self.signatures: NDArray[np.uint16] = np.empty((64, parameters.permutations), np.uint16)
-        self.facts: NDArray[np.uint64] = np.empty((64, 4), np.uint64)
-        self.names: NDArray[np.uint8] = np.empty(4096, np.uint8)
+        self.signatures: NDArray[np.uint16] = np.empty((1024, parameters.permutations), np.uint16)
+        self.facts: NDArray[np.uint64] = np.empty((1024, 4), np.uint64)
+        self.names: NDArray[np.uint8] = np.empty(1 << 16, np.uint8)
 
     def reserve(self, records: int, name_bytes: int) -> None:
         if self.count + records > len(self.facts):
@@ -105,8 +105,8 @@ class DuplicateIndex:
         self._signature = np.empty(parameters.permutations, np.uint32)
         self._tags = np.empty(bands, np.uint64)
         self._scratch = np.empty((2, 1 << 14), np.uint64)
-        self._filled = 0
-        self._slots = np.zeros(1 << 12, np.uint64)
+        first = min(1 << 15, 1 << (self._memory // 16).bit_length() - 1)  # slots: 256 KB, or half of the memory
+        self._set_table(np.zeros(first, np.uint64), 0)
         self._run: NDArray[np.uint64] = np.empty(0, np.uint64)
         self._filter = np.zeros(1, np.uint64)
         if self._folder is not None:
@@ -132,11 +132,11 @@ class DuplicateIndex:
 
         Earlier texts of the same ``id`` are versions of it, and no copies. A text without words is like nothing.
         """
-        return self._ask(encode(text), id.encode("utf-8", "replace"), keep=True)
+        return self._ask(encode(text), id.encode("utf-8", "replace"), True)
 
     def similar(self, text: str | bytes, id: str = "") -> Match | None:  # noqa: A002
         """Return what ``seen`` would, and remember nothing."""
-        return self._ask(encode(text), id.encode("utf-8", "replace"), keep=False)
+        return self._ask(encode(text), id.encode("utf-8", "replace"), False)
 
     def sync(self) -> None:
         """Return once all that was seen is safe from a power cut; from a crash of the process it always is."""
@@ -176,17 +176,11 @@ class DuplicateIndex:
         similarity = jaccard(data, other, self._parameters.n, self._parameters.folding)
         return Match(name, similarity, "jaccard") if similarity >= self.threshold else None
 
-    @property
-    def _full(self) -> int:
-        """Filled slots at which the table wants room: seven in ten, and one document more must fit."""
-        return len(self._slots) * 7 // 10 - len(self._tags)
-
     def _make_room(self) -> None:
         """Double the table, or where it has reached half of the memory, move it to the disk."""
         if 2 * self._slots.nbytes <= self._memory // 2:
             longer = np.zeros(2 * len(self._slots), np.uint64)
-            self._filled = int(index_kernels.insert_all(longer, self._slots))
-            self._slots = longer
+            self._set_table(longer, int(index_kernels.insert_all(longer, self._slots)))
         elif self._folder is None:
             raise UserError(
                 f"a DuplicateIndex in memory is full at {self._memory} bytes; give it a folder, or a larger memory"
@@ -200,8 +194,11 @@ class DuplicateIndex:
         young = self._slots[len(self._slots) - np.count_nonzero(self._slots) :]
         folder.sync()
         self._set_run(folder.write_bands(self._shape, self._run, young, covered))
-        self._slots = np.zeros(len(self._slots), np.uint64)
-        self._filled = 0
+        self._set_table(np.zeros(len(self._slots), np.uint64), 0)
+
+    def _set_table(self, slots: NDArray[np.uint64], filled: int) -> None:
+        self._slots, self._filled = slots, filled
+        self._full = len(slots) * 7 // 10 - len(self._tags)  # seven in ten, and one document more must fit
 
     def _set_run(self, run: NDArray[np.uint64]) -> None:
         self._run = run
