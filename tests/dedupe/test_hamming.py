@@ -14,8 +14,12 @@ from fyke.dedupe import similarity as similar
 from fyke.dedupe.families import Cosine, Family, Hamming, Jaccard, Stable, candidates, keys
 from fyke.dedupe.hamming import HammingIndex, distance, similarity
 from fyke.dedupe.plan import bands, false_negative, false_positive, suggest
+from fyke.dedupe.sketch import simhash
+from fyke.dedupe.words import word_hashes
 from fyke.errors import UserError
 from tests.dedupe.test_discover import collection
+
+THE = int(word_hashes("the")[0])
 
 
 @settings(max_examples=30)
@@ -116,6 +120,10 @@ def test_deeper_checks() -> None:
     idf = similar.inverse_frequencies(["the fish", "the fowl", "the fish pond"])
     assert similar.cosine("the fish", "the fowl", idf) < similar.cosine("the fish", "the fowl")
     assert similar.jaccard("", "") == similar.cosine("", "a") == similar.equal_words("", "") == 0.0
+    assert simhash("the fish", idf=idf) == simhash("the fish", idf=idf, bits=128) >> 64
+    far = (simhash("the the fish") ^ simhash("fish")).bit_count()
+    assert (simhash("the the fish", idf=dict.fromkeys(idf, 1.0)) ^ simhash("the the fish")) == 0
+    assert (simhash("the the fish", idf={**idf, THE: 0.01}) ^ simhash("fish")).bit_count() < far
     assert similar.check("containment")(text, half) == 1.0
 
 

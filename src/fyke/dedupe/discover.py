@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fyke.dedupe import kernels, lsh_kernels
 from fyke.dedupe.plan import bands as plan_bands
-from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch_buffer
+from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch
 from fyke.dedupe.words import character_table, pack
 
 CROWD = 32
@@ -91,11 +91,12 @@ def near_duplicates(
     Similarities are true, not estimated. ``cluster="linked"`` joins whatever a chain of pairs joins; ``"star"`` admits
     only texts at or above the threshold with the representative. Texts are taken as oldest first.
     """
-    buffer, offsets = pack(texts)
-    sketches = sketch_buffer(buffer, offsets, parameters)
+    sketches = sketch(texts, parameters)
 
     def measure(left: Ints, right: Ints) -> Floats:
-        return jaccard(buffer, offsets, left, right, parameters)
+        documents, back = np.unique(np.concatenate([left, right]), return_inverse=True)
+        buffer, offsets = pack([texts[d] for d in documents.tolist()])
+        return jaccard(buffer, offsets, back[: len(left)], back[len(left) :], parameters)
 
     def measure_likely(left: Ints, right: Ints) -> Floats:
         similarity = estimate(sketches.signatures, left, right)
@@ -106,9 +107,8 @@ def near_duplicates(
     # Five standard errors below the threshold an estimate is as good as the truth: 3 in 10 million are above it.
     least = threshold - 5 * (threshold * (1 - threshold) / parameters.permutations) ** 0.5
     found = discover(sketches.keys, sketches.counts, bands_of(sketches, threshold), measure_likely, threshold)
-    return gather(
-        found, sketches.keys, measure, threshold, cluster, preference(representative, found, np.diff(offsets))
-    )
+    lengths = np.array([len(text) for text in texts], np.int64)
+    return gather(found, sketches.keys, measure, threshold, cluster, preference(representative, found, lengths))
 
 
 def jaccard(buffer: Any, offsets: Any, left: Ints, right: Ints, parameters: Parameters) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,8 @@ from fyke.dedupe.words import DEFAULT_FOLDING, Folding, character_table, mixed, 
 Features = Literal["words", "shingles"]
 Permutations = Literal["fast", "linear"]
 
+CHUNK = 1 << 19
+"""Bytes of text that are packed and sketched together: what stays in a core's cache."""
 LINEAR_PRIME = 4_294_967_291
 """The largest prime below 2^32: ax + b still fits 64 bits."""
 
@@ -84,26 +86,42 @@ def fast_coefficients(count: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32
 
 def sketch_buffer(buffer: NDArray[np.uint8], offsets: NDArray[np.int64], parameters: Parameters) -> Sketches:
     """Sketch packed texts: see words.pack."""
-    count = len(offsets) - 1
-    a, b = fast_coefficients(parameters.permutations)
-    made = Sketches(
+    made = _room(len(offsets) - 1, parameters)
+    _fill(made, 0, buffer, offsets)
+    return made
+
+
+def sketch(texts: Sequence[str | bytes], parameters: Parameters = DEFAULTS) -> Sketches:
+    """Sketch texts."""
+    made = _room(len(texts), parameters)
+    start = size = 0
+    for end, text in enumerate(texts, 1):
+        size += len(text)
+        if size >= CHUNK or end == len(texts):
+            _fill(made, start, *pack(texts[start:end]))
+            start, size = end, 0
+    return made
+
+
+def _room(count: int, parameters: Parameters) -> Sketches:
+    return Sketches(
         parameters,
         np.empty((count, parameters.permutations), np.uint32),
         np.empty(count, np.uint64),
         np.empty(count, np.int64),
         np.empty(count, np.uint64),
     )
-    by_words = parameters.features == "words"
-    table = character_table(parameters.folding)
+
+
+def _fill(made: Sketches, start: int, buffer: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    a, b = fast_coefficients(made.parameters.permutations)
+    by_words = made.parameters.features == "words"
+    table = character_table(made.parameters.folding)
+    part = slice(start, start + len(offsets) - 1)
     kernels.sketch(
-        buffer, offsets, parameters.n, table, a, b, by_words, made.signatures, made.simhashes, made.counts, made.keys
-    )
-    return made
-
-
-def sketch(texts: Sequence[str | bytes], parameters: Parameters = DEFAULTS) -> Sketches:
-    """Sketch texts."""
-    return sketch_buffer(*pack(texts), parameters)
+        buffer, offsets, made.parameters.n, table, a, b, by_words,
+        made.signatures[part], made.simhashes[part], made.counts[part], made.keys[part],
+    )  # fmt: skip
 
 
 def minhash(
@@ -131,13 +149,28 @@ def minhash(
 
 
 def simhash(
-    text: str | bytes, *, features: Features = "words", n: int = 5, bits: int = 64, folding: Folding = DEFAULT_FOLDING
+    text: str | bytes,
+    *,
+    features: Features = "words",
+    n: int = 5,
+    bits: int = 64,
+    idf: Mapping[int, float] | None = None,
+    folding: Folding = DEFAULT_FOLDING,
 ) -> int:
     """Return Charikar's simhash of a text: similar texts differ in few of its 64 (or 128) bits.
 
     Features are words weighted by their frequency, or word n-grams. The upper half of 128 bits is the simhash of 64.
+    With ``idf`` (similarity.inverse_frequencies) frequencies are multiplied by it; unknown words weigh as rarest.
     """
     found = word_hashes(text, folding) if features == "words" else shingle_hashes(text, n, folding)
+    if idf is not None:
+        unique, counts = np.unique(found, return_counts=True)
+        rarest = max(idf.values(), default=1.0)
+        weights = [count * idf.get(word, rarest) for word, count in zip(unique.tolist(), counts.tolist(), strict=True)]
+        wide = [int(word) << bits - 64 for word in unique]
+        if bits == 128:
+            wide = [word | int(low) for word, low in zip(wide, second_half(unique), strict=True)]
+        return weighted_simhash(wide, weights, bits)
     planes = np.empty(kernels.PLANES, np.uint64)
     high = int(kernels.majority(found, len(found), planes))
     if bits == 64:
