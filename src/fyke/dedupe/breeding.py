@@ -1,7 +1,7 @@
 """Where copies come from: hosts that mirror others, and templates that breed copies; both lose priority.
 
-Counts only: `note` a page with what it is a copy of, ask `verdict` before the next page of that place is queued. A place is
-a host, or a host and a template of its paths (digits as 0, query values left out).
+Counts only: `note` a page with what it is a copy of, ask `verdict` before the next page of that place is queued. A
+place is a host, or a host and a template of its paths (digits as 0, query values left out).
 """
 
 from __future__ import annotations
