@@ -79,7 +79,9 @@ def test_other_methods(texts: list[str]) -> None:
     exact = methods.find(named(texts), Settings(method="exact"))
     assert set(pairs(exact)) <= copies
     assert {m for row in exact.cluster_rows() for m in row["members"]} == {name for pair in copies for name in pair}
+    assert {row["lowest"] for row in exact.cluster_rows()} == {1.0}
     prints = methods.find(named(texts), Settings(method="fingerprint"))
+    assert all(0.5 < row["lowest"] <= 1.0 for row in prints.cluster_rows())
     near = exact_join(texts, 0.6)
     assert {(str(i), str(j)) for i, j in truth if truth[i, j] > 0.95} <= set(pairs(prints))
     assert set(pairs(prints)) <= {(str(i), str(j)) for i, j in near}

@@ -106,7 +106,8 @@ def find(
     for target in (output, clusters):
         if target is not None and target.suffix not in {".jsonl", ".parquet"}:
             raise UserError(f"{target} ends in neither .jsonl nor .parquet; name the format by the ending")
-    source = documents(inputs, id_field, text_field)
+    raw = method is Method.exact
+    source = documents(inputs, id_field, text_field, raw=raw)
     parameters = Parameters(words, permutations, folding=Folding(not keep_case, fold_accents))
     with _progress() as progress:
         settings = methods.Settings(
@@ -117,7 +118,7 @@ def find(
         if against is not None and (against / "header.json").exists():
             found = methods.against_sketches(source, against, settings, progress)
         else:
-            other = documents([against], id_field, text_field) if against is not None else None
+            other = documents([against], id_field, text_field, raw=raw) if against is not None else None
             found = methods.find(source, settings, other, save, progress)
     _report(found, output, clusters, json)
 

@@ -24,13 +24,18 @@ TEXT_FIELDS = ("text", "content", "body")
 Document = tuple[str, str | bytes]
 
 
-def documents(inputs: Iterable[Path], id_field: str = "", text_field: str = "") -> Iterator[Document]:
-    """Yield (id, text) of every document of the inputs, in order; a folder's files by path, hidden ones left out."""
+def documents(
+    inputs: Iterable[Path], id_field: str = "", text_field: str = "", *, raw: bool = False
+) -> Iterator[Document]:
+    """Yield (id, text) of every document of the inputs, in order; a folder's files by path, hidden ones left out.
+
+    HTML comes as its text, or with ``raw`` as its bytes.
+    """
     for path in inputs:
         if path.is_dir():
             for file in sorted(path.rglob("*")):
                 if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts):
-                    yield str(file.relative_to(path)), _file(file)
+                    yield str(file.relative_to(path)), _file(file, raw)
         elif not path.exists():
             raise UserError(f"{path} does not exist; give a folder, a .jsonl, .parquet or .warc.gz file, or a text")
         elif path.name.endswith(JSON_LINES):
@@ -38,14 +43,14 @@ def documents(inputs: Iterable[Path], id_field: str = "", text_field: str = "") 
         elif path.suffix == ".parquet":
             yield from _parquet(path, id_field, text_field)
         elif path.name.endswith(WARC):
-            yield from _warc(path)
+            yield from _warc(path, raw)
         else:
-            yield str(path), _file(path)
+            yield str(path), _file(path, raw)
 
 
-def _file(path: Path) -> str | bytes:
+def _file(path: Path, raw: bool) -> str | bytes:
     data = path.read_bytes()
-    return page_text(data) if path.suffix.lower() in HTML else data
+    return page_text(data) if path.suffix.lower() in HTML and not raw else data
 
 
 def page_text(html: bytes) -> str:
@@ -55,8 +60,8 @@ def page_text(html: bytes) -> str:
     return str(parse(html).to_text())
 
 
-def _warc(path: Path) -> Iterator[Document]:
-    """Yield the pages and plain texts of an archive by URL; revisits and failures hold no text."""
+def _warc(path: Path, raw: bool) -> Iterator[Document]:
+    """Yield the pages and plain texts of an archive by URL, or with ``raw`` all bodies; revisits hold none."""
     from fyke.formats.warc import read_records
     from fyke.formats.warc_exchange import read_captures
 
@@ -64,7 +69,9 @@ def _warc(path: Path) -> Iterator[Document]:
         for capture in read_captures(read_records(stream)):
             if capture.original is not None or capture.exchange.status not in {0, 200}:
                 continue
-            if capture.media_type in {"text/html", "application/xhtml+xml"}:
+            if raw:
+                yield capture.url.href, capture.exchange.body
+            elif capture.media_type in {"text/html", "application/xhtml+xml"}:
                 yield capture.url.href, page_text(capture.exchange.body)
             elif capture.media_type.startswith("text/"):
                 yield capture.url.href, capture.exchange.body

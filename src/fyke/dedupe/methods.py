@@ -10,7 +10,17 @@ from typing import Any, Literal
 import numpy as np
 
 from fyke.dedupe import hamming
-from fyke.dedupe.discover import ClusterBy, Duplicates, Found, Representative, gather, preference
+from fyke.dedupe.discover import (
+    ClusterBy,
+    Duplicates,
+    Floats,
+    Found,
+    Ints,
+    Measure,
+    Representative,
+    gather,
+    preference,
+)
 from fyke.dedupe.disk import AnyPath, SketchFolder
 from fyke.dedupe.fingerprints import Fingerprinting, fingerprints, overlaps
 from fyke.dedupe.index import DuplicateIndex
@@ -95,6 +105,8 @@ def find(
 
     Sketches are saved in, or appended to, folder ``save``.
     """
+    if settings.method == "exact":
+        return _exact(documents, settings, other, progress)
     folder = SketchFolder.open(save, settings.parameters, create=True) if save is not None else None
     with Spool(
         settings.threshold,
@@ -111,41 +123,67 @@ def find(
         if settings.method == "minhash":
             found = spool.duplicates(cluster=settings.cluster, representative=settings.representative, against=against)
         else:
-            found = _other_methods(spool, settings, against)
+            found = _in_memory(spool, settings, against)
         used = {*found.left.tolist(), *found.right.tolist(), *(m for c in found.clusters for m in c.members)}
         names = [spool.name(d) if d in used else "" for d in range(len(spool))]
         return Named(names, settings.method, len(spool), found)
 
 
-def _other_methods(spool: Spool, settings: Settings, against: int) -> Duplicates:
-    """Return the near-duplicates by simhash, fingerprints or digests; the work is done in memory."""
-    count = len(spool)
-    triples: list[tuple[int, int, float]]
-    digests = [hashlib.sha256(spool.text(d)).digest() for d in range(count)] if settings.method == "exact" else []
-    if settings.method == "exact":
-        first: dict[bytes, int] = {}
-        triples = [(i, d, 1.0) for d, digest in enumerate(digests) if (i := first.setdefault(digest, d)) != d]
-    elif settings.method == "simhash":
+def _exact(documents: Documents, settings: Settings, other: Documents | None, progress: Progress) -> Named:
+    """Return the groups of documents whose bytes have one SHA-256, each paired with its first."""
+    names: list[str] = []
+    digests: list[bytes] = []
+    lengths: list[int] = []
+    against = 0
+    for part in (other, documents):
+        for name, text in part or ():
+            data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+            names.append(name)
+            digests.append(hashlib.sha256(data).digest())
+            lengths.append(len(data))
+            if len(names) % 1000 == 0:
+                progress("reading", float(len(names)))
+        against = against if part is documents else len(names)
+    first: dict[bytes, int] = {}
+    pairs = [(i, d, 1.0) for d, digest in enumerate(digests) if (i := first.setdefault(digest, d)) != d]
+    keys = np.frombuffer(b"".join(digest[:8] for digest in digests), np.uint64)
+    found = _gathered(pairs, keys, np.array(lengths, np.int64), settings, against, lambda i, j: np.ones(len(i)))
+    return Named(names, "exact", len(names), found)
+
+
+def _in_memory(spool: Spool, settings: Settings, against: int) -> Duplicates:
+    """Return the near-duplicates by simhash or fingerprints."""
+    if settings.method == "simhash":
         worded = spool.worded
         index = hamming.HammingIndex(spool.simhashes[worded], settings.distance)
-        triples = [(int(worded[i]), int(worded[j]), float(np.cos(np.pi * apart / 64))) for i, j, apart in index.pairs()]
+        pairs = [(int(worded[i]), int(worded[j]), float(np.cos(np.pi * apart / 64))) for i, j, apart in index.pairs()]
+
+        def measure(i: Ints, j: Ints) -> Floats:
+            apart = np.bitwise_count(spool.simhashes[i] ^ spool.simhashes[j])
+            return np.asarray(np.cos(np.pi * apart / 64), np.float64)
+
     else:
         recipe = Fingerprinting(n=settings.parameters.n, folding=settings.parameters.folding, select="mod")
-        prints = [fingerprints(spool.text(d).decode("utf-8", "replace"), recipe) for d in range(count)]
-        triples = [(o.left, o.right, o.resemblance) for o in overlaps(prints, settings.threshold)]
+        prints = [fingerprints(spool.text(d).decode("utf-8", "replace"), recipe) for d in range(len(spool))]
+        pairs = [(o.left, o.right, o.resemblance) for o in overlaps(prints, settings.threshold)]
+
+        def measure(i: Ints, j: Ints) -> Floats:
+            both = zip(i.tolist(), j.tolist(), strict=True)
+            return np.array([sum(o.resemblance for o in overlaps([prints[a], prints[b]])) for a, b in both])
+
+    return _gathered(pairs, spool.keys, spool.lengths, settings, against, measure)
+
+
+def _gathered(
+    pairs: list[tuple[int, int, float]], keys: Any, lengths: Ints, settings: Settings, against: int, measure: Measure
+) -> Duplicates:
+    """Return pairs with their clusters."""
     if against:
-        triples = [t for t in triples if t[0] < against <= t[1]]
-    table = np.array(triples, np.float64).reshape(-1, 3)
+        pairs = [pair for pair in pairs if pair[0] < against <= pair[1]]
+    table = np.array(sorted(pairs), np.float64).reshape(-1, 3)
     left, right = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
-    found = Found(np.arange(count), left, right, table[:, 2], 0)
-    similarity = {(int(i), int(j)): s for i, j, s in triples}
-
-    def measure(some: Any, others: Any) -> Any:
-        pairs = zip(some.tolist(), others.tolist(), strict=True)
-        return np.array([similarity.get((min(p), max(p)), 0.0) for p in pairs], np.float64)
-
-    prefer = preference(settings.representative, found, spool.lengths)
-    keys = np.frombuffer(b"".join(d[:8] for d in digests), np.uint64) if digests else spool.keys
+    found = Found(np.arange(len(keys)), left, right, table[:, 2], 0)
+    prefer = preference(settings.representative, found, lengths)
     return gather(found, keys, measure, settings.threshold, settings.cluster, prefer)
 
 
