@@ -28,6 +28,7 @@ from fyke.dedupe.words import shingle_hashes
 WORDS_PER_TEXT = 450
 TEMPLATES = 40
 KEPT = 20_000
+REPEAT = 15
 
 
 def generate(count: int, seed: int = 1) -> Iterator[tuple[str, str]]:
@@ -141,30 +142,32 @@ def sketches(texts: list[str]) -> str:
 
     size = len(texts)
     rows = {
-        "fyke, 128 permutations + simhash64": best_cpu(lambda: sketch(texts, Parameters(permutations=128)), 7) / size,
-        "fyke, 192 permutations + simhash64": best_cpu(lambda: sketch(texts, Parameters()), 7) / size,
-        "gaoya, 128, with insert": best_cpu(with_gaoya, 3) / 300,
-        "rensa R-MinHash, 128, shingles in Python": best_cpu(lambda: [with_rensa(grams(t)) for t in few], 3) / 300,
-        "rensa R-MinHash, 128, shingles given": best_cpu(lambda: [with_rensa(s) for s in ready], 3) / 300,
-        "datasketch, 128, shingles in Python": best_cpu(lambda: [with_datasketch(grams(t)) for t in few], 3) / 300,
-        "simhash-pybind, shingles in Python": best_cpu(with_simhash, 3) / 300,
+        "fyke, 128 permutations + simhash64": best_cpu(lambda: sketch(texts, Parameters(permutations=128)), REPEAT)
+        / size,
+        "fyke, 192 permutations + simhash64": best_cpu(lambda: sketch(texts, Parameters()), REPEAT) / size,
+        "gaoya, 128, with insert": best_cpu(with_gaoya, REPEAT) / 300,
+        "rensa R-MinHash, 128, shingles in Python": best_cpu(lambda: [with_rensa(grams(t)) for t in few], REPEAT) / 300,
+        "rensa R-MinHash, 128, shingles given": best_cpu(lambda: [with_rensa(s) for s in ready], REPEAT) / 300,
+        "datasketch, 128, shingles in Python": best_cpu(lambda: [with_datasketch(grams(t)) for t in few], REPEAT) / 300,
+        "simhash-pybind, shingles in Python": best_cpu(with_simhash, REPEAT) / 300,
     }
     own = next(iter(rows.values()))
     return table(["text to sketch", "µs per text", "× fyke"], [[n, t * 1e6, t / own] for n, t in rows.items()])
 
 
 def inline(texts: list[str]) -> str:
-    """CPU time of each call, the best of five runs for each text: neighbours on the machine do not count."""
+    """CPU time of each call, the best of nine runs for each text: neighbours on the machine do not count."""
     rows = []
+    ids = [f"http://example.org/{i}" for i in range(len(texts))]
     for permutations in (128, 192):
         runs = []
-        for _ in range(5):
+        for _ in range(9):
             index = DuplicateIndex(parameters=Parameters(permutations=permutations))
             clock = min(-time.thread_time_ns() + time.thread_time_ns() for _ in range(1000))
             spent = []
-            for i, text in enumerate(texts):
+            for name, text in zip(ids, texts, strict=True):
                 started = time.thread_time_ns()
-                index.seen(text, f"http://example.org/{i}")
+                index.seen(text, name)
                 spent.append(time.thread_time_ns() - started - clock)
             runs.append(spent)
         best = np.min(runs, axis=0) / 1000

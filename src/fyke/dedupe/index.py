@@ -157,7 +157,7 @@ class DuplicateIndex:
         if self._filled > self._full:
             self._make_room()
         best, same, filled = index_kernels.seen(
-            np.frombuffer(data or b"\0", np.uint8), np.frombuffer(name, np.uint8), self._settings, self._table,
+            np.frombuffer(data + name or b"\0", np.uint8), len(data), self._settings, self._table,
             self._a, self._b, self._scratch, self._signature, self._tags, self._slots, self._filter, self._run,
             kept.signatures, kept.facts, kept.names, kept.count if keep else -1,
         )  # fmt: skip

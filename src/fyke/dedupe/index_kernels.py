@@ -258,8 +258,8 @@ def nearest(
 
 @kernel
 def seen(
-    text: Array,
-    name: Array,
+    data: Array,
+    size: int,
     settings: Array,
     table: Array,
     a: Array,
@@ -277,11 +277,13 @@ def seen(
 ) -> tuple[Integer, Integer, Integer]:
     """Return (document most like the text or −1, places in which they agree, slots filled); remember it as ``d``.
 
+    ``data`` is the text of ``size`` bytes and after it the name: one array costs less to hand over than two.
     Nothing is remembered with d < 0, of a text without words, and of one that agrees in all places with an earlier:
     its original stands for it.
     REQUIRES: room in every array for one document more; ``scratch`` is two rows, longer than the text.
     """
-    found = words(text, 0, text.shape[0], table, scratch[0])
+    name = data[size:]
+    found = words(data, 0, size, table, scratch[0])
     made = shingles(scratch[0], found, settings[N], scratch[1])
     if made == 0:
         return -1, 0, 0
