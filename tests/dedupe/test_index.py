@@ -149,6 +149,17 @@ def test_other_parameters_and_foreign_folders_are_refused(tmp_path: Path) -> Non
         SketchFolder.open(tmp_path / "a")
 
 
+def test_one_writer_at_a_time_and_none_after_closing(tmp_path: Path) -> None:
+    with DuplicateIndex(tmp_path / "index") as index:
+        with pytest.raises(StorageError, match="being written by another process"):
+            DuplicateIndex(tmp_path / "index")
+        index.seen("a b c d e f", "1")
+    with pytest.raises(StorageError, match="is closed"):
+        index.seen("a b c d e f", "2")
+    with DuplicateIndex(tmp_path / "index") as index:
+        assert len(index) == 1
+
+
 def test_sketches_are_saved_appended_and_merged(texts: list[str], tmp_path: Path) -> None:
     parameters = Parameters()
     made = sketch(texts[:40], parameters)

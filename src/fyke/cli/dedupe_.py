@@ -210,9 +210,9 @@ def _report(found: Any, output: Path | None, clusters: Path | None, json: bool) 
     facts: dict[str, object] = {"documents": found.documents, "pairs": len(found.left), "clusters": len(found.clusters)}
     facts |= {"copies": sum(len(c.members) - 1 for c in found.clusters), "passed_over": found.passed_over}
     if output is not None:
-        _write(output, found.pair_rows(), len(found.left))
+        _write(output, found.pair_rows())
     if clusters is not None:
-        _write(clusters, found.cluster_rows(), len(found.clusters))
+        _write(clusters, found.cluster_rows())
     if json:
         if output is None and clusters is None:
             facts |= {"pairs": list(found.pair_rows()), "clusters": list(found.cluster_rows())}
@@ -231,7 +231,7 @@ def _report(found: Any, output: Path | None, clusters: Path | None, json: bool) 
     typer.echo(f"{found.documents} documents, {len(found.left)} pairs, {len(found.clusters)} clusters")
 
 
-def _write(path: Path, rows: Iterator[dict[str, Any]], count: int) -> None:
+def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
     import msgspec
 
     if path.suffix == ".jsonl":

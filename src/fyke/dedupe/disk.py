@@ -6,6 +6,7 @@ A folder of sketches ("fyke-sketches", version 1; docs/sketches.md draws the byt
     signatures    16 bits of each minimum, a row for each document
     facts         four 64-bit words for each document: end of its name, simhash, text key, shingles and check sum
     names         the documents' ids in UTF-8, one after the other
+    lock          held by the process that writes
     bands-BxR-N   slots of the first N documents for B bands of R, sorted: derived, and rebuilt where it is missing
 
 Records are written through shared mappings, so a killed process loses nothing that it wrote; each record has a
@@ -14,7 +15,9 @@ check sum, so a power cut loses at most the records since the last `sync`, and w
 
 from __future__ import annotations
 
+import fcntl
 import os
+import weakref
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -51,6 +54,8 @@ class SketchFolder:
         self.path = path
         self.parameters = header.parameters
         self.writable = writable
+        if writable:
+            self._release = _take(self, path)
         rows = (path / "facts").stat().st_size // 32
         self._map(rows)
         whole = min(header.records, rows)
@@ -91,6 +96,8 @@ class SketchFolder:
 
     def reserve(self, records: int, name_bytes: int) -> None:
         """Make room for more records and bytes of names; arrays are mapped anew where there was none."""
+        if not self.writable:
+            raise StorageError(f"{self.path} is closed, or open for reading only; open it again to write")
         if self.count + records <= len(self.facts) and self.used + name_bytes <= len(self.names):
             return
         rows = max(self.count + records, len(self.facts), self.count + max(GROWTH, self.count // 8))
@@ -160,6 +167,7 @@ class SketchFolder:
         os.truncate(self.path / "facts", rows * 32)
         os.truncate(self.path / "names", self.used)
         self.writable = False
+        self._release()
 
     def bands(self, shape: str) -> tuple[NDArray[np.uint64], int]:
         """Return the sorted run of slots for bands of ``shape`` (32x6, say), mapped, and the documents it covers."""
@@ -198,6 +206,18 @@ class SketchFolder:
         self.signatures: NDArray[np.uint16] = _mapped(self.path / "signatures", np.uint16, mode, (rows, width))
         self.facts: NDArray[np.uint64] = _mapped(self.path / "facts", np.uint64, mode, (rows, 4))
         self.names: NDArray[np.uint8] = _mapped(self.path / "names", np.uint8, mode) if rows else np.empty(0, np.uint8)
+
+
+def _take(owner: object, path: Path) -> weakref.finalize[Any, Any]:
+    """Take a folder for its owner alone; what is returned lets it go, when called or when the owner is gone."""
+    handle = os.open(path / "lock", os.O_CREAT | os.O_WRONLY, 0o644)
+    release = weakref.finalize(owner, os.close, handle)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        release()
+        raise StorageError(f"{path} is being written by another process; wait for it, or name another folder") from None
+    return release
 
 
 def _mapped(path: Path, kind: Any, mode: Any, shape: tuple[int, ...] | None = None) -> NDArray[Any]:

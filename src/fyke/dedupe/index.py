@@ -178,6 +178,8 @@ class DuplicateIndex:
 
     def _make_room(self) -> None:
         """Double the table, or where it has reached half of the memory, move it to the disk."""
+        if self._kept.count + len(self._slots) > index_kernels.MAX_DOCUMENTS:
+            raise UserError(f"an index holds at most {index_kernels.MAX_DOCUMENTS:,} documents; begin another folder")
         if 2 * self._slots.nbytes <= self._memory // 2:
             longer = np.zeros(2 * len(self._slots), np.uint64)
             self._set_table(longer, int(index_kernels.insert_all(longer, self._slots)))

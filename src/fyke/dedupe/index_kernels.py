@@ -278,8 +278,8 @@ def seen(
     """Return (document most like the text or −1, places in which they agree, slots filled); remember it as ``d``.
 
     ``data`` is the text of ``size`` bytes and after it the name: one array costs less to hand over than two.
-    Nothing is remembered with d < 0, of a text without words, and of one that agrees in all places with an earlier:
-    its original stands for it.
+    Nothing is remembered with d < 0, of a text without words, and of one that agrees in all places with an earlier
+    (its original stands for it). One whose every band is crowded already fills no slot; the caller forgets it too.
     REQUIRES: room in every array for one document more; ``scratch`` is two rows, longer than the text.
     """
     name = data[size:]
