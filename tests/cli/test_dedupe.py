@@ -89,6 +89,18 @@ def test_warc_and_html(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Non
     assert len(answer(capfd, tmp_path / "pages")["pairs"]) == 1
 
 
+def test_a_store(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from fyke.store import Store
+
+    with Store.open(tmp_path / "store") as store:
+        for name, text in (("a", TEXT), ("b", TEXT + " tail"), ("c", "no copy")):
+            store.put(f"http://example.org/{name}", raw=b"the same", text=text)
+    (pair,) = answer(capfd, tmp_path / "store")["pairs"]
+    assert (pair["left"], pair["right"]) == ("http://example.org/a", "http://example.org/b")
+    (cluster,) = answer(capfd, tmp_path / "store", "--method", "exact")["clusters"]
+    assert len(cluster["members"]) == 3
+
+
 def test_results_as_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "in.jsonl"
     texts = collection(120)
@@ -128,7 +140,7 @@ def test_plan_prints_the_lectures_errors(tmp_path: Path, capfd: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nowhere"], "nowhere does not exist; give a folder"),
+        (["nowhere"], "nowhere does not exist; give a store, a folder"),
         ([".", "--memory", "much"], "'much' is no size; write 500MB"),
         ([".", "--output", "x.csv"], "ends in neither .jsonl nor .parquet"),
         (["plan", "--k", "3"], "--k and --groups go together"),

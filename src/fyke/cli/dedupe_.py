@@ -59,7 +59,7 @@ class Representatives(StrEnum):  # noqa: D101
 
 @app.callback()
 def _dedupe() -> None:
-    """Find the near-duplicates of a collection: a folder of files, JSON lines, Parquet or WARC.
+    """Find the near-duplicates of a collection: a store, a folder of files, JSON lines, Parquet or WARC.
 
     `fyke dedupe INPUT...` is `fyke dedupe find INPUT...`.
 
@@ -69,7 +69,7 @@ def _dedupe() -> None:
 
 @app.command()
 def find(
-    inputs: Annotated[list[Path], typer.Argument(metavar="INPUT...", help="Folders, .jsonl, .parquet or WARC files.")],
+    inputs: Annotated[list[Path], typer.Argument(metavar="INPUT...", help="Stores, folders, .jsonl, .parquet, WARC.")],
     threshold: Annotated[float, typer.Option(help="Least similarity of a pair.", min=0.05, max=1.0)] = 0.8,
     method: Annotated[Method, typer.Option(help="How candidates are found.")] = Method.minhash,
     check: Annotated[Checks, typer.Option(help="What decides about a candidate of minhash.")] = Checks.jaccard,

@@ -1,4 +1,4 @@
-"""What commands read collections from: folders of files, JSON lines, Parquet, WARC. One (id, text) at a time."""
+"""What commands read collections from: stores, folders of files, JSON lines, Parquet, WARC. One at a time."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ def documents(
     HTML comes as its text, or with ``raw`` as its bytes.
     """
     for path in inputs:
-        if path.is_dir():
+        if (path / "fyke-store.json").exists():
+            yield from _store(path, raw)
+        elif path.is_dir():
             for file in sorted(path.rglob("*")):
                 if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts):
                     yield str(file.relative_to(path)), _file(file, raw)
         elif not path.exists():
-            raise UserError(f"{path} does not exist; give a folder, a .jsonl, .parquet or .warc.gz file, or a text")
+            raise UserError(f"{path} does not exist; give a store, a folder, or a .jsonl, .parquet, WARC or text file")
         elif path.name.endswith(JSON_LINES):
             yield from _json_lines(path, id_field, text_field)
         elif path.suffix == ".parquet":
@@ -46,6 +48,17 @@ def documents(
             yield from _warc(path, raw)
         else:
             yield str(path), _file(path, raw)
+
+
+def _store(path: Path, raw: bool) -> Iterator[Document]:
+    """Yield the converted text, or with ``raw`` the body, of every document of a store that has one, by URL."""
+    from fyke.store import Store
+
+    with Store.open(path, mode="r") as store:
+        for row in store.scan():
+            text = row.raw if raw else row.text
+            if text is not None:
+                yield row.url, text
 
 
 def _file(path: Path, raw: bool) -> str | bytes:
