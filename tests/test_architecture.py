@@ -25,6 +25,9 @@ IMPURE = frozenset(
 )
 ALLOWED = {
     "fyke.bits.jit": {"os", "pathlib"},  # the kernels' cache on disk
+    "fyke.convert.engine": {"asyncio"},  # the engine answers only to an event loop
+    "fyke.convert.epub": {"urllib"},  # unquote
+    "fyke.convert.members": {"io"},  # readers of archives want file objects; they are bytes
 }
 """Modules of the core that touch the outside, with what they touch."""
 
