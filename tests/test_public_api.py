@@ -9,6 +9,7 @@ FACE: list[str] = [
     "Store",
     "crawl",
 ]
+FACE: list[str] = ["convert", "decode"]
 
 
 def test_face_is_pinned() -> None:

@@ -16,6 +16,8 @@ _FACE: dict[str, str] = {
     "Robots": "fyke.sites.robots",
     "Store": "fyke.store.store",
     "crawl": "fyke.assemble",
+    "convert": "fyke.workers.conversion",
+    "decode": "fyke.formats.encoding",
 }
 """Public name to the module that defines it."""
 

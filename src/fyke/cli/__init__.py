@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "store": "Look after a store: check it, count it, compact it, split it.",
     "demo": "Start a small web on loopback and show fyke at work on it; ends by itself.",
     "robots": "What a site's robots.txt says: groups, delays, sitemaps, and whether a URL may be fetched.",
+    "convert": "Convert any supported format to tagged text: HTML, plain text or JSON.",
     "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",
     "world": "Serve a synthetic web with ground truth on loopback, for anyone's crawler.",
 }
