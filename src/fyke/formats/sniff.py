@@ -157,6 +157,8 @@ _OLE_STREAMS += (("PowerPoint Document", PPT), ("Workbook", XLS), ("Book", XLS))
 _ZIP_MEMBERS = ((b"word/", DOCX), (b"ppt/", PPTX), (b"xl/workbook.bin", XLSB), (b"xl/", XLSX))
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 12, 13, 27})
 _TAIL = 65_536
+_OLE_SEARCH = 64_000_000
+"""How far the directory of an OLE file is looked for; beyond that its name decides."""
 
 
 def sniff(data: bytes, declared: str = "", name: str = "") -> str:
@@ -257,7 +259,7 @@ def _zip_kind(data: bytes, declared: str, claimed: str) -> str:
 
 def _ole_kind(data: bytes, claimed: str) -> str:
     for stream, kind in _OLE_STREAMS:
-        if stream.encode("utf-16-le") in data:
+        if data.find(stream.encode("utf-16-le"), 0, _OLE_SEARCH) >= 0:
             return kind
     return claimed if claimed in {DOC, XLS, PPT, MSG} else BINARY
 
