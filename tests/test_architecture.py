@@ -31,6 +31,9 @@ ALLOWED = {
         "pathlib",
         "tempfile",
     },  # a collection larger than memory: sorted runs in a scratch folder
+    "fyke.convert.engine": {"asyncio"},  # the engine answers only to an event loop
+    "fyke.convert.epub": {"urllib"},  # unquote
+    "fyke.convert.members": {"io"},  # readers of archives want file objects; they are bytes
 }
 """Modules of the core that touch the outside, with what they touch."""
 

@@ -12,6 +12,8 @@ FACE: list[str] = [
     "minhash",
     "near_duplicates",
     "simhash",
+    "convert",
+    "decode",
 ]
 
 

@@ -20,6 +20,8 @@ _FACE: dict[str, str] = {
     "minhash": "fyke.dedupe.sketch",
     "near_duplicates": "fyke.dedupe.discover",
     "simhash": "fyke.dedupe.sketch",
+    "convert": "fyke.workers.conversion",
+    "decode": "fyke.formats.encoding",
 }
 """Public name to the module that defines it."""
 

@@ -12,14 +12,19 @@ Times are seconds since 1970 in UTC as floats, ``0.0`` where unknown; sizes are 
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple, overload
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from fyke.url import Url
+
+_TAG = struct.Struct("<iii")
 
 
 class Reason(StrEnum):
@@ -184,8 +189,14 @@ class Meta:
     keywords: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+TAG_NAMES = (
+    *("h1", "h2", "h3", "h4", "h5", "h6", "p", "ul", "ol", "li", "table", "tr", "td", "th", "caption", "pre"),
+    *("blockquote", "a", "strong", "em", "img", "br"),
+)
+"""The elements of tagged text; in ``Tags`` a name is its place here, so names are only ever added at the end."""
+
+
+class Tag(NamedTuple):
     """A tag of a document's plain text: ``text[start:end]`` stands inside ``<name>``."""
 
     name: str
@@ -194,21 +205,63 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
+class Tags(Sequence[Tag]):
+    """The tags of a text in the order of their starts, outer before inner; a page has hundreds, so they are packed."""
+
+    packed: bytes = b""
+    """Three 32-bit integers for each, little-endian: name, start, end."""
+
+    @classmethod
+    def of(cls, tags: Iterable[tuple[str, int, int]]) -> Tags:
+        """Pack (name, start, end)."""
+        return cls(b"".join(_TAG.pack(TAG_NAMES.index(name), start, end) for name, start, end in tags))
+
+    def __len__(self) -> int:
+        return len(self.packed) // _TAG.size
+
+    def __iter__(self) -> Iterator[Tag]:
+        return (Tag(TAG_NAMES[name], start, end) for name, start, end in _TAG.iter_unpack(self.packed))
+
+    @overload
+    def __getitem__(self, index: int) -> Tag: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Tag, ...]: ...
+    def __getitem__(self, index: int | slice) -> Tag | tuple[Tag, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"tag {index} of {len(self)}")
+        name, start, end = _TAG.unpack_from(self.packed, index % len(self) * _TAG.size)
+        return Tag(TAG_NAMES[name], start, end)
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A document of any format as tagged text. ``failure`` says what went wrong, if anything did."""
 
     html: str
-    """A clean subset of HTML: h1–h6, p, ul, ol, li, table, a, em, strong, pre, blockquote, img alt."""
+    """A clean subset of HTML: ``TAG_NAMES``, with ``href`` of ``a`` and ``alt`` of ``img``."""
     text: str
-    tags: tuple[Tag, ...] = ()
+    """The same as plain text: lines for items and rows, empty lines between paragraphs, tabs between cells."""
+    tags: Tags = Tags()
     title: str = ""
     language: str = ""
     media_type: str = ""
     encoding: str = ""
+    """The WHATWG name, for formats that are text."""
+    encoding_from: str = ""
+    """What decided it: ``bom``, ``http``, ``meta``, ``xml``, ``utf-8``, ``detected``, ``default``."""
+    replaced: int = 0
+    """Malformed bytes that became U+FFFD."""
     meta: Meta = Meta()
     links: tuple[Link, ...] = ()
     failure: Reason | None = None
+    """Why there is no text, or why it is not whole."""
     detail: str = ""
+    name: str = ""
+    """The name of a member or attachment inside its container."""
+    parts: tuple[Document, ...] = ()
+    """The members of an archive, the messages of a mailbox, the attachments of a message; their text is in ``text``."""
 
 
 @dataclass(frozen=True, slots=True)

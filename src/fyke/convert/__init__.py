@@ -1,0 +1,67 @@
+"""Conversion: bytes of any format to a ``Document`` of tagged text. Takes bytes, returns values, touches nothing.
+
+``convert`` sniffs, finds the format's converter (registry) and runs it in this very process, whatever it is:
+what may hang, crash or eat memory is run by fyke.workers, which calls this in a process that can be killed.
+Nothing raises for what a document is: its ``failure`` says what went wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fyke.convert.registry import LIMITS, Limits, Refused, Source, find
+from fyke.formats.sniff import sniff
+from fyke.formats.tags import TABLE, Table
+from fyke.url import Url
+from fyke.values import Document, Reason
+
+__all__ = ["LIMITS", "Limits", "Source", "convert_here", "failed", "is_isolated", "prepare"]
+
+
+def prepare(
+    data: bytes,
+    media_type: str | None = None,
+    url: Url | None = None,
+    *,
+    name: str = "",
+    limits: Limits = LIMITS,
+    table: Table = TABLE,
+) -> Source:
+    """Return what is to be converted, its type sniffed. ``media_type`` is what was declared, parameters and all."""
+    kind = sniff(data, media_type or "", name or (url.path if url else ""))
+    return Source(data, kind, media_type or "", url, name, limits, table)
+
+
+def is_isolated(source: Source) -> bool:
+    """Whether a source's format must run in a process that can be killed."""
+    found = find(source.media_type)
+    return found is not None and found.isolated
+
+
+def convert_here(source: Source) -> Document:
+    """Convert in this process. Never raises for what the document is."""
+    source = replace(source, nested=convert_here)
+    limits = source.limits
+    if not source.data:
+        return failed(source, Reason.EMPTY, "no bytes")
+    if len(source.data) > limits.max_bytes:
+        return failed(source, Reason.TOO_LARGE, f"{len(source.data):,} bytes; the limit is {limits.max_bytes:,}")
+    found = find(source.media_type)
+    if found is None:
+        return failed(source, Reason.UNSUPPORTED, f"no converter for {source.media_type}")
+    try:
+        document = found.load()(source)
+    except Refused as refused:
+        return failed(source, refused.reason, refused.detail)
+    except MemoryError:
+        return failed(source, Reason.TOO_LARGE, "not enough memory")
+    except Exception as error:  # the door: whatever a reader raises on hostile bytes is the bytes' fault
+        return failed(source, Reason.DAMAGED, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+    if document.failure is None and not document.text.strip():
+        return replace(document, failure=Reason.EMPTY, detail="no text")
+    return document
+
+
+def failed(source: Source, reason: Reason, detail: str) -> Document:
+    """Return the document of a source that gave none."""
+    return Document("", "", media_type=source.media_type, failure=reason, detail=detail, name=source.name)

@@ -1,0 +1,206 @@
+"""Office formats, PDF and markup through xberg, with pypdfium2 and mammoth where it fails; runs in worker processes.
+
+The engine gets bytes, never an address; OCR and its cache are off. Its HTML goes the way of every page
+(convert/html), so tags, links and text come out alike. Empty output is a failure that says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from html import escape
+from typing import Any
+
+from fyke.convert.html import document
+from fyke.convert.members import as_file, open_zip, read_zip
+from fyke.convert.registry import Refused, Source
+from fyke.formats import html as pages
+from fyke.formats.encoding import decoded
+from fyke.values import Document, Reason
+
+_SECRET = ("password", "encrypt", "decrypt", "protected")
+_MAX_PAGES = 5_000
+_WORD97_HEADER = b"\xec\xa5\xc1\x00"
+
+
+def convert(source: Source) -> Document:
+    """Return what the engine makes of a document."""
+    markup, pairs, links = _extract(source.data, source.media_type)
+    return _finished(markup, source, pairs, links)
+
+
+def convert_word97(source: Source) -> Document:
+    """Return an old Word document, unless its header says that it is encrypted."""
+    header = source.data.find(_WORD97_HEADER, 512)
+    if header >= 0 and header % 512 == 0 and source.data[header + 11] & 1:
+        raise Refused(Reason.ENCRYPTED, "a Word document with a password")
+    return convert(source)
+
+
+def convert_iwork(source: Source) -> Document:
+    """Return a document of Apple's: the engine's, or the XML inside one of before 2013."""
+    return _first_with_text(source, convert, _iwork09)
+
+
+def convert_pdf(source: Source) -> Document:
+    """Return a PDF's text: the engine's, or where that has none, PDFium's page by page."""
+    return _first_with_text(source, convert, _pdfium)
+
+
+def convert_docx(source: Source) -> Document:
+    """Return a Word document: the engine's, or mammoth's where that fails."""
+    return _first_with_text(source, convert, _mammoth)
+
+
+def convert_markup(source: Source) -> Document:
+    """Return text with light markup (Markdown, LaTeX, Org, reStructuredText): decoded by us, read by the engine."""
+    from fyke.convert import text
+
+    found = decoded(source.data, source.content_type or source.media_type)
+
+    def engine(source: Source) -> Document:
+        markup, pairs, links = _extract(found.text.encode("utf-8", "replace"), source.media_type)
+        return _finished(markup, source, pairs, links)
+
+    return _first_with_text(source, engine, text.convert)
+
+
+def refuse_encrypted(source: Source) -> Document:
+    """Office files that hold an encrypted package have no text to give."""
+    raise Refused(Reason.ENCRYPTED, "an Office document with a password")
+
+
+def _first_with_text(source: Source, *ways: Callable[[Source], Document]) -> Document:
+    """Return the first document with text; where there is none, fail as the first way that knew a reason did."""
+    failure: Refused | None = None
+    for way in ways:
+        try:
+            found = way(source)
+        except Refused as refused:
+            # Any reason is better than "damaged", which a second reader may deny.
+            failure = refused if failure is None or failure.reason is Reason.DAMAGED else failure
+            continue
+        if found.text.strip():
+            return found
+        failure = failure or Refused(Reason.EMPTY, "no text, perhaps pictures only")
+    raise failure or Refused(Reason.EMPTY)
+
+
+def _extract(data: bytes, media_type: str) -> tuple[str, list[tuple[str, str]], list[str]]:
+    """Return the engine's HTML, its metadata as source tags, and link targets."""
+    import xberg
+
+    try:
+        result = _runner().run(
+            xberg.extract(xberg.ExtractInput(kind="bytes", bytes=data, mime_type=media_type), _config())
+        )
+    except Exception as error:  # the engine has a score of exception types, and grows more
+        raise _told(str(error)) from None
+    if not result.results:
+        raise _told("; ".join(str(getattr(e, "message", e)) for e in result.errors or []))
+    found = result.results[0]
+    markup = [found.content or ""]
+    for child in found.children or []:  # embedded files
+        inner = getattr(getattr(child, "result", None), "content", None)
+        if inner:
+            markup.append(f"<h2>{escape(str(getattr(child, 'path', '')))}</h2>{inner}")
+    return "".join(markup), list(_pairs(found.metadata)), [u.url for u in found.uris or [] if u.url]
+
+
+@lru_cache(maxsize=1)
+def _runner() -> asyncio.Runner:
+    """The engine answers only to an event loop; one is kept for all calls of the process."""
+    return asyncio.Runner()
+
+
+@lru_cache(maxsize=1)
+def _config() -> Any:
+    import xberg
+
+    return xberg.ExtractionConfig(
+        use_cache=False,
+        disable_ocr=True,
+        output_format="html",
+        enable_quality_processing=False,
+        extraction_timeout_secs=None,
+    )
+
+
+def _pairs(metadata: Any) -> Iterator[tuple[str, str]]:
+    for tag, value in (
+        ("title", metadata.title),
+        ("author", ", ".join(metadata.authors or []) or metadata.created_by),
+        ("published", metadata.created_at),
+        ("updated", metadata.modified_at),
+        ("keywords", ", ".join(metadata.keywords or [])),
+        ("description", metadata.abstract_text or metadata.subject),
+        ("content-language", metadata.language),
+    ):
+        if value:
+            yield tag, str(value)
+
+
+def _finished(markup: str, source: Source, pairs: list[tuple[str, str]], links: list[str]) -> Document:
+    anchors = "".join(f'<a href="{escape(link)}"></a>' for link in links)
+    if len(markup) > source.limits.max_text:
+        raise Refused(Reason.TOO_LARGE, f"{len(markup):,} characters of text; the limit is {source.limits.max_text:,}")
+    page = pages.parse(markup + anchors)
+    return document(page, None, source.url, source.media_type, pairs=pairs, table=source.table)
+
+
+def _told(message: str) -> Refused:
+    """Return the reason that an engine's message tells."""
+    low = message.lower()
+    short = " ".join(message.split())[:200]
+    if any(word in low for word in _SECRET):
+        return Refused(Reason.ENCRYPTED, short)
+    if "unsupported" in low and "format" in low:
+        return Refused(Reason.UNSUPPORTED, short)
+    if "not supported" in low:
+        return Refused(Reason.UNSUPPORTED, short)
+    if "limit" in low or "exceed" in low:
+        return Refused(Reason.TOO_LARGE, short)
+    return Refused(Reason.DAMAGED, short)
+
+
+def _pdfium(source: Source) -> Document:
+    import pypdfium2
+
+    try:
+        pdf = pypdfium2.PdfDocument(source.data)
+    except pypdfium2.PdfiumError as error:
+        raise _told(str(error)) from None
+    sheets = []
+    try:
+        for number in range(min(len(pdf), _MAX_PAGES)):
+            try:
+                sheets.append(pdf[number].get_textpage().get_text_bounded())
+            except pypdfium2.PdfiumError:  # this page is damaged; the next may not be
+                continue
+    finally:
+        pdf.close()
+    lines = "\n".join(sheets).replace("\r\n", "\n").split("\n")
+    return _finished("".join(f"<p>{escape(line)}</p>" for line in lines), source, [], [])
+
+
+def _mammoth(source: Source) -> Document:
+    import mammoth
+
+    try:
+        markup = mammoth.convert_to_html(as_file(source.data)).value
+    except Exception as error:  # whatever zip and XML readers raise on damaged files
+        raise _told(str(error)) from None
+    return _finished(markup, source, [], [])
+
+
+def _iwork09(source: Source) -> Document:
+    from fyke.convert import xml
+
+    with open_zip(source.data) as archive:
+        for name in ("index.xml", "index.apxl"):
+            if name in archive.namelist():
+                data = read_zip(archive, name, source.limits)
+                return xml.convert(replace(source, data=data, content_type="application/xml"))
+    raise Refused(Reason.EMPTY, "no text that can be read")

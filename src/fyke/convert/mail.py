@@ -1,0 +1,103 @@
+"""Mail: a message's headers are its metadata, its text the best of its alternatives, its attachments are parts."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from email.message import EmailMessage
+from html import escape
+
+from fyke.convert.archive import joined, part
+from fyke.convert.html import document
+from fyke.convert.members import Member
+from fyke.convert.registry import Source
+from fyke.formats import html as pages
+from fyke.formats.encoding import decoded
+from fyke.values import Document
+
+_HEADERS = ("Subject", "From", "To", "Date")
+_FROM_LINE = re.compile(rb"^From [^\n]*\n(?=[\w-]+:)", re.MULTILINE)
+
+
+def convert(source: Source) -> Document:
+    """Return one message."""
+    message = email.message_from_bytes(source.data, policy=email.policy.default.clone(raise_on_defect=False))
+    assert isinstance(message, EmailMessage)
+    headers = [(name, _header(message, name)) for name in _HEADERS]
+    bodies: list[tuple[str, int, str]] = []
+    attachments: list[Document] = []
+    for leaf, alternative in _leaves(message):
+        content = leaf.get_payload(decode=True)
+        data = content if isinstance(content, bytes) else b""
+        name = leaf.get_filename() or ""
+        if leaf.get_content_maintype() == "text" and not name and leaf.get_content_disposition() != "attachment":
+            bodies.append((leaf.get_content_type(), alternative, _body(leaf, data)))
+        elif data and len(attachments) < source.limits.max_parts:
+            attachments.append(part(Member(name or leaf.get_content_type(), data), source, leaf.get_content_type()))
+    rich = {alternative for kind, alternative, _ in bodies if kind == "text/html"}
+    chosen = [text for kind, alternative, text in bodies if kind == "text/html" or alternative not in rich]
+    head = "".join(f"<p>{name}: {escape(value)}</p>" for name, value in headers if value)
+    page = pages.parse(head + "".join(chosen))
+    pairs = [(name.lower(), value) for name, value in headers if value]
+    found = document(page, None, source.url, source.media_type, pairs=pairs, table=source.table)
+    found = replace(found, title=headers[0][1] or found.title)
+    if not attachments:
+        return found
+    whole = joined([found, *attachments], source)
+    return replace(
+        found, html=whole.html, text=whole.text, tags=whole.tags, links=whole.links, parts=tuple(attachments)
+    )
+
+
+def convert_mailbox(source: Source) -> Document:
+    """Return a mailbox: its messages are parts."""
+    starts = [match.start() for match in _FROM_LINE.finditer(source.data)] or [0]
+    parts: list[Document] = []
+    for start, end in zip(starts, [*starts[1:], len(source.data)], strict=True):
+        if len(parts) >= source.limits.max_parts:
+            break
+        raw = source.data[start:end]
+        message = raw.partition(b"\n")[2] if raw.startswith(b"From ") else raw
+        parts.append(convert(replace(source, data=message, media_type="message/rfc822", depth=source.depth + 1)))
+    parts = [replace(inner, name=inner.title) for inner in parts]
+    return joined(parts, source)
+
+
+def _leaves(message: EmailMessage) -> Iterator[tuple[EmailMessage, int]]:
+    """Yield the parts that hold content, each with a number that alternatives of one another share (0: none)."""
+    pending: list[tuple[EmailMessage, int]] = [(message, 0)]
+    groups = 0
+    while pending:
+        current, alternative = pending.pop(0)
+        if current.is_multipart():
+            if current.get_content_subtype() == "alternative":
+                groups += 1
+                alternative = groups
+            inner = current.get_payload()
+            pending[:0] = (
+                [(leaf, alternative) for leaf in inner if isinstance(leaf, EmailMessage)]
+                if isinstance(inner, list)
+                else []
+            )
+        else:
+            yield current, alternative
+
+
+def _body(leaf: EmailMessage, data: bytes) -> str:
+    """Return a text part as HTML."""
+    charset = leaf.get_content_charset() or ""
+    kind = leaf.get_content_type()
+    text = decoded(data, f"{kind}; charset={charset}" if charset else kind).text
+    if kind == "text/html":
+        return pages.parse(text).markup.decode()
+    return "".join(f"<p>{escape(block)}</p>" for block in text.replace("\r\n", "\n").split("\n\n"))
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        return " ".join(str(message.get(name) or "").split())
+    except Exception:  # the standard library's header parser raises a dozen kinds on what was sent
+        return ""

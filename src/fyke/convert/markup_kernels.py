@@ -1,0 +1,215 @@
+"""Canonical markup, read: names, kinds of elements, attributes, and where things end. Every function is linear.
+
+The input is ``formats.html.Page.markup``: well-nested, names in lower case, attributes in double quotes, the
+entities ``&amp; &lt; &gt; &nbsp; &quot;``. Text that is not so is read without harm, to its end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fyke.bits.jit import kernel
+from fyke.values import TAG_NAMES
+
+Bytes = NDArray[np.uint8]
+
+NAMES = TAG_NAMES
+"""An element's kind is its place here: ``h1`` to ``blockquote`` are blocks, then come ``a`` and what else is inline."""
+
+P, UL, OL, LI, TR, TD, TH, PRE, A, STRONG, EM, IMG, BR = (
+    NAMES.index(name) for name in ("p", "ul", "ol", "li", "tr", "td", "th", "pre", "a", "strong", "em", "img", "br")
+)
+# What else an element can be.
+BREAK, DROP, RAW, TRANSPARENT = 30, 31, 32, 255
+
+KINDS: dict[str, int] = {name: kind for kind, name in enumerate(NAMES)}
+KINDS |= {"b": STRONG, "i": EM, "cite": EM, "dfn": EM, "var": EM, "listing": PRE}
+KINDS |= {"dl": UL, "dir": UL, "menu": UL, "dt": LI, "dd": LI}
+KINDS |= dict.fromkeys(
+    (
+        *("html", "body", "div", "section", "article", "header", "footer", "nav", "aside", "main", "address"),
+        *("figure", "figcaption", "form", "fieldset", "legend", "details", "summary", "center", "hgroup", "search"),
+        *("dialog", "option", "optgroup", "hr", "noscript", "button", "frameset", "frame"),
+    ),
+    BREAK,
+)
+KINDS |= dict.fromkeys(("head", "title", "template", "svg", "canvas", "audio", "video"), DROP)
+KINDS |= dict.fromkeys(("script", "style", "iframe", "noframes", "noembed"), RAW)
+
+_SLOTS = 1024
+
+
+def name_hash(name: bytes) -> int:
+    """The hash by which names are recognised; the same arithmetic as in ``read_name``."""
+    value = 0
+    for byte in name:
+        value = (value * 31 + byte) & 0xFFFFFFFF
+    return value
+
+
+def _kind_table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return an open-addressing table: the hash of a name, its kind."""
+    keys, kinds = np.full(_SLOTS, -1, np.int64), np.full(_SLOTS, TRANSPARENT, np.int64)
+    for name, kind in KINDS.items():
+        value = name_hash(name.encode())
+        slot = value % _SLOTS
+        while keys[slot] >= 0:
+            slot = (slot + 1) % _SLOTS
+        keys[slot], kinds[slot] = value, kind
+    return keys, kinds
+
+
+_KEYS, _KINDS = _kind_table()
+HREF, ALT = name_hash(b"href"), name_hash(b"alt")
+_SCHEMES = np.array([name_hash(s) for s in (b"http", b"https", b"ftp", b"file", b"mailto", b"tel", b"news")], np.int64)
+
+
+@kernel
+def read_name(source: Bytes, i: int) -> tuple[int, int]:
+    """Return the hash of the name that begins at ``i``, and where it ends."""
+    value = np.int64(0)
+    while i < len(source) and source[i] != 62 and source[i] != 32 and source[i] != 47:
+        value = (value * 31 + np.int64(source[i])) & 0xFFFFFFFF
+        i += 1
+    return int(value), i
+
+
+@kernel
+def kind_of(value: int) -> int:
+    """Return the kind of the element whose name has this hash."""
+    slot = value % _SLOTS
+    while _KEYS[slot] >= 0:
+        if _KEYS[slot] == value:
+            return int(_KINDS[slot])
+        slot = (slot + 1) % _SLOTS
+    return TRANSPARENT
+
+
+@kernel
+def tag_end(source: Bytes, i: int) -> int:
+    """Return the place after the ``>`` of the tag that ``i`` stands in."""
+    while i < len(source):
+        if source[i] == 62:
+            return i + 1
+        if source[i] == 34 and source[i - 1] == 61:  # only after "=": a stray quote can be part of a name
+            i += 1
+            while i < len(source) and source[i] != 34:
+                i += 1
+        i += 1
+    return len(source)
+
+
+@kernel
+def markup_end(source: Bytes, i: int) -> int:
+    """Return the place after the comment, doctype or instruction that begins at ``i``."""
+    n = len(source)
+    if i + 3 < n and source[i + 2] == 45 and source[i + 3] == 45:
+        i += 4
+        while i + 2 < n and not (source[i] == 45 and source[i + 1] == 45 and source[i + 2] == 62):
+            i += 1
+        return min(i + 3, n)
+    return tag_end(source, i)
+
+
+@kernel
+def raw_end(source: Bytes, i: int, name: int) -> int:
+    """Return where the end tag of the raw element ``name`` begins."""
+    while i + 1 < len(source):
+        if source[i] == 60 and source[i + 1] == 47 and read_name(source, i + 2)[0] == name:
+            return i
+        i += 1
+    return len(source)
+
+
+@kernel
+def element_end(source: Bytes, i: int, name: int) -> int:
+    """Return the place after the end tag of the element ``name`` whose content begins at ``i``."""
+    depth = 1
+    while i < len(source):
+        if source[i] != 60:
+            i += 1
+        elif i + 1 < len(source) and (source[i + 1] == 33 or source[i + 1] == 63):
+            i = markup_end(source, i)
+        elif i + 1 < len(source) and source[i + 1] == 47:
+            inner, i = read_name(source, i + 2)
+            i = tag_end(source, i)
+            if inner == name:
+                depth -= 1
+                if depth == 0:
+                    return i
+        else:
+            inner, i = read_name(source, i + 1)
+            i = tag_end(source, i)
+            if inner == name:
+                depth += 1
+            elif kind_of(inner) == RAW:
+                i = raw_end(source, i, inner)
+    return i
+
+
+@kernel
+def attribute(source: Bytes, i: int, name: int) -> tuple[int, int]:
+    """Return begin and end of the value of attribute ``name`` in the tag whose name ends at ``i``; -1 if none."""
+    n = len(source)
+    while i < n and source[i] != 62:
+        if source[i] == 32:
+            i += 1
+            continue
+        value = np.int64(0)
+        while i < n and source[i] != 61 and source[i] != 62 and source[i] != 32:
+            value = (value * 31 + np.int64(source[i])) & 0xFFFFFFFF
+            i += 1
+        if i + 1 < n and source[i] == 61 and source[i + 1] == 34:
+            start = i = i + 2
+            while i < n and source[i] != 34:
+                i += 1
+            if value == name:
+                return start, i
+            i += 1
+        elif i < n and source[i] == 61:
+            i += 1
+    return -1, -1
+
+
+@kernel
+def is_safe(source: Bytes, start: int, end: int) -> bool:
+    """Whether a link target has no scheme, or one of a document: neither script nor inline data."""
+    value = np.int64(0)
+    for i in range(start, end):
+        byte = np.int64(source[i])
+        if byte in (47, 63, 35):  # / ? #
+            return True
+        if byte == 58:
+            for scheme in _SCHEMES:
+                if scheme == value:
+                    return True
+            return False
+        if byte < 33:
+            continue
+        value = (value * 31 + (byte | 32)) & 0xFFFFFFFF
+    return True
+
+
+@kernel
+def is_space(char: int | np.int64) -> bool:
+    """Whether a byte is white space of HTML."""
+    return bool(char == 32 or 9 <= char <= 13)
+
+
+@kernel
+def read_entity(source: Bytes, i: int, end: int) -> tuple[int | np.int64, int]:
+    """Return the character at ``i`` and its length in the source; a no-break space is a space."""
+    if source[i] == 38 and i + 3 < end:
+        second = source[i + 1]
+        if second == 97:  # &amp;
+            return 38, 5
+        if second == 108:  # &lt;
+            return 60, 4
+        if second == 103:  # &gt;
+            return 62, 4
+        if second == 110:  # &nbsp;
+            return 32, 6
+        if second == 113:  # &quot;
+            return 34, 6
+    return np.int64(source[i]), 1

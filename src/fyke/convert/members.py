@@ -1,0 +1,126 @@
+"""Members of archives: zip, tar and compressed files opened in memory, each with limits on count, size and ratio.
+
+The one module of the room that makes file objects, since the standard library's readers want them; they are bytes.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from fyke.convert.registry import Limits, Refused
+from fyke.formats import sniff as kinds
+from fyke.formats.encoding import decoded
+from fyke.values import Reason
+
+MAX_RATIO = 1_000
+"""Bytes out per byte in: real text compresses a tenth as well, a bomb better."""
+
+
+class Member(NamedTuple):
+    """One file of an archive."""
+
+    name: str
+    data: bytes
+
+
+def as_file(data: bytes) -> BinaryIO:
+    """Return bytes as the file object that some readers want."""
+    return io.BytesIO(data)
+
+
+def open_zip(data: bytes) -> zipfile.ZipFile:
+    """Return a reader of a zip archive; refuses what is none, or damaged."""
+    try:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError) as error:
+        raise Refused(Reason.DAMAGED, f"zip: {error}") from None
+
+
+def read_zip(archive: zipfile.ZipFile, name: str, limits: Limits) -> bytes:
+    """Return one member of a zip archive; refuses an encrypted, damaged or exploding one."""
+    try:
+        info = archive.getinfo(name)
+        if info.flag_bits & 1:
+            raise Refused(Reason.ENCRYPTED, f"{name} in the archive has a password")
+        limit = min(limits.max_text, max(info.compress_size, 1_000) * MAX_RATIO)
+        with archive.open(info) as member:
+            data = member.read(limit + 1)
+    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, NotImplementedError, EOFError, KeyError) as error:
+        raise Refused(Reason.DAMAGED, f"{name} in the archive: {error}") from None
+    if len(data) > limit:
+        raise Refused(Reason.TOO_LARGE, f"{name} in the archive expands to more than {limit:,} bytes")
+    return data
+
+
+def members(data: bytes, media_type: str, limits: Limits) -> Iterator[Member]:
+    """Yield the files of an archive, or the one inside a compressed file, until a limit is reached.
+
+    Raises ``Refused`` at the first member that cannot be read.
+    """
+    total = 0
+    for count, member in enumerate(
+        _zip(data, limits) if media_type == kinds.ZIP else _packed(data, media_type, limits)
+    ):
+        total += len(member.data)
+        if count >= limits.max_parts:
+            raise Refused(Reason.TOO_LARGE, f"more than {limits.max_parts:,} files in the archive")
+        if total > limits.max_text:
+            raise Refused(Reason.TOO_LARGE, f"the archive expands to more than {limits.max_text:,} bytes")
+        yield member
+
+
+def _zip(data: bytes, limits: Limits) -> Iterator[Member]:
+    with open_zip(data) as archive:
+        for info in archive.infolist()[: limits.max_parts + 1]:
+            if not info.is_dir():
+                yield Member(_name(info), read_zip(archive, info.filename, limits))
+
+
+def _name(info: zipfile.ZipInfo) -> str:
+    """Return a member's name; without the flag for UTF-8 it is in whatever its maker's system used."""
+    if info.flag_bits & 0x800 or info.filename.isascii():
+        return info.filename
+    return decoded(info.filename.encode("cp437", "replace"), "text/plain").text
+
+
+def _packed(data: bytes, media_type: str, limits: Limits) -> Iterator[Member]:
+    if media_type != kinds.TAR:
+        data = _expanded(data, media_type, limits)
+        if data[257:262] != b"ustar":
+            yield Member("", data)
+            return
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            for info in archive:
+                handle = archive.extractfile(info) if info.isfile() else None
+                if handle is not None:
+                    yield Member(info.name, handle.read())
+    except (tarfile.TarError, ValueError, OSError, EOFError) as error:
+        raise Refused(Reason.DAMAGED, f"tar: {error}") from None
+
+
+def _expanded(data: bytes, media_type: str, limits: Limits) -> bytes:
+    limit = min(limits.max_text, len(data) * MAX_RATIO)
+    try:
+        packed: bz2.BZ2Decompressor | lzma.LZMADecompressor | zlib._Decompress
+        if media_type == kinds.BZIP2:
+            packed = bz2.BZ2Decompressor()
+        elif media_type == kinds.XZ:
+            packed = lzma.LZMADecompressor(memlimit=limits.memory // 4)
+        else:
+            packed = zlib.decompressobj(31)
+        found = packed.decompress(data, limit + 1)
+    except (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError) as error:
+        raise Refused(Reason.DAMAGED, f"compressed file: {error}") from None
+    if len(found) > limit:
+        raise Refused(Reason.TOO_LARGE, f"the compressed file expands to more than {limit:,} bytes")
+    if not packed.eof:
+        raise Refused(Reason.DAMAGED, "the compressed file is cut short")
+    return found

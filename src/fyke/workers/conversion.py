@@ -1,0 +1,54 @@
+"""``fyke.convert``: any document to tagged text, what is dangerous or large in a worker process, the rest at once."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+
+from fyke.convert import LIMITS, Limits, Source, convert_here, is_isolated, prepare
+from fyke.formats.tags import TABLE, Table
+from fyke.url import Url
+from fyke.values import Document
+from fyke.workers.pool import Pool
+
+AT_ONCE = 1_000_000
+"""Bytes of HTML, XML or text that are converted in the caller's own process: some 10 ms."""
+
+_lock = threading.Lock()
+_shared: Pool | None = None
+
+
+def convert(
+    data: bytes,
+    media_type: str | None = None,
+    url: str | Url | None = None,
+    *,
+    name: str = "",
+    limits: Limits = LIMITS,
+    table: Table = TABLE,
+) -> Document:
+    """Return ``data`` as tagged text: ``.html .text .title .meta .links``, and ``.failure`` if it went wrong.
+
+    ``media_type`` is the Content-Type that came with it, ``url`` where it is from (links are joined with it), ``name``
+    a file name. Never raises for what the document is; takes ``limits.seconds`` at most.
+    """
+    source = prepare(
+        data, media_type, Url.parse(url) if isinstance(url, str) else url, name=name, limits=limits, table=table
+    )
+    return shared_pool().convert(source) if needs_worker(source) else convert_here(source)
+
+
+def needs_worker(source: Source) -> bool:
+    """Whether a source belongs into a worker: its format may hang or crash, or it is large."""
+    size = len(source.data)
+    return 0 < size <= source.limits.max_bytes and (is_isolated(source) or size > AT_ONCE)
+
+
+def shared_pool() -> Pool:
+    """Return the process's own pool, made when first asked for and ended with the process."""
+    global _shared  # noqa: PLW0603 - one pool for all callers
+    with _lock:
+        if _shared is None:
+            _shared = Pool()
+            atexit.register(_shared.kill)
+        return _shared

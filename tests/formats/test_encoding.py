@@ -1,0 +1,111 @@
+"""Bytes to text: html5lib's cases, pages in 32 encodings, the UTF-8 table of the lecture, and labels that lie."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fyke
+from fyke.formats.encoding import decoded, http_charset, lookup
+
+
+def html5lib_cases(folder: Path) -> Iterator[tuple[bytes, str]]:
+    for name in ("tests1.dat", "tests2.dat", "test-yahoo-jp.dat"):
+        for case in (folder / name).read_bytes().split(b"#data\n")[1:]:
+            data, _, rest = case.partition(b"\n#encoding\n")
+            yield data, rest.split(b"\n")[0].decode()
+
+
+def test_html5lib_encoding_cases(shared_data: Path) -> None:
+    cases = list(html5lib_cases(shared_data / "encoding" / "html5lib"))
+    assert len(cases) == 82
+    wrong = [(data[:60], wanted) for data, wanted in cases if fyke.decode(data)[1] != lookup(wanted)]
+    assert wrong == []
+
+
+def test_generated_pages(shared_data: Path) -> None:
+    folder = shared_data / "encoding" / "generated"
+    pages = [json.loads(line) for line in (folder / "manifest.jsonl").read_text(encoding="utf-8").splitlines()]
+    wrong = []
+    for page in pages:
+        text, label = fyke.decode((folder / page["file"]).read_bytes(), page["content_type"])
+        if page["text"] not in text or (page["strict"] and label != page["encoding"]):
+            wrong.append(page["file"])
+    assert len(wrong) <= 0.02 * len(pages), wrong
+
+
+@pytest.mark.parametrize(
+    ("point", "encoded"),
+    [
+        (0x00, "00"), (0x7F, "7F"), (0x80, "C2 80"), (0x3C0, "CF 80"), (0x7FF, "DF BF"), (0x800, "E0 A0 80"),
+        (0xD7FF, "ED 9F BF"), (0xE000, "EE 80 80"), (0xFFFF, "EF BF BF"), (0x10000, "F0 90 80 80"),
+        (0x10FFFF, "F4 8F BF BF"),
+    ],
+)  # fmt: skip
+def test_boundaries_of_the_utf8_table(point: int, encoded: str) -> None:
+    data = bytes.fromhex(encoded)
+    assert chr(point).encode() == data
+    assert fyke.decode(b"x" + data, "text/plain; charset=utf-8") == ("x" + chr(point), "UTF-8")
+
+
+@pytest.mark.parametrize("surrogate", ["ED A0 80", "ED BF BF", "C0 80", "F4 90 80 80"])
+def test_what_the_table_leaves_undefined_is_replaced_and_counted(surrogate: str) -> None:
+    found = decoded("ok ππππππππ".encode() + bytes.fromhex(surrogate), "text/plain; charset=utf-8")
+    assert found.text.startswith("ok ")
+    assert found.replaced == found.text.count("\ufffd") > 0
+
+
+TEXTS = {
+    "utf-16-le": "日本語のテキスト and Latin",
+    "utf-16-be": "Ελληνικά text",
+    "utf-32-le": "हिन्दी text",
+    "utf-32-be": "ไทย text",
+}
+
+
+@pytest.mark.parametrize("codec", TEXTS)
+def test_wide_encodings_with_and_without_mark(codec: str) -> None:
+    text = "<p>plain words first, then " + TEXTS[codec]
+    assert fyke.decode(("\ufeff" + text).encode(codec))[0] == text
+    assert fyke.decode(text.encode(codec))[0] == text
+
+
+def test_a_label_that_the_bytes_disprove() -> None:
+    page = "Smörgåsbord — “déjà vu” naïve café"
+    assert fyke.decode(page.encode(), "text/html; charset=iso-8859-1") == (page, "UTF-8")
+    legacy = page.replace("—", "-").encode("windows-1252")
+    assert fyke.decode(legacy, "text/html; charset=utf-8")[0] == page.replace("—", "-")
+
+
+def test_one_bad_byte_does_not_change_the_encoding() -> None:
+    found = decoded("Füße und Bäume überall".encode() + b"\xff", "text/html; charset=utf-8")
+    assert (found.encoding, found.how, found.replaced) == ("UTF-8", "http", 1)
+
+
+@given(st.binary(max_size=300), st.sampled_from([None, "text/html", "text/plain; charset=utf-16", "x; charset=big5"]))
+def test_any_bytes_have_a_text(data: bytes, content_type: str | None) -> None:
+    text, label = fyke.decode(data, content_type)
+    text.encode()  # no lone surrogates
+    assert label
+
+
+@given(st.text(min_size=1), st.sampled_from(["utf-8", "utf-16-le", "utf-16-be"]))
+def test_marked_text_comes_back(text: str, codec: str) -> None:
+    assert fyke.decode(b"".join(("\ufeff".encode(codec), text.encode(codec))))[0] == text
+
+
+def test_labels() -> None:
+    assert http_charset('text/html; a=b; Charset="x-sjis"') == "x-sjis"
+    assert [lookup(label) for label in ("latin1", "x-sjis", "utf8", "ks_c_5601-1987", "nonsense", "koi8")] == [
+        *("windows-1252", "Shift_JIS", "UTF-8", "EUC-KR", None, "KOI8-R"),
+    ]
+
+
+def test_hostile_declarations_take_linear_time() -> None:
+    for unit in (b"<meta charset=", b'<meta a="', b"<!-- ", b"<a ", b"<meta http-equiv=content-type content='charset "):
+        fyke.decode(unit * 20_000)

@@ -1,0 +1,107 @@
+"""Workers: a hang, a crash, a flood and a hunger for memory end in a stated failure, and the next job goes well."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import fyke
+from fyke.convert import Limits, Source, prepare
+from fyke.errors import FykeError, UrlError
+from fyke.formats.tags import TABLE
+from fyke.url import Url
+from fyke.values import Document, Link, Meta, Reason, Tags
+from fyke.workers import wire
+from fyke.workers.pool import Pool
+
+RTF = b"{\\rtf1\\ansi Hello \\b world\\b0 .}"
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        with Pool(size=1, memory=1_000_000_000, module="hostile_child") as shared:
+            yield shared
+
+
+def children() -> set[str]:
+    tasks = Path("/proc/self/task").glob("*/children")
+    return {child for task in tasks for child in task.read_text(encoding="ascii").split()}
+
+
+def test_the_engine_works_in_a_worker(pool: Pool) -> None:
+    found = pool.convert(prepare(RTF))
+    assert "Hello" in found.text
+    assert found.failure is None
+
+
+@pytest.mark.parametrize(
+    ("deed", "reason"),
+    [("hang", Reason.TIMEOUT), ("crash", Reason.DAMAGED), ("eat", Reason.TOO_LARGE), ("flood", Reason.TOO_LARGE)],
+)
+def test_misdeeds_end_in_a_stated_failure(pool: Pool, deed: str, reason: Reason) -> None:
+    limits = Limits(seconds=0.5 if deed == "hang" else 20.0, max_text=1_000 if deed == "flood" else 50_000_000)
+    hostile = Source(deed.encode(), "application/x-fyke-test", limits=limits)
+    found = pool.convert(hostile)
+    assert found.failure is reason, found.detail
+    assert "Hello" in pool.convert(prepare(RTF)).text
+
+
+def test_without_blocking_the_loop(pool: Pool) -> None:
+    async def main() -> tuple[int, list[Document]]:
+        jobs = asyncio.gather(*(pool.aconvert(prepare(RTF)) for _ in range(3)))
+        ticks = 0
+        while not jobs.done():
+            await asyncio.sleep(0)
+            ticks += 1
+        return ticks, await jobs
+
+    ticks, found = asyncio.run(main())
+    assert ticks > 10
+    assert all("Hello" in document.text for document in found)
+
+
+def test_no_process_is_left_behind() -> None:
+    before = children()
+    with Pool(size=1) as own:
+        assert "Hello" in own.convert(prepare(RTF)).text
+        assert children() - before
+    assert children() <= before
+    with pytest.raises(FykeError, match="closed"):
+        own.submit(prepare(RTF))
+
+
+def test_documents_and_jobs_survive_the_wire() -> None:
+    inner = Document("<p>x</p>", "x", Tags.of([("p", 0, 1)]), failure=Reason.DAMAGED, detail="d", name="n")
+    links = (Link(Url.parse("https://example.org/"), "t", "nofollow"),)
+    document = replace(inner, links=links, meta=Meta(author="a"), parts=(inner,), failure=None)
+    assert wire.decode_document(wire.encode_document(document)) == document
+    table = TABLE.extended({"place": ["x"]})
+    source = Source(b"\0\xff", "text/html", "text/html; charset=x", links[0].target, "n", Limits(seconds=1), table)
+    assert wire.decode_job(wire.encode_job(source)) == source
+
+
+def test_frames() -> None:
+    import io
+
+    stream = io.BytesIO(wire.framed(b"one") + wire.framed(b"") + wire.framed(b"four")[:-1])
+    assert wire.read_frame(stream.read, 10) == b"one"
+    assert wire.read_frame(stream.read, 10) == b""
+    assert wire.read_frame(stream.read, 10) is None
+    with pytest.raises(ValueError, match="limit"):
+        wire.read_frame(io.BytesIO(wire.framed(b"12345")).read, 4)
+
+
+def test_the_public_function() -> None:
+    convert = getattr(fyke, "convert")  # noqa: B009 - a type checker takes fyke.convert for the room
+    found = convert(b"<title>T</title><p>x <a href=y>z</a>", url="https://example.org/")
+    assert (found.title, found.text, found.links[0].target.href) == ("T", "x z", "https://example.org/y")
+    assert convert(b"").failure is Reason.EMPTY
+    assert convert(b"x" * 20, limits=Limits(max_bytes=10)).failure is Reason.TOO_LARGE
+    with pytest.raises(UrlError):
+        convert(b"x", url="nonsense")
