@@ -17,20 +17,25 @@ exp_golomb k   gamma(n >> k), k low bits                                    Teuh
 minimal b      ⌊log₂ b⌋ or ⌈log₂ b⌉ bits for 0 ≤ n < b                      truncated binary
 =============  ==========================================================  ===============================
 
-``Code`` names one of them with its parameter; kernels take it as two integers (``kind``, ``parameter``).
+``Code`` names one of them with its parameter; kernels take it as two integers (``kind``, ``parameter``). Where streams
+of several codes are decoded, ``Codes`` holds them with one table a code: the next 11 bits give value and length at
+once, whatever the code, and only longer codewords go through ``read_code``.
 """
 
+# ruff: noqa: D103 - the table below says what each code is, and the verbs are the same for all
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fyke.bits import stream
-from fyke.bits.jit import kernel, leading_zeros
+from fyke.bits.jit import inlined, kernel, leading_zeros, leaf
 from fyke.bits.stream import peek, read_bits, write_bits
 
 UNARY, GAMMA, DELTA, ZETA, GOLOMB, RICE, EXP_GOLOMB, MINIMAL = range(8)
@@ -78,11 +83,38 @@ class Code:
     def decode(self, words: stream.Words, count: int, position: int = 0) -> NDArray[np.int64]:
         """Return the next ``count`` values of a stream."""
         values = np.empty(count, np.int64)
-        read_all(words, position, values, self.kind, self.parameter)
+        read_all(words, position, values, Codes.of([self]))
         return values
 
 
-@kernel
+TABLE_BITS = 11
+"""8 KiB a table: several stay in the first-level cache, and few codewords of skewed streams are longer."""
+
+
+class Codes(NamedTuple):
+    """Several codes, by number, as kernels take them."""
+
+    kinds: NDArray[np.int64]
+    parameters: NDArray[np.int64]
+    tables: NDArray[np.uint32]
+    """For each code and each start of 11 bits: value << 6 | length, or 0 where the codeword is longer."""
+
+    @classmethod
+    def of(cls, codes: Sequence[Code]) -> Codes:
+        """Return ``codes`` with their tables; the table of a code is made once a process."""
+        kinds = np.array([code.kind for code in codes], np.int64)
+        parameters = np.array([code.parameter for code in codes], np.int64)
+        return cls(kinds, parameters, np.stack([_table(code) for code in codes]))
+
+
+@lru_cache(maxsize=256)
+def _table(code: Code) -> NDArray[np.uint32]:
+    table = np.zeros(1 << TABLE_BITS, np.uint32)
+    fill_table(table, code.kind, code.parameter)
+    return table
+
+
+@inlined
 def log2(n: Any) -> Any:
     """Return ⌊log₂ n⌋. REQUIRES: n > 0."""
     return 63 - leading_zeros(np.uint64(n))
@@ -91,17 +123,17 @@ def log2(n: Any) -> Any:
 # Unary. Length n + 1.
 
 
-@kernel
+@inlined
 def len_unary(n: Any) -> Any:
     return n + 1
 
 
-@kernel
+@inlined
 def write_unary(words: Any, position: Any, n: Any) -> Any:
     return write_bits(words, position + n, 1, 1)
 
 
-@kernel
+@inlined
 def read_unary(words: Any, position: Any) -> Any:
     word = peek(words, position)
     zeros = 0
@@ -117,13 +149,13 @@ def read_unary(words: Any, position: Any) -> Any:
 # Minimal binary: the first 2^⌈log₂ b⌉ − b numbers below b take one bit less than the others.
 
 
-@kernel
+@inlined
 def len_minimal(n: Any, bound: Any) -> Any:
     short = log2(bound)
     return short + (n >= (2 << short) - bound)
 
 
-@kernel
+@inlined
 def write_minimal(words: Any, position: Any, n: Any, bound: Any) -> Any:
     short = log2(bound)
     threshold = (2 << short) - bound
@@ -132,7 +164,7 @@ def write_minimal(words: Any, position: Any, n: Any, bound: Any) -> Any:
     return write_bits(words, position, n + threshold, short + 1)
 
 
-@kernel
+@inlined
 def read_minimal(words: Any, position: Any, bound: Any) -> Any:
     short = log2(bound)
     threshold = (2 << short) - bound
@@ -146,18 +178,18 @@ def read_minimal(words: Any, position: Any, bound: Any) -> Any:
 # γ. Length 2⌊log₂(n+1)⌋ + 1; probability about 1/2n².
 
 
-@kernel
+@inlined
 def len_gamma(n: Any) -> Any:
     return 2 * log2(n + 1) + 1
 
 
-@kernel
+@inlined
 def write_gamma(words: Any, position: Any, n: Any) -> Any:
     width = log2(n + 1)
     return write_bits(words, position + width, n + 1, width + 1)
 
 
-@kernel
+@inlined
 def read_gamma(words: Any, position: Any) -> Any:
     word = peek(words, position)
     zeros = leading_zeros(word)
@@ -171,20 +203,20 @@ def read_gamma(words: Any, position: Any) -> Any:
 # δ. Length about log₂ n + 2 log₂ log₂ n.
 
 
-@kernel
+@inlined
 def len_delta(n: Any) -> Any:
     width = log2(n + 1)
     return len_gamma(width) + width
 
 
-@kernel
+@inlined
 def write_delta(words: Any, position: Any, n: Any) -> Any:
     width = log2(n + 1)
     position = write_gamma(words, position, width)
     return write_bits(words, position, n + 1 - (1 << width), width)
 
 
-@kernel
+@inlined
 def read_delta(words: Any, position: Any) -> Any:
     width, position = read_gamma(words, position)
     width = min(width, 62)
@@ -195,14 +227,14 @@ def read_delta(words: Any, position: Any) -> Any:
 # ζ_k: a power law of exponent about 1 + 1/k. ζ₁ is γ.
 
 
-@kernel
+@inlined
 def len_zeta(n: Any, k: Any) -> Any:
     h = log2(n + 1) // k
     left = 1 << (h * k)
     return h + 1 + h * k + k - (n + 1 - left < left)
 
 
-@kernel
+@inlined
 def write_zeta(words: Any, position: Any, n: Any, k: Any) -> Any:
     h = log2(n + 1) // k
     left = 1 << (h * k)
@@ -212,7 +244,7 @@ def write_zeta(words: Any, position: Any, n: Any, k: Any) -> Any:
     return write_bits(words, position, n + 1, h * k + k)
 
 
-@kernel
+@inlined
 def read_zeta(words: Any, position: Any, k: Any) -> Any:
     word = peek(words, position)
     h = leading_zeros(word)
@@ -231,34 +263,34 @@ def read_zeta(words: Any, position: Any, k: Any) -> Any:
 # Golomb and Rice: a geometric distribution.
 
 
-@kernel
+@inlined
 def len_golomb(n: Any, b: Any) -> Any:
     return n // b + 1 + len_minimal(n % b, b)
 
 
-@kernel
+@inlined
 def write_golomb(words: Any, position: Any, n: Any, b: Any) -> Any:
     return write_minimal(words, write_unary(words, position, n // b), n % b, b)
 
 
-@kernel
+@inlined
 def read_golomb(words: Any, position: Any, b: Any) -> Any:
     quotient, position = read_unary(words, position)
     rest, position = read_minimal(words, position, b)
     return quotient * b + rest, position
 
 
-@kernel
+@inlined
 def len_rice(n: Any, k: Any) -> Any:
     return (n >> k) + 1 + k
 
 
-@kernel
+@inlined
 def write_rice(words: Any, position: Any, n: Any, k: Any) -> Any:
     return write_bits(words, write_unary(words, position, n >> k), n & ((1 << k) - 1), k)
 
 
-@kernel
+@inlined
 def read_rice(words: Any, position: Any, k: Any) -> Any:
     high, position = read_unary(words, position)
     low, position = read_bits(words, position, k)
@@ -268,17 +300,17 @@ def read_rice(words: Any, position: Any, k: Any) -> Any:
 # Exp-Golomb: γ for what exceeds k bits.
 
 
-@kernel
+@inlined
 def len_exp_golomb(n: Any, k: Any) -> Any:
     return len_gamma(n >> k) + k
 
 
-@kernel
+@inlined
 def write_exp_golomb(words: Any, position: Any, n: Any, k: Any) -> Any:
     return write_bits(words, write_gamma(words, position, n >> k), n & ((1 << k) - 1), k)
 
 
-@kernel
+@inlined
 def read_exp_golomb(words: Any, position: Any, k: Any) -> Any:
     high, position = read_gamma(words, position)
     low, position = read_bits(words, position, k)
@@ -288,7 +320,7 @@ def read_exp_golomb(words: Any, position: Any, k: Any) -> Any:
 # Any code, chosen at run time: the branch is the same for a whole stream, so it costs next to nothing.
 
 
-@kernel
+@leaf
 def len_code(n: Any, kind: Any, parameter: Any) -> Any:
     if kind == GAMMA:
         return len_gamma(n)
@@ -307,7 +339,7 @@ def len_code(n: Any, kind: Any, parameter: Any) -> Any:
     return len_minimal(n, parameter)
 
 
-@kernel
+@leaf
 def write_code(words: Any, position: Any, n: Any, kind: Any, parameter: Any) -> Any:
     if kind == GAMMA:
         return write_gamma(words, position, n)
@@ -326,7 +358,7 @@ def write_code(words: Any, position: Any, n: Any, kind: Any, parameter: Any) -> 
     return write_minimal(words, position, n, parameter)
 
 
-@kernel
+@leaf
 def read_code(words: Any, position: Any, kind: Any, parameter: Any) -> Any:
     if kind == GAMMA:
         return read_gamma(words, position)
@@ -345,22 +377,42 @@ def read_code(words: Any, position: Any, kind: Any, parameter: Any) -> Any:
     return read_minimal(words, position, parameter)
 
 
+@kernel
+def fill_table(table: Any, kind: Any, parameter: Any) -> None:
+    """Note value and length of the codeword at the start of every 11 bits, where they hold it whole."""
+    words = np.zeros(2, np.uint64)
+    for start in range(table.size):
+        words[0] = np.uint64(start) << np.uint64(64 - TABLE_BITS)
+        value, length = read_code(words, 0, kind, parameter)
+        if length <= TABLE_BITS and value < 1 << 26:
+            table[start] = np.uint32((value << 6) | length)
+
+
+@inlined
+def read(words: Any, position: Any, codes: Any, number: Any) -> Any:
+    """Return (value, next position) of the next codeword, which is of ``codes``' code ``number``."""
+    entry = codes.tables[number, peek(words, position) >> np.uint64(64 - TABLE_BITS)]
+    if entry != 0:
+        return np.int64(entry >> 6), position + np.int64(entry & 63)
+    return read_code(words, position, codes.kinds[number], codes.parameters[number])
+
+
 # ν: integers to naturals, 0 −1 1 −2 2 … to 0 1 2 3 4 …
 
 
-@kernel
+@inlined
 def nat(x: Any) -> Any:
     """Return ν(x) = 2x for x ≥ 0, 2|x| − 1 for x < 0."""
     return 2 * x if x >= 0 else -2 * x - 1
 
 
-@kernel
+@inlined
 def integer(n: Any) -> Any:
     """Return the x with ν(x) = n."""
     return n >> 1 if n & 1 == 0 else -((n + 1) >> 1)
 
 
-@kernel
+@leaf
 def total_len(values: Any, kind: Any, parameter: Any) -> Any:
     total = 0
     for i in range(values.size):
@@ -368,16 +420,16 @@ def total_len(values: Any, kind: Any, parameter: Any) -> Any:
     return total
 
 
-@kernel
+@leaf
 def write_all(words: Any, position: Any, values: Any, kind: Any, parameter: Any) -> Any:
     for i in range(values.size):
         position = write_code(words, position, values[i], kind, parameter)
     return position
 
 
-@kernel
-def read_all(words: Any, position: Any, values: Any, kind: Any, parameter: Any) -> Any:
+@leaf
+def read_all(words: Any, position: Any, values: Any, codes: Any) -> Any:
     for i in range(values.size):
-        value, position = read_code(words, position, kind, parameter)
+        value, position = read(words, position, codes, 0)
         values[i] = value
     return position

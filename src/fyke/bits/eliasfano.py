@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.bits.jit import kernel, popcount, trailing_zeros
+from fyke.bits.jit import inlined, kernel, leaf, popcount, trailing_zeros
 from fyke.bits.stream import PADDING, Words, read_bits, write_bits
 
 SAMPLE = 256
 """Ones between two entries of the inventory: 0.25 bits a value, and about eight words to count at most."""
 
 
-@kernel
+@inlined
 def select_in_word(word: Any, k: Any) -> Any:
     """Return the position of the k-th one (from 0, from the lowest bit). REQUIRES: there is one."""
     base = 0
@@ -81,7 +81,7 @@ def fill_inventory(high: Any, bits: Any, ones: Any, zeros: Any) -> Any:
     return count
 
 
-@kernel
+@inlined
 def select_bit(high: Any, inventory: Any, i: Any, flip: Any) -> Any:
     """Return the position of the i-th one; of the i-th zero where ``flip`` is all ones. REQUIRES: it exists."""
     start = inventory[i >> 8]
@@ -99,7 +99,7 @@ def select_bit(high: Any, inventory: Any, i: Any, flip: Any) -> Any:
         word = high[at] ^ flip
 
 
-@kernel
+@leaf
 def select(low: Any, high: Any, ones: Any, low_width: Any, i: Any) -> Any:
     """Return the i-th value. REQUIRES: 0 ≤ i < n."""
     upper = select_bit(high, ones, i, np.uint64(0)) - i
@@ -107,7 +107,7 @@ def select(low: Any, high: Any, ones: Any, low_width: Any, i: Any) -> Any:
     return (upper << low_width) | value
 
 
-@kernel
+@leaf
 def select_pair(low: Any, high: Any, ones: Any, low_width: Any, i: Any) -> Any:
     """Return the values i and i + 1. REQUIRES: 0 ≤ i < n − 1."""
     bit = select_bit(high, ones, i, np.uint64(0))
@@ -123,7 +123,7 @@ def select_pair(low: Any, high: Any, ones: Any, low_width: Any, i: Any) -> Any:
     return first, (((at << 6) + trailing_zeros(word) - i - 1) << low_width) | value
 
 
-@kernel
+@leaf
 def rank(low: Any, high: Any, zeros: Any, low_width: Any, size: Any, x: Any) -> Any:
     """Return the number of values below x. REQUIRES: 0 ≤ x ≤ u."""
     upper = x >> low_width
@@ -139,13 +139,13 @@ def rank(low: Any, high: Any, zeros: Any, low_width: Any, size: Any, x: Any) -> 
     return i
 
 
-@kernel
+@leaf
 def select_many(low: Any, high: Any, ones: Any, low_width: Any, indices: Any, out: Any) -> None:
     for j in range(indices.size):
         out[j] = select(low, high, ones, low_width, indices[j])
 
 
-@kernel
+@leaf
 def rank_many(low: Any, high: Any, zeros: Any, low_width: Any, size: Any, values: Any, out: Any) -> None:
     for j in range(values.size):
         out[j] = rank(low, high, zeros, low_width, size, values[j])

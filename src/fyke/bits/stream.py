@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.bits.jit import kernel
+from fyke.bits.jit import inlined, kernel
 
 Words = NDArray[np.uint64]
 
@@ -23,7 +23,7 @@ PADDING = 2
 """Words of zeros after the last one in use: ``peek`` reads two words at once."""
 
 
-@kernel
+@inlined
 def peek(words: Any, position: Any) -> Any:
     """Return the 64 bits from ``position`` on. REQUIRES: at least two words."""
     i = position >> 6
@@ -34,13 +34,13 @@ def peek(words: Any, position: Any) -> Any:
     return (words[i] << shift) | ((words[i + 1] >> np.uint64(1)) >> (np.uint64(63) - shift))
 
 
-@kernel
+@inlined
 def read_bits(words: Any, position: Any, width: Any) -> Any:
     """Return (value, next position) of ``width`` bits, 0 ≤ width ≤ 63."""
     return np.int64((peek(words, position) >> np.uint64(1)) >> np.uint64(63 - width)), position + width
 
 
-@kernel
+@inlined
 def write_bits(words: Any, position: Any, value: Any, width: Any) -> Any:
     """Write the ``width`` low bits of ``value``, 0 ≤ width ≤ 64; the others must be zero. Return the next position."""
     if width > 0:
