@@ -9,6 +9,7 @@ FACE: list[str] = [
     "Store",
     "crawl",
 ]
+FACE: list[str] = ["Archive"]
 
 
 def test_face_is_pinned() -> None:

@@ -16,6 +16,7 @@ _FACE: dict[str, str] = {
     "Robots": "fyke.sites.robots",
     "Store": "fyke.store.store",
     "crawl": "fyke.assemble",
+    "Archive": "fyke.archive.archive",
 }
 """Public name to the module that defines it."""
 

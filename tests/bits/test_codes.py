@@ -59,9 +59,7 @@ def test_round_trip_of_all_small_numbers_and_code_lengths(name: str) -> None:
     assert np.array_equal(code.decode(words, values.size), values)
 
 
-@given(
-    st.lists(st.integers(0, 2**60 - 2)), st.sampled_from(LARGE)
-)
+@given(st.lists(st.integers(0, 2**60 - 2)), st.sampled_from(LARGE))
 def test_round_trip_of_large_numbers(values: list[int], name: str) -> None:
     code = Code.parse(name)
     words, length = code.encode(np.array(values, np.int64))

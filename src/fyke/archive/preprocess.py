@@ -22,15 +22,7 @@ _MAX_WORD = 64
 
 # The English list that Snowball publishes with its stemmers, contractions split as words are here.
 ENGLISH = frozenset(
-    """
-i me my myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it
-its itself they them their theirs themselves what which who whom this that these those am is are was were be been
-being have has had having do does did doing will would shall should can could may might must ought a an the and but if
-or because as until while of at by for with about against between into through during before after above below to
-from up down in out on off over under again further then once here there when where why how all any both each few more
-most other some such no nor not only own same so than too very s t don now isn aren wasn weren hasn haven hadn doesn
-didn won wouldn shan shouldn can cannot couldn mustn let ll ve re d m
-""".split()
+    ["i", "me", "my", "myself", "we", "us", "our", "ours", "ourselves", "you", "your", "yours", "yourself", "yourselves", "he", "him", "his", "himself", "she", "her", "hers", "herself", "it", "its", "itself", "they", "them", "their", "theirs", "themselves", "what", "which", "who", "whom", "this", "that", "these", "those", "am", "is", "are", "was", "were", "be", "been", "being", "have", "has", "had", "having", "do", "does", "did", "doing", "will", "would", "shall", "should", "can", "could", "may", "might", "must", "ought", "a", "an", "the", "and", "but", "if", "or", "because", "as", "until", "while", "of", "at", "by", "for", "with", "about", "against", "between", "into", "through", "during", "before", "after", "above", "below", "to", "from", "up", "down", "in", "out", "on", "off", "over", "under", "again", "further", "then", "once", "here", "there", "when", "where", "why", "how", "all", "any", "both", "each", "few", "more", "most", "other", "some", "such", "no", "nor", "not", "only", "own", "same", "so", "than", "too", "very", "s", "t", "don", "now", "isn", "aren", "wasn", "weren", "hasn", "haven", "hadn", "doesn", "didn", "won", "wouldn", "shan", "shouldn", "can", "cannot", "couldn", "mustn", "let", "ll", "ve", "re", "d", "m"]
 )
 
 

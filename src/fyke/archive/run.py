@@ -198,9 +198,7 @@ def read_jsonl(file: Path) -> Iterator[Page]:
             try:
                 page = decoder.decode(line)
             except msgspec.MsgspecError as error:
-                raise StorageError(
-                    f"{file}, line {number}: {error}; write objects with url, text and links"
-                ) from None
+                raise StorageError(f"{file}, line {number}: {error}; write objects with url, text and links") from None
             yield page
 
 
