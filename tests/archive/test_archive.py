@@ -14,6 +14,7 @@ from fyke.archive.archive import Archive
 from fyke.archive.combine import Catalogue, Coding, combine
 from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import Page, read_jsonl, runs_of, scan
+from fyke.bits import lists
 from fyke.bits.codes import Code, Codes
 from fyke.errors import StorageError, UserError
 
@@ -124,7 +125,7 @@ def test_paper_form_by_hand() -> None:
     size = writer_kernels.describe_paper(7, np.array([0, 2, 3]), np.array([4, 1, 2]), streams, values)
     assert values[:size].tolist() == [7, 3, 0, 1, 0, 2, 1, 6]
     words = np.zeros(4, np.uint64)
-    end = writer_kernels.write_described(words, 0, streams, values, 0, size, codes)
+    end = lists.write_list(words, 0, streams, values, 0, size, codes)
     # δ(7) 00100 000, ζ₃(3) 1100, ζ₂ of gaps 0 1 0, γ of ν(2−1) ν(1−2) ν(4−1) = 2 1 6
     bits = "00100000" + "1100" + "10" + "110" + "10" + "011" + "010" + "00111"
     assert f"{int(words[0]):064b}"[:end] == bits
@@ -146,7 +147,8 @@ def test_a_small_archive_with_every_kernel(tmp_path: Path, mode: str) -> None:
     mean = archive.mean_length
     bm25 = [
         0.0 if s is None else sum(
-            weights[r] * c * 2.2 / (c + 1.2 * (0.25 + 0.75 * s.length / mean)) for r, c in zip(s.ranks, s.counts, strict=True)
+            weights[r] * c * 2.2 / (c + 1.2 * (0.25 + 0.75 * s.length / mean))
+            for r, c in zip(s.ranks, s.counts, strict=True)
         )
         for s in archive
     ]  # fmt: skip
@@ -168,14 +170,14 @@ def test_random_summaries_round_trip(given: list[tuple[int, dict[int, int]]], ch
     codes = Codes.of([Code.parse(second.FYKE_CODES[name]) for name in writer_kernels.FYKE_STREAMS])
     n = len(given)
     references, chains, bits, ends = (np.zeros(n, np.int64) for _ in range(4))
-    small = writer_kernels.len_table(codes)
+    small = lists.len_table(codes)
     writer_kernels.choose_references(
         lengths, starts, terms, counts, codes, small, window, chain, 0, references, chains, bits
     )
     streams, values = np.zeros(4 * len(terms) + 16 * n, np.int64), np.zeros(4 * len(terms) + 16 * n, np.int64)
     size = writer_kernels.describe_all(lengths, starts, terms, counts, references, 0, False, streams, values, ends)
     words, positions = np.zeros(int(bits.sum()) // 64 + 3, np.uint64), np.zeros(n, np.int64)
-    end = writer_kernels.write_summaries(words, 0, streams, values, ends, codes, positions)
+    end = lists.write_lists(words, 0, streams, values, ends, codes, positions)
     assert end == bits.sum(), "the cost foreseen is the cost paid"
     assert size == (ends[-1] if n else 0)
     assert (chains <= chain).all()
@@ -216,7 +218,7 @@ def test_sub_archives_are_layers(tmp_path: Path) -> None:
     assert hundredth <= tenth <= all_of_it == set(range(300))
     assert 15 <= len(tenth) <= 50
     (tmp_path / "archive" / "archive.json").unlink()
-    with pytest.raises(StorageError, match="lies over .* which is not there"):
+    with pytest.raises(StorageError, match=r"lies over .* which is not there"):
         Archive.open(tmp_path / "sub")
 
 

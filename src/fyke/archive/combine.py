@@ -17,7 +17,7 @@ from fyke.archive import writer_kernels as kernels
 from fyke.archive.dictionary import Dictionary, encode_frequencies, merge, number_width
 from fyke.archive.files import Manifest, Section, SectionWriter, write_manifest, write_section
 from fyke.archive.run import Run
-from fyke.bits import stream
+from fyke.bits import lists, stream
 from fyke.bits.codes import Code, Codes
 from fyke.bits.eliasfano import EliasFano
 
@@ -163,7 +163,7 @@ def _write_tables(
     absent = EliasFano.of(missing, documents + 1)
     width = number_width(len(dictionary))
     permutation = stream.room_for(len(dictionary) * width)
-    kernels.pack(permutation, dictionary.permutation, width)
+    lists.pack(permutation, dictionary.permutation, width)
     return {
         "pointers.ef": write_section(folder, "pointers.ef", [pointers.low, pointers.high]),
         "missing.ef": write_section(folder, "missing.ef", [absent.low, absent.high]),
@@ -183,7 +183,7 @@ class _Encoder:
         self.streams = kernels.PAPER_STREAMS if self.paper else kernels.FYKE_STREAMS
         self.codes = codes
         self._kernel_codes = Codes.of(codes)
-        self._small = kernels.len_table(self._kernel_codes)
+        self._small = lists.len_table(self._kernel_codes)
         self.bits_of = np.zeros(len(codes), np.int64)
         self.postings = 0
         self.largest = 0
@@ -214,12 +214,12 @@ class _Encoder:
     def encode(self, chunk: Chunk, context: int) -> tuple[stream.Words, Ints]:
         """Return the finished words and the bit positions after each summary."""
         streams, values, ends = self.describe(chunk, context)
-        bits = kernels.total_bits(streams, values, len(values), self._kernel_codes, self.bits_of)
+        bits = lists.total_bits(streams, values, len(values), self._kernel_codes, self.bits_of)
         words = stream.room_for(bits + 64)
         words[0] = self._carry
         base = self._position & ~63
         positions = np.empty(len(ends), np.int64)
-        at = kernels.write_summaries(words, self._position - base, streams, values, ends, self._kernel_codes, positions)
+        at = lists.write_lists(words, self._position - base, streams, values, ends, self._kernel_codes, positions)
         self._position = base + at
         self._carry = words[at >> 6]
         own = np.diff(chunk.starts)[context:]

@@ -30,6 +30,10 @@ from fyke.bits.jit import inlined, kernel, leaf
 from fyke.bits.stream import Words
 
 
+MAX_GAP = 1 << 40
+"""No gap of an archive is larger: sums of damaged ones stay far from the end of 64 bits."""
+
+
 class Stream(NamedTuple):
     """An archive as kernels take it."""
 
@@ -82,7 +86,7 @@ def _read_terms(words: Any, position: Any, codes: Any, number: Any, size: Any, t
     last = np.int64(-1)
     for i in range(size):
         gap, position = read(words, position, codes, number)
-        last += gap + 1
+        last += min(gap, MAX_GAP) + 1
         terms[i] = last
     return position
 

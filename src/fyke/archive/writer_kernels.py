@@ -24,37 +24,27 @@ from typing import Any
 
 import numpy as np
 
-from fyke.bits.codes import len_code, nat, write_code
-from fyke.bits.jit import inlined, kernel, leaf
-from fyke.bits.stream import read_bits, write_bits
+from fyke.bits.codes import nat
+from fyke.bits.jit import kernel, leaf
+from fyke.bits.lists import cost_of, put
 
 PAPER_STREAMS = ("length", "size", "gap", "count")
 FYKE_STREAMS = ("length", "size", "gap", "count", "reference", "copy", "skip", "equal", "change", "extra", "extra_gap")
 LENGTH, SIZE, GAP, COUNT, REFERENCE, COPY, SKIP, EQUAL, CHANGE, EXTRA, EXTRA_GAP = range(11)
 
-SMALL = 1024
-"""Numbers whose lengths are tabulated for the choice of references."""
-
-
-@inlined
-def _put(streams: Any, values: Any, at: Any, stream: Any, value: Any) -> Any:
-    streams[at] = stream
-    values[at] = value
-    return at + 1
-
 
 @leaf
 def describe_paper(length: Any, terms: Any, counts: Any, streams: Any, values: Any) -> Any:
     """List the numbers of a summary in the paper's form; return how many."""
-    at = _put(streams, values, 0, LENGTH, length)
-    at = _put(streams, values, at, SIZE, terms.size)
+    at = put(streams, values, 0, LENGTH, length)
+    at = put(streams, values, at, SIZE, terms.size)
     last = -1
     for i in range(terms.size):
-        at = _put(streams, values, at, GAP, terms[i] - last - 1)
+        at = put(streams, values, at, GAP, terms[i] - last - 1)
         last = terms[i]
     last = 1
     for i in range(terms.size - 1, -1, -1):
-        at = _put(streams, values, at, COUNT, nat(counts[i] - last))
+        at = put(streams, values, at, COUNT, nat(counts[i] - last))
         last = counts[i]
     return at
 
@@ -62,15 +52,15 @@ def describe_paper(length: Any, terms: Any, counts: Any, streams: Any, values: A
 @leaf
 def describe_alone(length: Any, terms: Any, counts: Any, streams: Any, values: Any) -> Any:
     """List the numbers of a summary in fyke's form without a reference; return how many."""
-    at = _put(streams, values, 0, REFERENCE, 0)
-    at = _put(streams, values, at, LENGTH, length - counts.sum())
-    at = _put(streams, values, at, SIZE, terms.size)
+    at = put(streams, values, 0, REFERENCE, 0)
+    at = put(streams, values, at, LENGTH, length - counts.sum())
+    at = put(streams, values, at, SIZE, terms.size)
     last = -1
     for i in range(terms.size):
-        at = _put(streams, values, at, GAP, terms[i] - last - 1)
+        at = put(streams, values, at, GAP, terms[i] - last - 1)
         last = terms[i]
     for i in range(terms.size):
-        at = _put(streams, values, at, COUNT, counts[i] - 1)
+        at = put(streams, values, at, COUNT, counts[i] - 1)
     return at
 
 
@@ -79,8 +69,8 @@ def describe_against(
     r: Any, length: Any, terms: Any, counts: Any, ref_terms: Any, ref_counts: Any, streams: Any, values: Any
 ) -> Any:
     """List the numbers of a summary against the one r places earlier; return how many."""
-    at = _put(streams, values, 0, REFERENCE, r)
-    at = _put(streams, values, at, LENGTH, length - counts.sum())
+    at = put(streams, values, 0, REFERENCE, r)
+    at = put(streams, values, at, LENGTH, length - counts.sum())
     # Runs: copied and skipped by turns, the first of them may be empty.
     i = j = run = 0
     copying = True
@@ -90,14 +80,14 @@ def describe_against(
             i += 1
         here = i < terms.size and terms[i] == ref_terms[j]
         if here != copying:
-            at = _put(streams, values, at, COPY if copying else SKIP, run if first else run - 1)
+            at = put(streams, values, at, COPY if copying else SKIP, run if first else run - 1)
             first = False
             copying = here
             run = 0
         run += 1
         j += 1
     if ref_terms.size > 0:
-        at = _put(streams, values, at, COPY if copying else SKIP, run if first else run - 1)
+        at = put(streams, values, at, COPY if copying else SKIP, run if first else run - 1)
     # Counts of the copied terms.
     i = j = run = 0
     while i < terms.size and j < ref_terms.size:
@@ -109,13 +99,13 @@ def describe_against(
             if counts[i] == ref_counts[j]:
                 run += 1
             else:
-                at = _put(streams, values, at, EQUAL, run)
-                at = _put(streams, values, at, CHANGE, nat(counts[i] - ref_counts[j]) - 1)
+                at = put(streams, values, at, EQUAL, run)
+                at = put(streams, values, at, CHANGE, nat(counts[i] - ref_counts[j]) - 1)
                 run = 0
             i += 1
             j += 1
     if run > 0:
-        at = _put(streams, values, at, EQUAL, run)
+        at = put(streams, values, at, EQUAL, run)
     return _describe_extras(terms, counts, ref_terms, streams, values, at)
 
 
@@ -123,14 +113,14 @@ def describe_against(
 def _describe_extras(terms: Any, counts: Any, ref_terms: Any, streams: Any, values: Any, at: Any) -> Any:
     """List the terms that the reference has not, and their counts."""
     number = at
-    at = _put(streams, values, at, EXTRA, 0)
+    at = put(streams, values, at, EXTRA, 0)
     last = -1
     j = 0
     for i in range(terms.size):
         while j < ref_terms.size and ref_terms[j] < terms[i]:
             j += 1
         if j == ref_terms.size or ref_terms[j] != terms[i]:
-            at = _put(streams, values, at, EXTRA_GAP, terms[i] - last - 1)
+            at = put(streams, values, at, EXTRA_GAP, terms[i] - last - 1)
             last = terms[i]
             values[number] += 1
     j = 0
@@ -138,32 +128,8 @@ def _describe_extras(terms: Any, counts: Any, ref_terms: Any, streams: Any, valu
         while j < ref_terms.size and ref_terms[j] < terms[i]:
             j += 1
         if j == ref_terms.size or ref_terms[j] != terms[i]:
-            at = _put(streams, values, at, COUNT, counts[i] - 1)
+            at = put(streams, values, at, COUNT, counts[i] - 1)
     return at
-
-
-@leaf
-def _cost(streams: Any, values: Any, size: Any, codes: Any, small: Any, limit: Any) -> Any:
-    """Return the bits of a list of numbers, or something beyond ``limit`` as soon as they exceed it."""
-    bits = 0
-    for i in range(size):
-        stream, value = streams[i], values[i]
-        bits += (
-            small[stream, value] if value < SMALL else len_code(value, codes.kinds[stream], codes.parameters[stream])
-        )
-        if bits > limit:
-            break
-    return bits
-
-
-@kernel
-def len_table(codes: Any) -> Any:
-    """Return the length of every small number in every stream."""
-    small = np.empty((codes.kinds.size, SMALL), np.int32)
-    for stream in range(codes.kinds.size):
-        for value in range(SMALL):
-            small[stream, value] = len_code(value, codes.kinds[stream], codes.parameters[stream])
-    return small
 
 
 @kernel
@@ -183,14 +149,14 @@ def choose_references(
     for x in range(context, lengths.size):
         own_terms, own_counts = terms[starts[x] : starts[x + 1]], counts[starts[x] : starts[x + 1]]
         size = describe_alone(lengths[x], own_terms, own_counts, streams, values)
-        best = _cost(streams, values, size, codes, small, 1 << 60)
+        best = cost_of(streams, values, size, codes, small, 1 << 60)
         references[x] = chains[x] = 0
         for r in range(1, min(window, x) + 1):
             y = x - r
             if chains[y] < max_chain and own_terms.size > 0 and starts[y] < starts[y + 1]:
                 ref_terms, ref_counts = terms[starts[y] : starts[y + 1]], counts[starts[y] : starts[y + 1]]
                 size = describe_against(r, lengths[x], own_terms, own_counts, ref_terms, ref_counts, streams, values)
-                cost = _cost(streams, values, size, codes, small, best)
+                cost = cost_of(streams, values, size, codes, small, best)
                 if cost < best:
                     best = cost
                     references[x] = r
@@ -220,52 +186,3 @@ def describe_all(
             )
         ends[x] = at
     return at
-
-
-@leaf
-def total_bits(streams: Any, values: Any, size: Any, codes: Any, bits_of: Any) -> Any:
-    """Add up the bits of a list of numbers, in all and by stream (into ``bits_of``)."""
-    total = 0
-    for i in range(size):
-        stream = streams[i]
-        bits = len_code(values[i], codes.kinds[stream], codes.parameters[stream])
-        bits_of[stream] += bits
-        total += bits
-    return total
-
-
-@leaf
-def write_described(words: Any, position: Any, streams: Any, values: Any, start: Any, end: Any, codes: Any) -> Any:
-    """Write numbers ``start`` … ``end``; return the next position."""
-    for i in range(start, end):
-        stream = streams[i]
-        position = write_code(words, position, values[i], codes.kinds[stream], codes.parameters[stream])
-    return position
-
-
-@leaf
-def write_summaries(words: Any, position: Any, streams: Any, values: Any, ends: Any, codes: Any, positions: Any) -> Any:
-    """Write all summaries, noting the position after each; return the last."""
-    start = 0
-    for x in range(ends.size):
-        position = write_described(words, position, streams, values, start, ends[x], codes)
-        positions[x] = position
-        start = ends[x]
-    return position
-
-
-@leaf
-def pack(words: Any, values: Any, width: Any) -> None:
-    """Write values of ``width`` bits each from the beginning."""
-    position = 0
-    for i in range(values.size):
-        position = write_bits(words, position, values[i], width)
-
-
-@leaf
-def unpack(words: Any, width: Any, values: Any) -> None:
-    """Read values of ``width`` bits each from the beginning."""
-    position = 0
-    for i in range(values.size):
-        value, position = read_bits(words, position, width)
-        values[i] = value

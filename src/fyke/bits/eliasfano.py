@@ -141,12 +141,14 @@ def rank(low: Any, high: Any, zeros: Any, low_width: Any, size: Any, x: Any) -> 
 
 @leaf
 def select_many(low: Any, high: Any, ones: Any, low_width: Any, indices: Any, out: Any) -> None:
+    """Fill ``out`` with the values of ``indices``."""
     for j in range(indices.size):
         out[j] = select(low, high, ones, low_width, indices[j])
 
 
 @leaf
 def rank_many(low: Any, high: Any, zeros: Any, low_width: Any, size: Any, values: Any, out: Any) -> None:
+    """Fill ``out`` with the ranks of ``values``."""
     for j in range(values.size):
         out[j] = rank(low, high, zeros, low_width, size, values[j])
 
