@@ -10,6 +10,7 @@ FACE: list[str] = [
     "crawl",
 ]
 FACE: list[str] = ["Archive"]
+FACE: list[str] = ["Archive", "Graph"]
 
 
 def test_face_is_pinned() -> None:

@@ -17,6 +17,7 @@ _FACE: dict[str, str] = {
     "Store": "fyke.store.store",
     "crawl": "fyke.assemble",
     "Archive": "fyke.archive.archive",
+    "Graph": "fyke.graph.graph",
 }
 """Public name to the module that defines it."""
 
