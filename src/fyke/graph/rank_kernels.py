@@ -103,9 +103,7 @@ def breadth_first(stream: Any, order: Any, queued: Any, distances: Any) -> Any:
 
 
 @leaf
-def _breadth_first(
-    stream: Any, order: Any, queued: Any, distances: Any, lists: Any, extra: Any, chain: Any
-) -> Any:
+def _breadth_first(stream: Any, order: Any, queued: Any, distances: Any, lists: Any, extra: Any, chain: Any) -> Any:
     done = 0
     while done < queued:
         x = order[done]
