@@ -11,6 +11,7 @@ FACE: list[str] = [
 ]
 FACE: list[str] = ["Archive"]
 FACE: list[str] = ["Archive", "Graph"]
+FACE: list[str] = ["Archive", "Graph", "simulate"]
 
 
 def test_face_is_pinned() -> None:

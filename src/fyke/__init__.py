@@ -18,6 +18,7 @@ _FACE: dict[str, str] = {
     "crawl": "fyke.assemble",
     "Archive": "fyke.archive.archive",
     "Graph": "fyke.graph.graph",
+    "simulate": "fyke.simulate.run",
 }
 """Public name to the module that defines it."""
 

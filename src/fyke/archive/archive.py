@@ -121,6 +121,11 @@ class Archive:
         """Mean ℓ of the documents that are there (of the archive below, for a sub-archive)."""
         return self.manifest.words / max(1, self.manifest.documents - self.manifest.missing)
 
+    @property
+    def pointer_index_bits(self) -> int:
+        """Bits of the inventory over the pointers, in memory only."""
+        return self._stream.ones.size * 64
+
     def below(self, documents: Ints) -> Ints:
         """Return the numbers of ``documents`` in the archive that holds the bits."""
         documents = np.asarray(documents, np.int64)

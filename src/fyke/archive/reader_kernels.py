@@ -29,7 +29,6 @@ from fyke.bits.eliasfano import rank, select
 from fyke.bits.jit import inlined, kernel, leaf
 from fyke.bits.stream import Words
 
-
 MAX_GAP = 1 << 40
 """No gap of an archive is larger: sums of damaged ones stay far from the end of 64 bits."""
 

@@ -240,7 +240,7 @@ class EliasFano:
 
 def low_width(size: int, universe: int) -> int:
     """Return ℓ."""
-    return max(0, (universe // size).bit_length() - 1) if size else 0
+    return max(0, (universe // size).bit_length() - 1) if size else universe.bit_length()
 
 
 def sizes(size: int, universe: int) -> tuple[int, int]:

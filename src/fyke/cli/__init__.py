@@ -29,6 +29,9 @@ COMMANDS: dict[str, str] = {
     "store": "Look after a store: check it, count it, compact it, split it.",
     "demo": "Start a small web on loopback and show fyke at work on it; ends by itself.",
     "robots": "What a site's robots.txt says: groups, delays, sitemaps, and whether a URL may be fetched.",
+    "archive": "Compressed archives of document summaries with their web graph: build, show, combine, sub.",
+    "graph": "Web graphs in WebGraph's BV form: convert, stats, rank.",
+    "simulate": "Crawl an archive's web virtually, by one or several policies, and compare them.",
     "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",
     "world": "Serve a synthetic web with ground truth on loopback, for anyone's crawler.",
 }

@@ -93,6 +93,7 @@ class VirtualCrawl:
         self._touched = np.empty(nodes, np.int64)
         self._sites = _Sites(world.hosts) if policy.signal is Signal.SITE and world.hosts is not None else None
         self._next_rank = 1.0
+        self._base_rank = 0.0
         self.order: list[Ints] = []
         self.seconds: list[Floats] = []
         self.fetched = self.failed = 0
@@ -148,6 +149,7 @@ class VirtualCrawl:
         self.seconds.append(seconds[good])
         lists = world.graph.lists(pages)
         self._stamp += 1
+        born = self._born
         signal = self._policy.signal
         count, self._born = kernels.discover(
             pages, lists.starts, lists.successors, self._state, self._depth, self._inlinks,
@@ -157,6 +159,9 @@ class VirtualCrawl:
             self._touched, self._mark, self._stamp,
         )  # fmt: skip
         touched = self._touched[:count].copy()
+        if signal is Signal.RANK:
+            # What every known page has at least, so that those found since the last computation compete fairly.
+            self._signal[touched[self._births[touched] >= born]] += self._base_rank
         if signal is Signal.RANK and self.fetched >= self._next_rank:
             self._next_rank = max(self.fetched * GROWTH, self.fetched + 1)
             self._rank_known()
@@ -193,8 +198,9 @@ class VirtualCrawl:
             received = np.zeros(len(self._state))
             dangling = kernels.push_known(pages, lists.starts, lists.successors, ranks, received)
             dangling += ranks[waiting].sum()
+            self._base_rank = 0.85 * dangling / len(known) + 0.15 / len(known)
             new = np.zeros(len(self._state))
-            new[known] = 0.85 * (received[known] + dangling / len(known)) + 0.15 / len(known)
+            new[known] = 0.85 * received[known] + self._base_rank
             change = np.abs(new - ranks).sum()
             ranks = new
             if change < 1e-6:

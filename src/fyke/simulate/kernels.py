@@ -158,11 +158,11 @@ def push_known(pages: Any, starts: Any, successors: Any, ranks: Any, received: A
 
 @kernel
 def train_svm(
-    starts: Any, terms: Any, values: Any, labels: Any, order: Any, cost: Any, weights: Any, alphas: Any
+    starts: Any, terms: Any, values: Any, labels: Any, order: Any, costs: Any, weights: Any, alphas: Any
 ) -> Any:
     """One epoch of dual coordinate descent for a linear SVM with hinge loss; return the largest step.
 
-    minimise ½|w|² + cost·Σ max(0, 1 − yᵢ w·xᵢ) over αᵢ in [0, cost], w = Σ αᵢyᵢxᵢ (Hsieh et al., ICML 2008).
+    minimise ½|w|² + Σ costᵢ·max(0, 1 − yᵢ w·xᵢ) over αᵢ in [0, costᵢ], w = Σ αᵢyᵢxᵢ (Hsieh et al., ICML 2008).
     The last weight is the bias, a feature that is always 1.
     """
     largest = 0.0
@@ -172,7 +172,7 @@ def train_svm(
         for j in range(starts[i], starts[i + 1]):
             norm += values[j] * values[j]
             margin += weights[terms[j]] * values[j]
-        alpha = min(max(alphas[i] - (labels[i] * margin - 1.0) / norm, 0.0), cost)
+        alpha = min(max(alphas[i] - (labels[i] * margin - 1.0) / norm, 0.0), costs[i])
         step = (alpha - alphas[i]) * labels[i]
         alphas[i] = alpha
         largest = max(largest, abs(step))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import overload
 
 import msgspec
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.archive.archive import Archive
-from fyke.errors import UserError
 from fyke.graph.graph import Graph
 from fyke.graph.rank import pagerank
 from fyke.interfaces import Prioritizer
@@ -19,29 +17,13 @@ from fyke.simulate.collection import graph_of, hosts_of
 from fyke.simulate.engine import Politeness, VirtualCrawl, World
 from fyke.simulate.measures import Simulation, curve, kendall_tau
 from fyke.simulate.policies import Policy, as_policy
+from fyke.simulate.settings import Settings
 from fyke.simulate.topic import Topic
 
 Ints = NDArray[np.int64]
 
 BYTES_PER_WORD = 40
 """Of a page's HTML, for virtual transfer times: the archive knows words only. 24 KB pages have about 600."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a run is made of besides collection, topic and policies."""
-
-    budget: int = field(default=0, metadata={"help": "Pages to try; 0 for all that can be reached."})
-    in_flight: int = field(default=1, metadata={"help": "Pages fetched at once; what they link to is known after."})
-    delay: float = field(default=0.0, metadata={"help": "Seconds between two contacts of a host, in virtual time."})
-    latency: float = field(default=0.0, metadata={"help": "Seconds of a fetch besides its transfer."})
-    bandwidth: float = field(default=0.0, metadata={"help": "Bytes a second of the crawler's line; 0 for no limit."})
-    failure_rate: float = field(default=0.0, metadata={"help": "Share of pages that cannot be fetched."})
-    seed: int = field(default=0, metadata={"help": "Of all that is random: the same seed gives the same run."})
-
-    def __post_init__(self) -> None:
-        if self.budget < 0 or self.in_flight < 1 or not 0 <= self.failure_rate < 1 or self.delay < 0:
-            raise UserError("a run has budget ≥ 0, in_flight ≥ 1, delay ≥ 0 and 0 ≤ failure_rate < 1")
 
 
 def default_seeds(graph: Graph, hosts: Ints | None) -> Ints:

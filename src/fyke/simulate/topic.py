@@ -97,8 +97,10 @@ def _svm(
     )
     values = saturated * idf[found.ranks] * scale
     weights, alphas = np.zeros(archive.manifest.terms + 1), np.zeros(len(labels))
+    # The few examples weigh as much as all others, some of which are of the topic too.
+    costs = np.where(labels > 0, cost * (labels < 0).sum() / (labels > 0).sum(), cost)
     for _ in range(100):
         order = generator.permutation(len(labels))
-        if kernels.train_svm(found.starts, found.ranks, values, labels, order, cost, weights, alphas) < 1e-3:
+        if kernels.train_svm(found.starts, found.ranks, values, labels, order, costs, weights, alphas) < 1e-3:
             break
     return Topic("svm", weights[:-1] * idf * scale, float(weights[-1]), BM25)
