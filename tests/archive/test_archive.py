@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,8 +13,10 @@ from fyke.archive import combine as second
 from fyke.archive import reader_kernels, writer_kernels
 from fyke.archive.archive import Archive
 from fyke.archive.combine import Catalogue, Coding, combine
+from fyke.archive.files import write_manifest
 from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import Page, read_jsonl, runs_of, scan
+from fyke.bits import codes as codes_module
 from fyke.bits import lists
 from fyke.bits.codes import Code, Codes
 from fyke.errors import StorageError, UserError
@@ -181,9 +184,10 @@ def test_random_summaries_round_trip(given: list[tuple[int, dict[int, int]]], ch
     assert end == bits.sum(), "the cost foreseen is the cost paid"
     assert size == (ends[-1] if n else 0)
     assert (chains <= chain).all()
-    at, got = 0, []
+    at = 0
+    got: list[tuple[list[int], list[int]]] = []
     for x in range(n):
-        reference, position = reader_kernels.read(words, at, codes, writer_kernels.REFERENCE)
+        reference, position = codes_module.read(words, at, codes, writer_kernels.REFERENCE)
         out_terms, out_counts, extra = (np.zeros(41, np.int64) for _ in range(3))
         if reference:
             ref = np.zeros((2, 41), np.int64)
@@ -261,7 +265,7 @@ def test_foreign_and_other_versions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"has no archive\.json"):
         Archive.open(tmp_path)
     archive = build(pages(10), tmp_path, Coding())
-    second.write_manifest(archive.folder, __import__("msgspec").structs.replace(archive.manifest, version=9))
+    write_manifest(archive.folder, msgspec.structs.replace(archive.manifest, version=9))
     with pytest.raises(StorageError, match="fyke-archive 9"):
         Archive.open(archive.folder)
     with pytest.raises(StorageError, match="no runs"):

@@ -28,7 +28,7 @@ def test_damage_stays_within_the_data(data: bytes, starts: list[int]) -> None:
 
 def test_urls_shrink() -> None:
     urls = [f"http://host{i // 100:03}.example/path/page-{i % 100:02}.html".encode() for i in range(1000)]
-    assert FrontCoded.of(urls).bytes < sum(map(len, urls)) / 3
+    assert FrontCoded.of(urls).nbytes < sum(map(len, urls)) / 3
 
 
 def test_disorder_is_refused() -> None:

@@ -203,7 +203,9 @@ def test_sub_archives_are_smaller_webs(archive: Archive, tmp_path: Path) -> None
 
 
 def test_curves_plots_and_csv(archive: Archive, tmp_path: Path) -> None:
-    runs = fyke.simulate(archive, ["bfs", "opic"], budget=50, topic=from_words(archive, COOKING))
+    runs = fyke.simulate(  # type: ignore[operator]  # the package is callable
+        archive, ["bfs", "opic"], budget=50, topic=from_words(archive, COOKING)
+    )
     measures.write_csv(tmp_path / "c.csv", runs)
     rows = (tmp_path / "c.csv").read_text().splitlines()
     assert rows[0] == ",".join(measures.COLUMNS)

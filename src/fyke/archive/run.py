@@ -112,11 +112,10 @@ def scan(
     REQUIRES: URLs are in normal form (no line break in them).
     """
     folder.mkdir(parents=True, exist_ok=True)
-    runs = done = 0
+    runs = 0
     run = _OpenRun(preprocessing)
-    for page in pages:
+    for done, page in enumerate(pages, 1):
         run.add(page)
-        done += 1
         if run.cost >= memory:
             run.write(folder / f"run-{runs:04}")
             runs += 1

@@ -2,7 +2,8 @@
 
 Each code has ``len_*`` (bits), ``write_*`` (next position) and ``read_*`` (value, next position) over a bit stream
 (fyke.bits.stream). The range is 0 ≤ n < 2³¹ for unary-prefixed codes with a small parameter and 0 ≤ n < 2⁶² in
-general (ζ: while (h+1)k ≤ 62); all are written most significant bit first and agree bit for bit with WebGraph's (dsiutils, dsi-bitstream).
+general (ζ: while (h+1)k ≤ 62); all are written most significant bit first and agree bit for bit with
+WebGraph's (dsiutils, dsi-bitstream).
 
 =============  ==========================================================  ===============================
 code           n is written as                                              reference

@@ -52,7 +52,7 @@ class FrontCoded:
         return self.size
 
     @property
-    def bytes(self) -> int:
+    def nbytes(self) -> int:
         """What it takes."""
         return self.data.nbytes + self.starts.nbytes
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -114,7 +115,7 @@ def rank(
     from fyke.graph.graph import Graph
 
     graph = Graph.open(name)
-    makers = {
+    makers: dict[str, Callable[[], Any]] = {
         "pagerank": lambda: ranks.pagerank(graph, damping),
         "authorities": lambda: ranks.hits(graph)[1],
         "hubs": lambda: ranks.hits(graph)[0],

@@ -20,9 +20,7 @@ def simulate(
     folder: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="A folder that `fyke archive build` made.")],
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            help="bfs, dfs, random, backlinks, pagerank, opic, larger-sites-first, best-first or omniscient; repeatable."
-        ),
+        typer.Option(help="bfs, dfs, random, backlinks, pagerank, opic, larger-sites-first, best-first or omniscient."),
     ] = None,
     topic: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A text, or example URLs one a line: what the crawl is after.")

@@ -59,7 +59,8 @@ def write_graph(
         if padded:
             out.write(bytes(-out.tell() % PADDED))
     codes = parameters.codes()
-    words, bits = codes["offsets"].encode(np.diff(np.concatenate(writer.offsets), prepend=0))
+    offsets = np.concatenate(writer.offsets)
+    words, bits = codes["offsets"].encode(offsets - np.r_[0, offsets[:-1]])
     data = stream.to_bytes(words, bits)
     base.with_name(base.name + ".offsets").write_bytes(data + bytes(-len(data) % PADDED + PADDED if padded else 0))
     properties = Properties(writer.nodes, writer.arcs, parameters)

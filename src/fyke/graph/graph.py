@@ -76,7 +76,7 @@ class Graph:
         file = _with(self.basename, ".offsets")
         nodes = self.properties.nodes
         if not file.exists():
-            starts, offsets, _ = self._read_all()
+            _, offsets, _ = self._read_all()
             return offsets
         words = stream.from_bytes(file.read_bytes())
         offsets = np.cumsum(self.properties.parameters.codes()["offsets"].decode(words, nodes + 1))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fyke.bits.codes import Codes, integer, nat, read
 from fyke.bits.eliasfano import select
-from fyke.bits.jit import kernel, leaf
+from fyke.bits.jit import inlined, kernel, leaf
 from fyke.bits.lists import cost_of, put
 from fyke.bits.stream import Words
 
@@ -49,7 +49,7 @@ class Stream(NamedTuple):
     low_width: int
 
 
-@leaf
+@inlined
 def merge_into(out: Any, size: Any, more: Any, count: Any) -> None:
     """Merge the sorted ``more[:count]`` into the sorted ``out[:size]``, from the end."""
     i = size - 1
@@ -63,7 +63,7 @@ def merge_into(out: Any, size: Any, more: Any, count: Any) -> None:
             j -= 1
 
 
-@leaf
+@inlined
 def _copy_blocks(words: Any, position: Any, codes: Any, ref: Any, ref_size: Any, out: Any) -> Any:
     """Copy what the blocks say of ``ref``; return (how many, next position)."""
     blocks, position = read(words, position, codes, BLOCK_COUNT)
@@ -87,7 +87,7 @@ def _copy_blocks(words: Any, position: Any, codes: Any, ref: Any, ref_size: Any,
     return size, position
 
 
-@leaf
+@inlined
 def read_node(
     words: Any, position: Any, codes: Any, x: Any, degree: Any, copying: Any, ref: Any, ref_size: Any,
     min_interval: Any, out: Any, extra: Any,

@@ -122,7 +122,7 @@ def _breadth_first(stream: Any, order: Any, queued: Any, distances: Any, lists: 
 
 @kernel
 def opic_pass(stream: Any, order: Any, cash: Any, history: Any) -> Any:
-    """Visit nodes in ``order``: bank each one's cash and share it among its successors (among all where it has none)."""
+    """Visit nodes in ``order``: bank each one's cash, share it among its successors (among all where none)."""
     lists = np.empty((2, stream.room), np.int64)
     extra = np.empty(stream.room, np.int64)
     chain = np.empty((stream.max_chain + 1, 3), np.int64)

@@ -242,7 +242,7 @@ class _Sites:
         self._next = np.full(len(hosts), -1)
 
     def change(self, left: Ints, came: Ints) -> tuple[Ints, Ints]:
-        """Note pages that left (each its site's first) and that came; return the first pages and sizes of those sites."""
+        """Note pages that left (each its site's first) and that came; return their sites' first pages and sizes."""
         sites = np.unique(self._hosts[np.concatenate([left, came])])
         kernels.change_sites(self._hosts, self._first, self._last, self._waiting, self._next, left, came)
         sites = sites[self._waiting[sites] > 0]

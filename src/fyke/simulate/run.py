@@ -38,12 +38,13 @@ def simulate(
 ) -> Simulation: ...  # fmt: skip
 @overload
 def simulate(
-    archive: Archive, policy: Sequence[str | Policy | Prioritizer], budget: int = 0, *, graph: Graph | None = None,
+    archive: Archive, policy: list[str | Policy | Prioritizer] | list[str], budget: int = 0, *,
+    graph: Graph | None = None,
     seeds: Sequence[int] | None = None, topic: Topic | None = None, settings: Settings | None = None,
 ) -> list[Simulation]: ...  # fmt: skip
 def simulate(
     archive: Archive,
-    policy: str | Policy | Prioritizer | Sequence[str | Policy | Prioritizer],
+    policy: str | Policy | Prioritizer | list[str | Policy | Prioritizer] | list[str],
     budget: int = 0,
     *,
     graph: Graph | None = None,
@@ -59,7 +60,7 @@ def simulate(
     settings = settings or Settings()
     world = make_world(archive, graph, seeds, topic, settings)
     budget = budget or settings.budget or world.graph.nodes
-    several = isinstance(policy, (list, tuple))
+    several = isinstance(policy, list)
     wanted: Sequence[str | Policy | Prioritizer] = policy if several else [policy]  # type: ignore[list-item, assignment]
     runs = [_run(world, each, budget, settings, topic) for each in wanted]
     return runs if several else runs[0]

@@ -77,8 +77,9 @@ def _bayes(archive: Archive, examples: Summaries, others: Summaries) -> Topic:
     terms = archive.manifest.terms
 
     def log_probability(some: Summaries) -> Floats:
-        counts = np.bincount(some.ranks, some.counts, terms) + 1.0
-        return np.log(counts / counts.sum())
+        counts: Floats = np.bincount(some.ranks, some.counts, terms) + 1.0
+        share: Floats = counts / counts.sum()
+        return np.log(share)
 
     prior = np.log(len(examples.lengths) / max(1, len(others.lengths)))
     return Topic("bayes", log_probability(examples) - log_probability(others), float(prior), None)
