@@ -5,13 +5,13 @@ from __future__ import annotations
 import fyke
 
 FACE: list[str] = [
+    "Archive",
+    "Graph",
     "Robots",
     "Store",
     "crawl",
+    "simulate",
 ]
-FACE: list[str] = ["Archive"]
-FACE: list[str] = ["Archive", "Graph"]
-FACE: list[str] = ["Archive", "Graph", "simulate"]
 
 
 def test_face_is_pinned() -> None:

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.simulate.test_simulate import COOKING, pages, url
 
 from fyke.cli import run
+from tests.simulate.test_simulate import COOKING, pages, url
 
 
 @pytest.fixture(scope="module")

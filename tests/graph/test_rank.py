@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.graph.test_graph import ADJACENCY, lists, web
 
 from fyke.errors import UserError
 from fyke.graph import rank
 from fyke.graph.build import write_graph
 from fyke.graph.graph import Graph
 from fyke.graph.properties import Parameters
+from tests.graph.test_graph import ADJACENCY, lists, web
 
 
 def make(folder: Path, adjacency: list[list[int]]) -> Graph:

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.graph.test_graph import lists, web
 
 import fyke
 from fyke.archive.archive import Archive
 from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import Page
 from fyke.errors import StorageError, UserError
+from fyke.frontier.priority import DefaultPrioritizer
 from fyke.graph.build import write_graph
 from fyke.graph.graph import Graph
 from fyke.graph.properties import Parameters
@@ -23,6 +23,7 @@ from fyke.simulate.run import simulate
 from fyke.simulate.settings import Settings
 from fyke.simulate.topic import from_examples, from_words
 from fyke.values import Candidates
+from tests.graph.test_graph import lists, web
 
 PLAIN = Preprocessing("none", "none", 2)
 COOKING = "flour butter oven bake sugar dough recipe"
@@ -121,6 +122,16 @@ def test_any_prioritizer_of_the_live_crawler(archive: Archive) -> None:
     graph = collection.graph_of(archive)
     order = model(plain(graph), [3], lambda x, depth, links: links / 1000.0 - depth)
     assert simulate(archive, DepthAndLinks(), seeds=[3]).order.tolist() == order
+
+
+def test_the_live_crawlers_own_prioritizer(archive: Archive) -> None:
+    """The very object that the live frontier asks by default, against the textbook's loop over its formula."""
+    graph = collection.graph_of(archive)
+
+    def score(x: int, depth: int, links: int) -> float:
+        return 1.0 if x == 3 else 0.45 / (1 + depth) + 0.25 * 0.5 + 0.2 * links / (links + 4)
+
+    assert simulate(archive, DefaultPrioritizer(), seeds=[3]).order.tolist() == model(plain(graph), [3], score)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -216,7 +216,7 @@ class VirtualCrawl:
             self._depth[pages],
             self._inlinks[pages],
             self._signal[pages],
-            np.full(len(pages), 0.5, np.float32),  # the sitemap protocol's default
+            np.full(len(pages), -1, np.float32),  # no sitemap names it
             self._is_seed[pages],
             np.zeros(len(pages), np.float32) if rate is None else rate[pages],
         )
