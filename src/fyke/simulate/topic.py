@@ -77,8 +77,8 @@ def _bayes(archive: Archive, examples: Summaries, others: Summaries) -> Topic:
     terms = archive.manifest.terms
 
     def log_probability(some: Summaries) -> Floats:
-        counts: Floats = np.bincount(some.ranks, some.counts, terms) + 1.0
-        share: Floats = counts / counts.sum()
+        counts = np.bincount(some.ranks, some.counts, terms) + 1.0
+        share: Floats = np.asarray(counts / counts.sum(), np.float64)
         return np.log(share)
 
     prior = np.log(len(examples.lengths) / max(1, len(others.lengths)))
