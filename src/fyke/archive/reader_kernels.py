@@ -24,7 +24,7 @@ from fyke.archive.writer_kernels import (
     SIZE,
     SKIP,
 )
-from fyke.bits.codes import Codes, integer, read
+from fyke.bits.codes import Codes, integer, peek_pair, read
 from fyke.bits.eliasfano import rank, select
 from fyke.bits.jit import inlined, kernel, leaf
 from fyke.bits.stream import Words
@@ -99,10 +99,21 @@ def read_paper(words: Any, position: Any, codes: Any, terms: Any, counts: Any) -
         return length, np.int64(-1), position
     position = _read_terms(words, position, codes, GAP, size, terms)
     last = np.int64(1)
-    for i in range(size - 1, -1, -1):
-        gap, position = read(words, position, codes, COUNT)
-        last += integer(gap)
-        counts[i] = last
+    i = size - 1
+    while i >= 0:
+        pair = peek_pair(words, position, codes, COUNT) if i > 0 else 0
+        if pair != 0:
+            last += integer((pair >> 4) & 0x3FFF)
+            counts[i] = last
+            last += integer(pair >> 18)
+            counts[i - 1] = last
+            position += pair & 15
+            i -= 2
+        else:
+            gap, position = read(words, position, codes, COUNT)
+            last += integer(gap)
+            counts[i] = last
+            i -= 1
     return length, size, position
 
 
@@ -114,10 +125,20 @@ def read_alone(words: Any, position: Any, codes: Any, terms: Any, counts: Any) -
     if size > terms.size:
         return length, np.int64(-1), position
     position = _read_terms(words, position, codes, GAP, size, terms)
-    for i in range(size):
-        count, position = read(words, position, codes, COUNT)
-        counts[i] = count + 1
-        length += count + 1
+    i = 0
+    while i < size:
+        pair = peek_pair(words, position, codes, COUNT) if i + 1 < size else 0
+        if pair != 0:
+            counts[i] = ((pair >> 4) & 0x3FFF) + 1
+            counts[i + 1] = (pair >> 18) + 1
+            length += counts[i] + counts[i + 1]
+            position += pair & 15
+            i += 2
+        else:
+            count, position = read(words, position, codes, COUNT)
+            counts[i] = count + 1
+            length += count + 1
+            i += 1
     return length, size, position
 
 
@@ -175,9 +196,18 @@ def read_against(
             terms[i + j + 1] = extra[j]
             extra[j] = i + j + 1
             j -= 1
-    for j in range(others):
-        count, position = read(words, position, codes, COUNT)
-        counts[extra[j]] = count + 1
+    j = 0
+    while j < others:
+        pair = peek_pair(words, position, codes, COUNT) if j + 1 < others else 0
+        if pair != 0:
+            counts[extra[j]] = ((pair >> 4) & 0x3FFF) + 1
+            counts[extra[j + 1]] = (pair >> 18) + 1
+            position += pair & 15
+            j += 2
+        else:
+            count, position = read(words, position, codes, COUNT)
+            counts[extra[j]] = count + 1
+            j += 1
     for i in range(size):
         length += counts[i]
     return length, size, position

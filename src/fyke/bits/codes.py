@@ -20,7 +20,8 @@ minimal b      ⌊log₂ b⌋ or ⌈log₂ b⌉ bits for 0 ≤ n < b            
 
 ``Code`` names one of them with its parameter; kernels take it as two integers (``kind``, ``parameter``). Where streams
 of several codes are decoded, ``Codes`` holds them with one table a code: the next 11 bits give value and length at
-once, whatever the code, and only longer codewords go through ``read_code``.
+once, whatever the code, and only longer codewords go through ``read_code``. Of short codewords a second table gives two
+at once (``peek_pair``).
 """
 
 # ruff: noqa: D103 - the table below says what each code is, and the verbs are the same for all
@@ -99,20 +100,23 @@ class Codes(NamedTuple):
     parameters: NDArray[np.int64]
     tables: NDArray[np.uint32]
     """For each code and each start of 11 bits: value << 6 | length, or 0 where the codeword is longer."""
+    pairs: NDArray[np.uint32]
+    """The same for two codewords: second << 18 | first << 4 | length of both, or 0 where they are longer."""
 
     @classmethod
     def of(cls, codes: Sequence[Code]) -> Codes:
         """Return ``codes`` with their tables; the table of a code is made once a process."""
         kinds = np.array([code.kind for code in codes], np.int64)
         parameters = np.array([code.parameter for code in codes], np.int64)
-        return cls(kinds, parameters, np.stack([_table(code) for code in codes]))
+        tables = [_tables(code) for code in codes]
+        return cls(kinds, parameters, np.stack([t for t, _ in tables]), np.stack([p for _, p in tables]))
 
 
 @lru_cache(maxsize=256)
-def _table(code: Code) -> NDArray[np.uint32]:
-    table = np.zeros(1 << TABLE_BITS, np.uint32)
-    fill_table(table, code.kind, code.parameter)
-    return table
+def _tables(code: Code) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    table, pairs = np.zeros(1 << TABLE_BITS, np.uint32), np.zeros(1 << TABLE_BITS, np.uint32)
+    fill_tables(table, pairs, code.kind, code.parameter)
+    return table, pairs
 
 
 @inlined
@@ -379,14 +383,17 @@ def read_code(words: Any, position: Any, kind: Any, parameter: Any) -> Any:
 
 
 @kernel
-def fill_table(table: Any, kind: Any, parameter: Any) -> None:
-    """Note value and length of the codeword at the start of every 11 bits, where they hold it whole."""
+def fill_tables(table: Any, pairs: Any, kind: Any, parameter: Any) -> None:
+    """Note value and length of the codeword, and of two, at the start of every 11 bits, where they hold it whole."""
     words = np.zeros(2, np.uint64)
     for start in range(table.size):
         words[0] = np.uint64(start) << np.uint64(64 - TABLE_BITS)
         value, length = read_code(words, 0, kind, parameter)
         if length <= TABLE_BITS and value < 1 << 26:
             table[start] = np.uint32((value << 6) | length)
+            second, both = read_code(words, length, kind, parameter)
+            if both <= TABLE_BITS and value < 1 << 14 and second < 1 << 14:
+                pairs[start] = np.uint32((second << 18) | (value << 4) | both)
 
 
 @inlined
@@ -396,6 +403,12 @@ def read(words: Any, position: Any, codes: Any, number: Any) -> Any:
     if entry != 0:
         return np.int64(entry >> 6), position + np.int64(entry & 63)
     return read_code(words, position, codes.kinds[number], codes.parameters[number])
+
+
+@inlined
+def peek_pair(words: Any, position: Any, codes: Any, number: Any) -> Any:
+    """Return the next two codewords as ``Codes.pairs`` has them, or 0 where they are too long to be seen at once."""
+    return np.int64(codes.pairs[number, peek(words, position) >> np.uint64(64 - TABLE_BITS)])
 
 
 # ν: integers to naturals, 0 −1 1 −2 2 … to 0 1 2 3 4 …
