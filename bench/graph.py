@@ -38,8 +38,7 @@ def peer(base: Path, nodes: list[int], arcs: int) -> list[list[object]]:
 
 
 def main() -> None:
-    base = SHARED / "graph" / "cnr-2000" / "cnr-2000"
-    base = base if base.with_suffix(".graph").exists() else SHARED / "data" / "graph" / "cnr-2000" / "cnr-2000"
+    base = SHARED / "data" / "graph" / "cnr-2000" / "cnr-2000"
     if not base.with_suffix(".graph").exists():
         print(f"cnr-2000 is not at {base}; set FYKE_SHARED")
         return
