@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from fyke.cli import run
+from fyke.store import Store
+from fyke.url import Url
+from fyke.values import Link
 from tests.simulate.test_simulate import COOKING, pages, url
 
 
@@ -46,6 +49,17 @@ def test_parts_on_the_command_line_are_the_whole(folder: Path, capfd: pytest.Cap
     capfd.readouterr()
     assert run(["archive", "build", str(folder / "p3"), *source, "--part", "3/2"]) == 2
     assert "not a part" in capfd.readouterr().err
+
+
+def test_a_store_gives_the_same_collection(folder: Path, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "store") as store:
+        for page in pages(90):
+            links = [Link(Url.parse(target)) for target in page.links]
+            store.put(page.url, text=page.text or "", links=links)
+    words = ["--store", str(tmp_path / "store"), "--min-documents", "2"]
+    assert run(["archive", "build", str(tmp_path / "c"), *words]) == 0
+    for name in ("summaries.bits", "missing.ef", "graph.graph", "graph.urls", "terms.bytes"):
+        assert (tmp_path / "c" / name).read_bytes() == (folder / "c" / name).read_bytes()
 
 
 def test_sub_archives_and_simulation(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fyke.cli.options import Json, print_json
+from fyke.cli.options import Json, StorePath, print_json
 from fyke.errors import UserError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
@@ -28,7 +28,11 @@ def _group() -> None:
 @app.command()
 def build(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")],
-    source: Annotated[list[Path], typer.Option("--from", metavar="FILE.jsonl", help="Pages: url, text, links a line.")],
+    store: StorePath = Path("fyke-store"),
+    source: Annotated[
+        list[Path] | None,
+        typer.Option("--from", metavar="FILE.jsonl", help="Pages from files, not a store: url, text, links a line."),
+    ] = None,
     mode: Mode = "fyke",
     min_documents: Annotated[int, typer.Option(help="Drop terms in fewer documents.")] = 20,
     stemmer: Annotated[str, typer.Option(help="A Snowball stemmer, or none.")] = "porter",
@@ -43,25 +47,30 @@ def build(
     part: Annotated[str, typer.Option(metavar="I/N", help="Only scan the I-th of N parts; then `combine`.")] = "",
     json: Json = False,
 ) -> None:
-    """Build an archive and its graph from pages.
+    """Build an archive and its graph from a store, or from pages in JSONL files.
 
-    Example: fyke archive build collection --from pages.jsonl --mode fyke
+    Example: fyke archive build collection --store fyke-store
     """
     from fyke.archive.preprocess import Preprocessing
     from fyke.simulate import collection
 
-    for file in source:
+    for file in source or []:
         if not file.is_file():
             raise UserError(f"{file} is not a file; give JSONL with url, text and links in each line")
     preprocessing = Preprocessing(stemmer, stopwords, min_documents)
     coding = _coding(mode, code or [], window, max_chain)
     with _progress() as shown:
         if part:
-            pages = collection.scan_part(source, out, preprocessing, memory << 20, _part(part))
+            own = _part(part)
+            chosen = collection.pages_of(source, own) if source else collection.pages_of_store(store, own)
+            pages = collection.scan_part(chosen, out, preprocessing, memory << 20)
             if json:
                 print_json({"part": part, "pages": pages, "folder": str(out)})
             return
-        collection.build_files(source, out, preprocessing, coding, memory << 20, workers, shown)
+        if source:
+            collection.build_files(source, out, preprocessing, coding, memory << 20, workers, shown)
+        else:
+            collection.build(collection.pages_of_store(store), out, preprocessing, coding, memory << 20, shown)
     show(out, json)
 
 

@@ -6,7 +6,7 @@
     DIR/graph.graph .offsets .properties .urls       the web graph: document d is node d (fyke.graph)
 
 ``scan`` is the first pass and may run on parts of the pages, on any number of cores and machines; ``combine`` is the
-second. ``pages_of`` says where pages come from: JSONL now; a store is one more function that yields ``Page``.
+second. ``pages_of`` and ``pages_of_store`` say where pages come from: JSONL files, or a store.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from fyke.errors import StorageError
 from fyke.graph.build import Lists, write_graph
 from fyke.graph.graph import Graph, write_urls
 from fyke.graph.properties import Parameters
+from fyke.store import Store
 from fyke.url import Url
 
 GRAPH = "graph"
@@ -46,6 +47,13 @@ def pages_of(files: Sequence[Path], part: tuple[int, int] = (0, 1)) -> Iterator[
     """Yield the pages of JSONL files, or every n-th of them from the i-th on: part (i, n)."""
     pages = itertools.chain.from_iterable(read_jsonl(file) for file in files)
     return itertools.islice(pages, part[0], None, part[1])
+
+
+def pages_of_store(path: Path, part: tuple[int, int] = (0, 1)) -> Iterator[Page]:
+    """Yield the documents of a store, or every n-th from the i-th on; one without text is missing from the archive."""
+    with Store.open(path, mode="r") as store:
+        for row in itertools.islice(store.scan(parts=("text", "links")), part[0], None, part[1]):
+            yield Page(row.url, row.text or None, tuple(link.target.href for link in row.links))
 
 
 def build(
@@ -83,7 +91,7 @@ def build_files(
     try:
         with ProcessPoolExecutor(workers) as pool:
             jobs = [
-                pool.submit(scan_part, files, part, preprocessing, memory // workers, (i, workers))
+                pool.submit(_scan_files, files, part, preprocessing, memory // workers, (i, workers))
                 for i, part in enumerate(parts)
             ]
             progress("scan", sum(job.result() for job in jobs))
@@ -92,14 +100,18 @@ def build_files(
         shutil.rmtree(folder / "parts", ignore_errors=True)
 
 
-def scan_part(
-    files: Sequence[Path], folder: Path, preprocessing: Preprocessing, memory: int, part: tuple[int, int]
-) -> int:
+def scan_part(pages: Iterable[Page], folder: Path, preprocessing: Preprocessing, memory: int) -> int:
     """Make the first pass over one part of the pages; return how many they are."""
     done = 0
-    for done in scan(pages_of(files, part), folder, preprocessing, memory):  # noqa: B007 - the last one counts
+    for done in scan(pages, folder, preprocessing, memory):  # noqa: B007 - the last one counts
         pass
     return done
+
+
+def _scan_files(
+    files: Sequence[Path], folder: Path, preprocessing: Preprocessing, memory: int, part: tuple[int, int]
+) -> int:
+    return scan_part(pages_of(files, part), folder, preprocessing, memory)
 
 
 def combine(parts: Sequence[Path], folder: Path, coding: Coding | None = None, progress: Progress = quiet) -> None:
