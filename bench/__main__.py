@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NOT_BENCHES = {"__init__", "__main__", "crawl_site", "measure"}
+NOT_BENCHES = {"__init__", "__main__", "crawl_site", "measure", "real_pages"}
 
 
 def main() -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fyke
 
 FACE: list[str] = [
+    "Archive",
+    "Graph",
     "Robots",
     "Store",
     "crawl",
@@ -14,6 +16,7 @@ FACE: list[str] = [
     "simhash",
     "convert",
     "decode",
+    "simulate",
 ]
 
 

@@ -22,6 +22,9 @@ _FACE: dict[str, str] = {
     "simhash": "fyke.dedupe.sketch",
     "convert": "fyke.workers.conversion",
     "decode": "fyke.formats.encoding",
+    "Archive": "fyke.archive.archive",
+    "Graph": "fyke.graph.graph",
+    "simulate": "fyke.simulate.run",
 }
 """Public name to the module that defines it."""
 

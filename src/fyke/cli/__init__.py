@@ -31,6 +31,9 @@ COMMANDS: dict[str, str] = {
     "robots": "What a site's robots.txt says: groups, delays, sitemaps, and whether a URL may be fetched.",
     "dedupe": "Near-duplicates of a collection: pairs and clusters, by MinHash, simhash, fingerprints or digests.",
     "convert": "Convert any supported format to tagged text: HTML, plain text or JSON.",
+    "archive": "Compressed archives of document summaries with their web graph: build, show, combine, sub.",
+    "graph": "Web graphs in WebGraph's BV form: convert, stats, rank.",
+    "simulate": "Crawl an archive's web virtually, by one or several policies, and compare them.",
     "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",
     "world": "Serve a synthetic web with ground truth on loopback, for anyone's crawler.",
 }

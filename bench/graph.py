@@ -1,0 +1,85 @@
+"""Graphs: ns an arc in order and at random, BFS, simulated crawls, beside PyPI ``webgraph`` (Rust) on the same files.
+
+On cnr-2000 in ../shared/data/graph (FYKE_SHARED names another place).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from bench.measure import best_cpu, table
+from fyke.graph import rank
+from fyke.graph.graph import Graph
+from fyke.simulate.engine import Politeness, VirtualCrawl, World
+from fyke.simulate.policies import named
+
+SHARED = Path(os.environ.get("FYKE_SHARED", Path(__file__).parent.parent.parent / "shared"))
+
+
+def crawl(world: World, policy: str, in_flight: int) -> VirtualCrawl:
+    run = VirtualCrawl(world, named(policy, np.random.default_rng(0)), in_flight, Politeness())
+    run.run(world.graph.nodes)
+    return run
+
+
+def peer(base: Path, nodes: list[int], arcs: int) -> list[list[object]]:
+    """The same reads through the Rust library's Python face, an iterator object for each node."""
+    try:
+        from webgraph import BvGraph
+
+        graph = BvGraph(str(base))
+        seconds = best_cpu(lambda: [list(graph.successors(x)) for x in nodes], 3)
+    except Exception as error:  # a peer that does not load is told, not fatal
+        return [["webgraph (Rust): does not load here", str(error)[:60]]]
+    return [["webgraph (Rust, from Python): random, ns/arc", seconds / arcs * 1e9]]
+
+
+def main() -> None:
+    base = SHARED / "data" / "graph" / "cnr-2000" / "cnr-2000"
+    if not base.with_suffix(".graph").exists():
+        print(f"cnr-2000 is not at {base}; set FYKE_SHARED")
+        return
+    graph = Graph.open(base)
+    nodes = np.random.default_rng(1).integers(0, graph.nodes, 200_000)
+    arcs = int(graph.lists(nodes).starts[-1])
+    received, degrees = np.zeros(graph.nodes), np.zeros(graph.nodes, np.int64)
+    ranks = np.full(graph.nodes, 1 / graph.nodes)
+    from fyke.graph import rank_kernels
+
+    rows: list[list[object]] = [
+        ["decompress all, ns/arc", best_cpu(graph.all_lists) / graph.arcs * 1e9],
+        [
+            "one PageRank pass over the compressed graph, ns/arc",
+            best_cpu(lambda: rank_kernels.push_ranks(graph.stream, ranks, received, degrees)) / graph.arcs * 1e9,
+        ],
+        ["random, ns/arc", best_cpu(lambda: graph.lists(nodes)) / arcs * 1e9],
+    ]
+    sample = nodes[:20_000].tolist()
+    small = int(graph.lists(nodes[:20_000]).starts[-1])
+    rows.append(
+        [
+            "random one by one from Python, ns/arc",
+            best_cpu(lambda: [graph.successors(x) for x in sample], 2) / small * 1e9,
+        ]
+    )
+    rows += peer(base, sample, small)
+    seed = max(nodes[:40].tolist(), key=lambda s: len(rank.breadth_first(graph, np.array([s]))[0]))
+    reached = len(rank.breadth_first(graph, np.array([seed]))[0])
+    rows.append(
+        ["breadth-first kernel, pages/s", reached / best_cpu(lambda: rank.breadth_first(graph, np.array([seed])))]
+    )
+    world = World(
+        graph, np.array([seed]), rank.pagerank(graph), relevance=np.random.default_rng(2).normal(size=graph.nodes)
+    )
+    for policy, in_flight in (("bfs", 1), ("best-first", 64), ("opic", 64), ("opic", 1)):
+        seconds = best_cpu(lambda p=policy, n=in_flight: crawl(world, p, n), 1)  # type: ignore[misc]
+        rows.append([f"simulated {policy}, {in_flight} in flight, pages/s", reached / seconds])
+    print(f"cnr-2000: {graph.nodes:,} nodes, {graph.arcs:,} arcs, {graph.bits / graph.arcs:.3f} bits per link\n")
+    print(table(["what", "value"], rows))
+
+
+if __name__ == "__main__":
+    main()

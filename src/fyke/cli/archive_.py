@@ -1,0 +1,195 @@
+"""Compressed archives of document summaries with their web graph: build, show, combine, sub."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fyke.cli.options import Json, StorePath, print_json
+from fyke.errors import UserError
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The collection's folder.")]
+Mode = Annotated[str, typer.Option(help="paper: the codes of Orlandi and Vigna; fyke: smaller, with references.")]
+
+
+@app.callback()
+def _group() -> None:
+    """Compressed archives of document summaries with their web graph.
+
+    Example: fyke archive build collection --from pages.jsonl
+    """
+
+
+@app.command()
+def build(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")],
+    store: StorePath = Path("fyke-store"),
+    source: Annotated[
+        list[Path] | None,
+        typer.Option("--from", metavar="FILE.jsonl", help="Pages from files, not a store: url, text, links a line."),
+    ] = None,
+    mode: Mode = "fyke",
+    min_documents: Annotated[int, typer.Option(help="Drop terms in fewer documents.")] = 20,
+    stemmer: Annotated[str, typer.Option(help="A Snowball stemmer, or none.")] = "porter",
+    stopwords: Annotated[str, typer.Option(help="english or none.")] = "english",
+    code: Annotated[
+        list[str] | None, typer.Option(metavar="STREAM=CODE", help="A code of your choice, as gap=zeta3.")
+    ] = None,
+    window: Annotated[int, typer.Option(help="How far back a reference may lie (fyke mode).")] = 32,
+    max_chain: Annotated[int, typer.Option(help="Longest chain of references (fyke mode).")] = 1,
+    memory: Annotated[int, typer.Option(metavar="MB", help="Memory of the first pass.")] = 512,
+    workers: Annotated[int, typer.Option(help="Processes of the first pass.")] = 1,
+    part: Annotated[str, typer.Option(metavar="I/N", help="Only scan the I-th of N parts; then `combine`.")] = "",
+    json: Json = False,
+) -> None:
+    """Build an archive and its graph from a store, or from pages in JSONL files.
+
+    Example: fyke archive build collection --store fyke-store
+    """
+    from fyke.archive.preprocess import Preprocessing
+    from fyke.simulate import collection
+
+    for file in source or []:
+        if not file.is_file():
+            raise UserError(f"{file} is not a file; give JSONL with url, text and links in each line")
+    preprocessing = Preprocessing(stemmer, stopwords, min_documents)
+    coding = _coding(mode, code or [], window, max_chain)
+    with _progress() as shown:
+        if part:
+            own = _part(part)
+            chosen = collection.pages_of(source, own) if source else collection.pages_of_store(store, own)
+            pages = collection.scan_part(chosen, out, preprocessing, memory << 20)
+            if json:
+                print_json({"part": part, "pages": pages, "folder": str(out)})
+            return
+        if source:
+            collection.build_files(source, out, preprocessing, coding, memory << 20, workers, shown)
+        else:
+            collection.build(collection.pages_of_store(store), out, preprocessing, coding, memory << 20, shown)
+    show(out, json)
+
+
+@app.command()
+def combine(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")],
+    parts: Annotated[list[Path], typer.Argument(metavar="PART...", help="Folders that `build --part` made.")],
+    mode: Mode = "fyke",
+    window: Annotated[int, typer.Option(help="How far back a reference may lie (fyke mode).")] = 32,
+    max_chain: Annotated[int, typer.Option(help="Longest chain of references (fyke mode).")] = 1,
+    json: Json = False,
+) -> None:
+    """Make one archive of parts that were scanned apart.
+
+    Example: fyke archive combine collection part-1 part-2
+    """
+    from fyke.simulate import collection
+
+    with _progress() as shown:
+        collection.combine(parts, out, _coding(mode, [], window, max_chain), shown)
+    show(out, json)
+
+
+@app.command()
+def show(folder: Folder, json: Json = False) -> None:
+    """Show what an archive holds and what each part of it costs.
+
+    Example: fyke archive show collection
+    """
+    from fyke.archive.archive import Archive
+    from fyke.archive.facts import facts
+
+    said = facts(Archive.open(folder))
+    if json:
+        print_json(said)
+        return
+    for name, value in said.items():
+        if isinstance(value, dict):
+            typer.echo(f"{name}:")
+            for key, inner in value.items():
+                typer.echo(f"  {key:12} {inner}")
+        else:
+            typer.echo(f"{name:28} {value}")
+
+
+@app.command()
+def sub(
+    folder: Folder,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of the sub-archive.")],
+    sample: Annotated[float, typer.Option(help="A share of the documents; smaller samples lie within larger.")] = 1.0,
+    host: Annotated[list[str] | None, typer.Option(help="Only documents of this host; repeatable.")] = None,
+    topic: Annotated[Path | None, typer.Option(metavar="FILE", help="Only documents about this text.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    json: Json = False,
+) -> None:
+    """Lay a sub-archive over an archive, without copying a summary.
+
+    Example: fyke archive sub collection tenth --sample 0.1
+    """
+    import numpy as np
+
+    from fyke.archive.archive import Archive
+    from fyke.simulate.collection import graph_of, hosts_of
+    from fyke.simulate.topic import from_words
+
+    archive = Archive.open(folder)
+    keep = np.zeros(len(archive), bool)
+    keep[archive.sample(sample, seed)] = True
+    if host:
+        names, of_node = hosts_of(graph_of(archive))
+        for name in host:
+            if name not in names:
+                raise UserError(f"no document of {folder} is of host {name!r}; hosts begin with {', '.join(names[:3])}")
+        keep &= np.isin(of_node[archive.below(np.arange(len(archive)))], [names.index(name) for name in host])
+    if topic is not None:
+        keep &= from_words(archive, _text(topic)).score(archive, np.arange(len(archive))) > 0
+    made = archive.sub(np.flatnonzero(keep), out)
+    if json:
+        print_json({"folder": str(out), "documents": len(made)})
+    else:
+        typer.echo(f"{out}: {len(made):,} of {len(archive):,} documents")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UserError(f"{file} cannot be read ({error.strerror}); give a text file") from None
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, _, count = text.partition("/")
+    if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
+        raise UserError(f"not a part: {text!r}; write I/N as in 1/4")
+    return int(number) - 1, int(count)
+
+
+def _coding(mode: str, codes: list[str], window: int, max_chain: int) -> Any:
+    from fyke.archive.combine import Coding
+
+    return Coding(mode, tuple(tuple(code.split("=", 1)) for code in codes), window, max_chain)  # type: ignore[misc]
+
+
+class _progress:  # noqa: N801 - used as a function
+    """A line on stderr that counts pages, where stderr is a terminal."""
+
+    def __enter__(self) -> Callable[[str, int], None]:
+        from rich.console import Console
+
+        self._console = Console(stderr=True)
+        self._status = self._console.status("reading")
+        self._last = 0
+        self._status.start()
+        return self._show
+
+    def _show(self, what: str, pages: int) -> None:
+        if abs(pages - self._last) >= 500:
+            self._last = pages
+            self._status.update(f"{what}: {pages:,} pages")
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()

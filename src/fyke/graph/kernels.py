@@ -1,0 +1,391 @@
+"""The BV form of a list of successors: described, written, and read in sequence or at random.
+
+A node x with successors S is, each number by the code of its stream::
+
+    OUTDEGREE |S|                                    nothing more where it is 0
+    REFERENCE r                                      absent where the window is 0; r > 0: parts of x−r's list are copied
+      BLOCK_COUNT b   BLOCK b₀, b₁−1, b₂−1, …        r > 0: runs copied and skipped by turns, the last one implied
+    INTERVAL n                                       where successors remain and intervals are in use: runs of at
+      INTERVAL ν(l₀−x), len₀−min, l₁−end₀−1, …       least min consecutive numbers, left end and length by turns
+    RESIDUAL ν(s₀−x), s₁−s₀−1, …                     all that remain
+
+Readers stay within their arrays on any bits: a list that does not fit is reported as damage (−1).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fyke.bits.codes import Codes, integer, nat, read
+from fyke.bits.eliasfano import select
+from fyke.bits.jit import inlined, kernel, leaf
+from fyke.bits.lists import cost_of, put
+from fyke.bits.stream import Words
+
+MAX_GAP = 1 << 40
+"""No gap of a graph is larger: sums of damaged ones stay far from the end of 64 bits."""
+STREAMS = ("outdegrees", "references", "block_count", "blocks", "intervals", "residuals")
+OUTDEGREE, REFERENCE, BLOCK_COUNT, BLOCK, INTERVAL, RESIDUAL = range(6)
+
+
+class Stream(NamedTuple):
+    """A graph as kernels take it."""
+
+    words: Words
+    codes: Codes
+    nodes: int
+    window: int
+    min_interval: int
+    """0: no intervals."""
+    room: int
+    """The largest outdegree."""
+    max_chain: int
+    low: Words
+    high: Words
+    ones: NDArray[np.int64]
+    low_width: int
+
+
+@inlined
+def merge_into(out: Any, size: Any, more: Any, count: Any) -> None:
+    """Merge the sorted ``more[:count]`` into the sorted ``out[:size]``, from the end."""
+    i = size - 1
+    j = count - 1
+    while j >= 0:
+        if i >= 0 and out[i] > more[j]:
+            out[i + j + 1] = out[i]
+            i -= 1
+        else:
+            out[i + j + 1] = more[j]
+            j -= 1
+
+
+@inlined
+def _copy_blocks(words: Any, position: Any, codes: Any, ref: Any, ref_size: Any, out: Any) -> Any:
+    """Copy what the blocks say of ``ref``; return (how many, next position)."""
+    blocks, position = read(words, position, codes, BLOCK_COUNT)
+    size = j = i = 0
+    while i <= blocks and j < ref_size:
+        run = ref_size - j
+        if i < blocks:
+            block, position = read(words, position, codes, BLOCK)
+            run = min(run, block + (i > 0))
+        if i & 1 == 0:
+            run = min(run, out.size - size)
+            for t in range(run):
+                out[size + t] = ref[j + t]
+            size += run
+        j += run
+        i += 1
+    # Blocks after the end of the reference copy nothing, but stand in the stream of a damaged or odd writer.
+    while i < blocks and i < ref_size + 2:
+        _, position = read(words, position, codes, BLOCK)
+        i += 1
+    return size, position
+
+
+@inlined
+def read_node(
+    words: Any, position: Any, codes: Any, x: Any, degree: Any, copying: Any, ref: Any, ref_size: Any,
+    min_interval: Any, out: Any, extra: Any,
+) -> Any:  # fmt: skip
+    """Read what follows the reference of node x into ``out``; return the next position, or −1 for damage."""
+    size = np.int64(0)
+    if copying:
+        size, position = _copy_blocks(words, position, codes, ref, ref_size, out)
+    rest = degree - size
+    if rest < 0:
+        return np.int64(-1)
+    if rest > 0 and min_interval > 0:
+        intervals, position = read(words, position, codes, INTERVAL)
+        end = np.int64(0)
+        count = np.int64(0)
+        for i in range(intervals):
+            left, position = read(words, position, codes, INTERVAL)
+            length, position = read(words, position, codes, INTERVAL)
+            left = min(left, MAX_GAP)
+            left = integer(left) + x if i == 0 else left + end + 1
+            length += min_interval
+            if length > rest - count:
+                return np.int64(-1)
+            for t in range(length):
+                extra[count + t] = left + t
+            count += length
+            end = left + length
+        merge_into(out, size, extra, count)
+        size += count
+        rest -= count
+    if rest > 0:
+        # Residuals go straight to their place where nothing else is there.
+        target = out if size == 0 else extra
+        gap, position = read(words, position, codes, RESIDUAL)
+        last = x + integer(min(gap, MAX_GAP))
+        target[0] = last
+        for i in range(1, rest):
+            gap, position = read(words, position, codes, RESIDUAL)
+            last += min(gap, MAX_GAP) + 1
+            target[i] = last
+        if size > 0:
+            merge_into(out, size, extra, rest)
+    return position
+
+
+@leaf
+def read_next(stream: Any, position: Any, x: Any, lists: Any, sizes: Any, extra: Any) -> Any:
+    """Read node x in sequence; return the next position, or −1 for damage.
+
+    The list is ``lists[x % rows, :sizes[x % rows]]``; REQUIRES: rows > window, and the nodes before x are there.
+    """
+    rows = sizes.size
+    row = x % rows
+    words, codes = stream.words, stream.codes
+    degree, position = read(words, position, codes, OUTDEGREE)
+    if degree > stream.room:
+        return np.int64(-1)
+    sizes[row] = degree
+    if degree == 0:
+        return position
+    reference = np.int64(0)
+    if stream.window > 0:
+        reference, position = read(words, position, codes, REFERENCE)
+        if reference > min(stream.window, x):
+            return np.int64(-1)
+    ref = (x - reference) % rows
+    position = read_node(
+        words, position, codes, x, degree, reference > 0, lists[ref], sizes[ref], stream.min_interval, lists[row], extra
+    )
+    if lists[row, 0] < 0 or lists[row, degree - 1] >= stream.nodes:
+        return np.int64(-1)
+    return position
+
+
+@leaf
+def read_successors(stream: Any, x: Any, lists: Any, extra: Any, chain: Any) -> Any:
+    """Read node x at random into a row of ``lists`` (two rows); return (outdegree or −1 for damage, row).
+
+    ``chain`` is room for (node, position after the reference, outdegree) of each list on the chain.
+    """
+    words, codes = stream.words, stream.codes
+    depth = 0
+    node = x
+    while True:
+        position = select(stream.low, stream.high, stream.ones, stream.low_width, node)
+        degree, position = read(words, position, codes, OUTDEGREE)
+        reference = np.int64(0)
+        if degree > 0 and stream.window > 0:
+            reference, position = read(words, position, codes, REFERENCE)
+        if degree > stream.room or reference > min(stream.window, node) or depth == chain.shape[0]:
+            return np.int64(-1), 0
+        chain[depth, 0] = node
+        chain[depth, 1] = position
+        chain[depth, 2] = degree
+        depth += 1
+        if reference == 0:
+            break
+        node -= reference
+    row = 0
+    size = np.int64(0)
+    for i in range(depth - 1, -1, -1):
+        row = 1 - row
+        degree = chain[i, 2]
+        if degree > 0:
+            after = read_node(
+                words, chain[i, 1], codes, chain[i, 0], degree, i < depth - 1, lists[1 - row], size,
+                stream.min_interval, lists[row], extra,
+            )  # fmt: skip
+            if after < 0:
+                return np.int64(-1), row
+        size = degree
+    if size > 0 and (lists[row, 0] < 0 or lists[row, size - 1] >= stream.nodes):
+        size = np.int64(-1)
+    return size, row
+
+
+@kernel
+def largest_outdegree(stream: Any) -> Any:
+    """Return the largest outdegree, by the offsets."""
+    largest = np.int64(0)
+    for x in range(stream.nodes):
+        position = select(stream.low, stream.high, stream.ones, stream.low_width, x)
+        degree, _ = read(stream.words, position, stream.codes, OUTDEGREE)
+        largest = max(largest, degree)
+    return largest
+
+
+@leaf
+def read_all(stream: Any, starts: Any, successors: Any, offsets: Any, extra: Any) -> Any:
+    """Read the whole graph in sequence; return −1, or the damaged node. ``offsets`` gets n + 1 bit positions."""
+    words, codes = stream.words, stream.codes
+    position = at = np.int64(0)
+    for x in range(stream.nodes):
+        offsets[x] = position
+        starts[x] = at
+        degree, position = read(words, position, codes, OUTDEGREE)
+        if degree > successors.size - at or position > words.size << 6:
+            return x
+        if degree == 0:
+            continue
+        reference = np.int64(0)
+        if stream.window > 0:
+            reference, position = read(words, position, codes, REFERENCE)
+            if reference > min(stream.window, x):
+                return x
+        begin = starts[x - reference]
+        end = starts[x - reference + 1] if reference > 0 else begin
+        position = read_node(
+            words, position, codes, x, degree, reference > 0, successors[begin:end], end - begin,
+            stream.min_interval, successors[at : at + degree], extra,
+        )  # fmt: skip
+        if position < 0 or successors[at] < 0 or successors[at + degree - 1] >= stream.nodes:
+            return x
+        at += degree
+        starts[x + 1] = at
+    offsets[stream.nodes] = position
+    starts[stream.nodes] = at
+    return -1
+
+
+@kernel
+def read_nodes(stream: Any, nodes: Any, first: Any, starts: Any, successors: Any) -> Any:
+    """Read the successors of ``nodes`` from number ``first`` on, while they fit.
+
+    Return how many of ``nodes`` are done, or −1 − the number of the damaged one. REQUIRES: starts[first] is set.
+    """
+    lists = np.empty((2, stream.room), np.int64)
+    extra = np.empty(stream.room, np.int64)
+    chain = np.empty((stream.max_chain + 1, 3), np.int64)
+    at = starts[first]
+    for i in range(first, nodes.size):
+        if at + stream.room > successors.size:
+            return i
+        degree, row = read_successors(stream, nodes[i], lists, extra, chain)
+        if degree < 0:
+            return -1 - i
+        for t in range(degree):
+            successors[at + t] = lists[row, t]
+        at += degree
+        starts[i + 1] = at
+    return nodes.size
+
+
+# Writing.
+
+
+@leaf
+def describe(
+    x: Any, r: Any, own: Any, ref: Any, window: Any, min_interval: Any, extra: Any, streams: Any, values: Any
+) -> Any:
+    """List the numbers of node x with successors ``own`` against ``ref``, r nodes earlier (0: none)."""
+    at = put(streams, values, 0, OUTDEGREE, own.size)
+    if own.size == 0:
+        return at
+    if window > 0:
+        at = put(streams, values, at, REFERENCE, r)
+    left = own.size
+    if r > 0:
+        at, left = _describe_blocks(own, ref, extra, streams, values, at)
+    else:
+        for i in range(own.size):
+            extra[i] = own[i]
+    if left > 0 and min_interval > 0:
+        at, left = _describe_intervals(x, extra, left, min_interval, streams, values, at)
+    for i in range(left):
+        at = put(streams, values, at, RESIDUAL, nat(extra[0] - x) if i == 0 else extra[i] - extra[i - 1] - 1)
+    return at
+
+
+@leaf
+def _describe_blocks(own: Any, ref: Any, extra: Any, streams: Any, values: Any, at: Any) -> Any:
+    """List the copied and skipped blocks; put the other successors into ``extra``. Return (length, how many)."""
+    number = at
+    at = put(streams, values, at, BLOCK_COUNT, 0)
+    i = j = run = others = 0
+    copying = True
+    while i < own.size and j < ref.size:
+        if own[i] < ref[j]:
+            extra[others] = own[i]
+            others += 1
+            i += 1
+            continue
+        if (own[i] == ref[j]) != copying:
+            at = put(streams, values, at, BLOCK, run - (values[number] > 0))
+            values[number] += 1
+            copying = not copying
+            run = 0
+        i += copying
+        j += 1
+        run += 1
+    if copying and j < ref.size:
+        at = put(streams, values, at, BLOCK, run - (values[number] > 0))
+        values[number] += 1
+    while i < own.size:
+        extra[others] = own[i]
+        others += 1
+        i += 1
+    return at, others
+
+
+@leaf
+def _describe_intervals(x: Any, extra: Any, size: Any, shortest: Any, streams: Any, values: Any, at: Any) -> Any:
+    """List the intervals among ``extra[:size]`` and leave the others in it. Return (length, how many)."""
+    number = at
+    at = put(streams, values, at, INTERVAL, 0)
+    others = i = 0
+    end = np.int64(0)
+    while i < size:
+        length = 1
+        while i + length < size and extra[i + length] == extra[i] + length:
+            length += 1
+        if length >= shortest:
+            at = put(streams, values, at, INTERVAL, nat(extra[i] - x) if values[number] == 0 else extra[i] - end - 1)
+            at = put(streams, values, at, INTERVAL, length - shortest)
+            end = extra[i] + length
+            values[number] += 1
+        else:
+            for t in range(length):
+                extra[others] = extra[i + t]
+                others += 1
+        i += length
+    return at, others
+
+
+@kernel
+def describe_all(
+    first: Any, starts: Any, successors: Any, context: Any, codes: Any, small: Any, window: Any, max_chain: Any,
+    min_interval: Any, chains: Any, references: Any, streams: Any, values: Any, ends: Any,
+) -> Any:  # fmt: skip
+    """List the numbers of the nodes after ``context``, each against its best reference; return how many.
+
+    ``first`` is the number of the first node of the context; ``max_chain`` < 0 means no limit.
+    """
+    room = 1
+    for i in range(starts.size - 1):
+        room = max(room, starts[i + 1] - starts[i])
+    extra = np.empty(room, np.int64)
+    trial_streams, trial_values = np.empty(3 * room + 8, np.int64), np.empty(3 * room + 8, np.int64)
+    at = 0
+    for i in range(context, starts.size - 1):
+        own = successors[starts[i] : starts[i + 1]]
+        x = first + i
+        best = describe(x, 0, own, own, window, min_interval, extra, streams[at:], values[at:])
+        cost = cost_of(streams[at:], values[at:], best, codes, small, 1 << 60)
+        references[i] = chains[i] = 0
+        for r in range(1, min(window, i) + 1 if own.size > 0 else 1):
+            ref = successors[starts[i - r] : starts[i - r + 1]]
+            if ref.size == 0 or (max_chain >= 0 and chains[i - r] >= max_chain):
+                continue
+            size = describe(x, r, own, ref, window, min_interval, extra, trial_streams, trial_values)
+            trial = cost_of(trial_streams, trial_values, size, codes, small, cost)
+            if trial < cost:
+                cost = trial
+                best = size
+                streams[at : at + size] = trial_streams[:size]
+                values[at : at + size] = trial_values[:size]
+                references[i] = r
+                chains[i] = chains[i - r] + 1
+        at += best
+        ends[i] = at
+    return at

@@ -1,0 +1,168 @@
+"""Collections: an archive and its graph in one folder, built from pages in two passes.
+
+::
+
+    DIR/archive.json …          the archive of summaries (fyke.archive)
+    DIR/graph.graph .offsets .properties .urls       the web graph: document d is node d (fyke.graph)
+
+``scan`` is the first pass and may run on parts of the pages, on any number of cores and machines; ``combine`` is the
+second. ``pages_of`` and ``pages_of_store`` say where pages come from: JSONL files, or a store.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fyke.archive.archive import Archive
+from fyke.archive.combine import Catalogue, Coding
+from fyke.archive.combine import combine as combine_archive
+from fyke.archive.preprocess import Preprocessing
+from fyke.archive.run import DEFAULT_MEMORY, Page, read_jsonl, runs_of, scan, url_hash
+from fyke.errors import StorageError
+from fyke.graph.build import Lists, write_graph
+from fyke.graph.graph import Graph, write_urls
+from fyke.graph.properties import Parameters
+from fyke.store import Store
+from fyke.url import Url
+
+GRAPH = "graph"
+_GRAPH_CHUNK = 1 << 14
+
+Progress = Callable[[str, int], None]
+"""Called with the name of a pass and the pages done."""
+
+
+def quiet(what: str, pages: int) -> None:
+    """Show no progress."""
+
+
+def pages_of(files: Sequence[Path], part: tuple[int, int] = (0, 1)) -> Iterator[Page]:
+    """Yield the pages of JSONL files, or every n-th of them from the i-th on: part (i, n)."""
+    pages = itertools.chain.from_iterable(read_jsonl(file) for file in files)
+    return itertools.islice(pages, part[0], None, part[1])
+
+
+def pages_of_store(path: Path, part: tuple[int, int] = (0, 1)) -> Iterator[Page]:
+    """Yield the documents of a store, or every n-th from the i-th on; one without text is missing from the archive."""
+    with Store.open(path, mode="r") as store:
+        for row in itertools.islice(store.scan(parts=("text", "links")), part[0], None, part[1]):
+            yield Page(row.url, row.text or None, tuple(link.target.href for link in row.links))
+
+
+def build(
+    pages: Iterable[Page],
+    folder: Path,
+    preprocessing: Preprocessing | None = None,
+    coding: Coding | None = None,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress = quiet,
+) -> None:
+    """Build the collection of ``pages`` in ``folder``, in this process."""
+    part = folder / "parts"
+    try:
+        for done in scan(pages, part, preprocessing or Preprocessing(), memory):
+            progress("scan", done)
+        combine([part], folder, coding, progress)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def build_files(
+    files: Sequence[Path],
+    folder: Path,
+    preprocessing: Preprocessing,
+    coding: Coding,
+    memory: int,
+    workers: int,
+    progress: Progress = quiet,
+) -> None:
+    """Build the collection of JSONL files, the first pass on ``workers`` processes."""
+    if workers <= 1:
+        build(pages_of(files), folder, preprocessing, coding, memory, progress)
+        return
+    parts = [folder / "parts" / f"part-{i}" for i in range(workers)]
+    try:
+        with ProcessPoolExecutor(workers) as pool:
+            jobs = [
+                pool.submit(_scan_files, files, part, preprocessing, memory // workers, (i, workers))
+                for i, part in enumerate(parts)
+            ]
+            progress("scan", sum(job.result() for job in jobs))
+        combine(parts, folder, coding, progress)
+    finally:
+        shutil.rmtree(folder / "parts", ignore_errors=True)
+
+
+def scan_part(pages: Iterable[Page], folder: Path, preprocessing: Preprocessing, memory: int) -> int:
+    """Make the first pass over one part of the pages; return how many they are."""
+    done = 0
+    for done in scan(pages, folder, preprocessing, memory):  # noqa: B007 - the last one counts
+        pass
+    return done
+
+
+def _scan_files(
+    files: Sequence[Path], folder: Path, preprocessing: Preprocessing, memory: int, part: tuple[int, int]
+) -> int:
+    return scan_part(pages_of(files, part), folder, preprocessing, memory)
+
+
+def combine(parts: Sequence[Path], folder: Path, coding: Coding | None = None, progress: Progress = quiet) -> None:
+    """Make a collection of the parts that ``scan`` wrote."""
+    folder.mkdir(parents=True, exist_ok=True)
+    catalogue = Catalogue(runs_of(parts))
+    write_graph(folder / GRAPH, _lists(catalogue, progress), Parameters())
+    write_urls(folder / f"{GRAPH}.urls", catalogue.urls)
+    for done in combine_archive(catalogue, folder, coding or Coding()):
+        progress("summaries", done)
+
+
+def _lists(catalogue: Catalogue, progress: Progress) -> Iterator[Lists]:
+    """Yield the links between documents, in node order; links that leave the collection are dropped."""
+    hashes = np.fromiter(map(url_hash, catalogue.urls), np.uint64, len(catalogue))
+    order = np.argsort(hashes)
+    ordered = hashes[order]
+    chunk: list[NDArray[np.int64]] = []
+    for document, links in enumerate(catalogue.links()):
+        places = np.minimum(np.searchsorted(ordered, links), max(0, len(ordered) - 1))
+        targets = np.sort(order[places[ordered[places] == links]]) if len(links) else np.empty(0, np.int64)
+        chunk.append(targets[targets != document])
+        if len(chunk) == _GRAPH_CHUNK:
+            yield _chunk(chunk)
+            chunk = []
+            progress("graph", document + 1)
+    yield _chunk(chunk)
+
+
+def _chunk(lists: list[NDArray[np.int64]]) -> Lists:
+    return Lists(
+        np.cumsum([0, *map(len, lists)]).astype(np.int64),
+        np.concatenate([*lists, np.empty(0, np.int64)]).astype(np.int64),
+    )
+
+
+def graph_of(archive: Archive) -> Graph:
+    """Open the graph of an archive. Raises ``StorageError`` where there is none, or one of another size."""
+    graph = Graph.open(archive.folder / GRAPH)
+    if graph.nodes != archive.manifest.documents:
+        raise StorageError(
+            f"{archive.folder} has {archive.manifest.documents} documents but a graph of {graph.nodes} nodes; "
+            "build both from the same pages"
+        )
+    return graph
+
+
+def hosts_of(graph: Graph) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the hosts of a graph's URLs, and the number of each node's."""
+    numbers: dict[str, int] = {}
+    of_node = np.fromiter(
+        (numbers.setdefault(Url(url.decode()).authority, len(numbers)) for url in graph.urls), np.int64, graph.nodes
+    )
+    return list(numbers), of_node

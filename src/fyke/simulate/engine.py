@@ -1,0 +1,319 @@
+"""The virtual crawl: a frontier in arrays over a compressed graph, ordered by any prioritizer.
+
+The loop is the crawler's: take the best waiting pages, fetch them, follow their links, ask the policy about
+what they discovered. ``in_flight`` pages are fetched at once; what they link to is known when all have come, as in
+a live crawl. Per page the crawl holds some 60 bytes, whatever the graph's size on disk.
+
+Time is virtual. With politeness, a host is contacted again ``delay`` seconds after the end of the last fetch, a
+fetch takes ``latency`` seconds and its size over the bandwidth, and the best page of a host that is ready goes first.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fyke.errors import UserError
+from fyke.graph.graph import Graph
+from fyke.simulate import kernels
+from fyke.simulate.policies import Policy, Signal
+from fyke.values import Candidates
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+GROWTH = 1.1
+"""Partial PageRank is computed anew whenever the crawl has grown by a tenth."""
+_FORESEEABLE_BATCH = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Politeness:
+    """Virtual time. The default costs none: pages are counted, not seconds."""
+
+    delay: float = 0.0
+    """Seconds between two contacts of a host."""
+    latency: float = 0.0
+    """Seconds that a fetch takes besides its transfer."""
+    bandwidth: float = 0.0
+    """Bytes a second of the crawler's own line; 0 for no limit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """What a simulated web is: shared by all policies of a run."""
+
+    graph: Graph
+    seeds: Ints
+    pagerank: Floats
+    relevance: Floats | None = None
+    """Of each page, where there is a topic."""
+    hosts: Ints | None = None
+    """The number of each page's host."""
+    sizes: Ints | None = None
+    """Bytes of each page, for the time that a fetch takes."""
+    failing: NDArray[np.bool_] | None = None
+    """Pages that cannot be fetched: known only when tried."""
+    change_rate: NDArray[np.float32] | None = None
+    members: NDArray[np.bool_] | None = None
+    """The pages that exist, where the web is a sub-archive's."""
+
+
+class VirtualCrawl:
+    """One crawl of a world by one policy."""
+
+    def __init__(self, world: World, policy: Policy, in_flight: int, politeness: Politeness) -> None:
+        nodes = world.graph.nodes
+        if policy.signal is Signal.SITE and world.hosts is None:
+            raise UserError("larger-sites-first wants to know each page's host; use a collection with URLs")
+        if policy.name == "best-first" and world.relevance is None:
+            raise UserError("best-first wants a topic; give one with --topic or examples")
+        if politeness.delay > 0 and world.hosts is None:
+            raise UserError("a delay per host wants to know each page's host; use a collection with URLs")
+        self._world, self._policy, self._politeness = world, policy, politeness
+        self._in_flight = (
+            max(in_flight, _FORESEEABLE_BATCH) if policy.foreseeable and not politeness.delay else in_flight
+        )
+        self._state = np.zeros(nodes, np.int8)
+        self._depth = np.zeros(nodes, np.int32)
+        self._inlinks = np.zeros(nodes, np.int32)
+        self._births = np.zeros(nodes, np.int64)
+        self._signal = np.zeros(nodes, np.float32)
+        self._unused = np.zeros(nodes if policy.signal is Signal.ORACLE else 0, np.float32)
+        self._current = np.full(nodes, np.nan)  # unlike every score
+        self._mark = np.zeros(nodes, np.int32)
+        self._stamp = 0
+        self._born = 0
+        self._is_seed = np.zeros(nodes, np.bool_)
+        self._heap = (np.empty(1024), np.empty(1024, np.int64), np.empty(1024, np.int64))
+        self._heap_size = 0
+        self._touched = np.empty(nodes, np.int64)
+        self._sites = _Sites(world.hosts) if policy.signal is Signal.SITE and world.hosts is not None else None
+        self._next_rank = 1.0
+        self._base_rank = 0.0
+        self.order: list[Ints] = []
+        self.seconds: list[Floats] = []
+        self.fetched = self.failed = 0
+        self._clock = _HostClock(world, politeness)
+        if world.members is not None:
+            self._state[~world.members] = kernels.DONE  # as if it were not there
+        self._seed()
+
+    @property
+    def waiting(self) -> int:
+        """Pages known but not fetched."""
+        return int((self._state == kernels.WAITING).sum())
+
+    def _seed(self) -> None:
+        seeds = np.unique(self._world.seeds)
+        self._state[seeds] = kernels.WAITING
+        self._is_seed[seeds] = True
+        self._births[seeds] = np.arange(len(seeds))
+        self._born = len(seeds)
+        if self._policy.signal in {Signal.CASH, Signal.RANK}:
+            self._signal[seeds] = 1 / max(1, len(seeds))
+        if self._policy.signal is Signal.ORACLE:
+            self._signal[:] = self._world.pagerank if self._world.relevance is None else self._world.relevance
+        self._score(self._heads(np.empty(0, np.int64), seeds))
+
+    def run(self, budget: int) -> None:
+        """Crawl until ``budget`` pages are tried or nothing waits."""
+        while self.fetched + self.failed < budget:
+            tried = self._take(min(self._in_flight, budget - self.fetched - self.failed))
+            if not len(tried):
+                return
+            self._fetch(tried)
+
+    def _take(self, count: int) -> Ints:
+        """Return the next pages: the best waiting ones, of hosts that are ready where there is politeness."""
+        if self._politeness.delay > 0:
+            return self._clock.take(self._pop, count)
+        return self._pop(count)
+
+    def _pop(self, count: int) -> Ints:
+        out = np.empty(count, np.int64)
+        taken, self._heap_size = kernels.pop(*self._heap, self._heap_size, self._state, self._current, out)
+        return out[:taken]
+
+    def _fetch(self, tried: Ints) -> None:
+        world = self._world
+        seconds = self._clock.fetch(tried)
+        good = np.ones(len(tried), np.bool_) if world.failing is None else ~world.failing[tried]
+        pages = tried[good]
+        self.failed += len(tried) - len(pages)
+        self.fetched += len(pages)
+        self.order.append(pages)
+        self.seconds.append(seconds[good])
+        lists = world.graph.lists(pages)
+        self._stamp += 1
+        born = self._born
+        signal = self._policy.signal
+        count, self._born = kernels.discover(
+            pages, lists.starts, lists.successors, self._state, self._depth, self._inlinks,
+            self._unused if signal is Signal.ORACLE else self._signal, self._births, self._born,
+            self._given(pages, np.diff(lists.starts)), signal in {Signal.CASH, Signal.RANK},
+            self._policy.changing and signal is not Signal.SITE,
+            self._touched, self._mark, self._stamp,
+        )  # fmt: skip
+        touched = self._touched[:count].copy()
+        if signal is Signal.RANK:
+            # What every known page has at least, so that those found since the last computation compete fairly.
+            self._signal[touched[self._births[touched] >= born]] += self._base_rank
+        if signal is Signal.RANK and self.fetched >= self._next_rank:
+            self._next_rank = max(self.fetched * GROWTH, self.fetched + 1)
+            self._rank_known()
+            touched = np.flatnonzero(self._state == kernels.WAITING)
+        self._score(self._heads(tried, touched))
+
+    def _heads(self, left: Ints, came: Ints) -> Ints:
+        """Return the pages to score: all that came or, by sites, the first waiting page of each site that changed."""
+        if self._sites is None:
+            return came
+        heads, waiting = self._sites.change(left, came)
+        self._signal[heads] = waiting
+        return heads
+
+    def _given(self, pages: Ints, degrees: Ints) -> NDArray[np.float32]:
+        """Return what each fetched page gives to each page it links to."""
+        signal = self._policy.signal
+        if signal is Signal.RELEVANCE and self._world.relevance is not None:
+            return self._world.relevance[pages].astype(np.float32)
+        if signal in {Signal.CASH, Signal.RANK}:
+            keep = 0.85 if signal is Signal.RANK else 1.0
+            return (keep * self._signal[pages] / np.maximum(1, degrees)).astype(np.float32)
+        return np.zeros(len(pages), np.float32)
+
+    def _rank_known(self) -> None:
+        """Compute PageRank on the pages and links known so far, those not fetched having no links."""
+        pages = np.concatenate(self.order)
+        lists = self._world.graph.lists(pages)
+        known = np.flatnonzero(self._state != kernels.UNKNOWN)
+        ranks = np.zeros(len(self._state))
+        ranks[known] = 1 / len(known)
+        waiting = self._state == kernels.WAITING
+        for _ in range(30):
+            received = np.zeros(len(self._state))
+            dangling = kernels.push_known(pages, lists.starts, lists.successors, ranks, received)
+            dangling += ranks[waiting].sum()
+            self._base_rank = 0.85 * dangling / len(known) + 0.15 / len(known)
+            new = np.zeros(len(self._state))
+            new[known] = 0.85 * received[known] + self._base_rank
+            change = np.abs(new - ranks).sum()
+            ranks = new
+            if change < 1e-6:
+                break
+        self._signal[:] = ranks
+
+    def _score(self, pages: Ints) -> None:
+        """Ask the policy about ``pages``, and queue those whose score is new."""
+        if not len(pages):
+            return
+        rate = self._world.change_rate
+        candidates = Candidates(
+            self._depth[pages],
+            self._inlinks[pages],
+            self._signal[pages],
+            np.full(len(pages), -1, np.float32),  # no sitemap names it
+            self._is_seed[pages],
+            np.zeros(len(pages), np.float32) if rate is None else rate[pages],
+        )
+        scores = self._policy.prioritizer.priority(candidates)
+        new = scores != self._current[pages]
+        pages, scores = pages[new], scores[new]
+        self._current[pages] = scores
+        births = -self._births[pages] if self._policy.newest_first else self._births[pages]
+        need = self._heap_size + len(pages)
+        if need > len(self._heap[0]):
+            self._heap = tuple(np.concatenate([a, np.empty(need, a.dtype)]) for a in self._heap)  # type: ignore[assignment]
+        self._heap_size = kernels.push(*self._heap, self._heap_size, scores, births, pages)
+
+
+class _Sites:
+    """The waiting pages of each site in order of discovery: of a site only the first is in the heap."""
+
+    def __init__(self, hosts: Ints) -> None:
+        self._hosts = hosts
+        count = int(hosts.max(initial=-1)) + 1
+        self._first, self._last = np.full(count, -1), np.full(count, -1)
+        self._waiting = np.zeros(count, np.int64)
+        self._next = np.full(len(hosts), -1)
+
+    def change(self, left: Ints, came: Ints) -> tuple[Ints, Ints]:
+        """Note pages that left (each its site's first) and that came; return their sites' first pages and sizes."""
+        sites = np.unique(self._hosts[np.concatenate([left, came])])
+        kernels.change_sites(self._hosts, self._first, self._last, self._waiting, self._next, left, came)
+        sites = sites[self._waiting[sites] > 0]
+        return self._first[sites], self._waiting[sites]
+
+
+class _HostClock:
+    """Virtual time: when each host may be contacted again, and which pages wait for that."""
+
+    def __init__(self, world: World, politeness: Politeness) -> None:
+        self._world, self._politeness = world, politeness
+        self.now = 0.0
+        self._ready = np.zeros(int(world.hosts.max(initial=-1)) + 1 if world.hosts is not None else 0)
+        self._parked: dict[int, list[int]] = {}
+        self._wakes: list[tuple[float, int]] = []
+
+    def take(self, pop: object, count: int) -> Ints:
+        """Return up to ``count`` pages of different hosts that are ready; move the clock where none is."""
+        hosts = self._world.hosts
+        assert hosts is not None
+        taken: list[int] = []
+        busy: set[int] = set()
+        while len(taken) < count:
+            page = self._unparked(busy)
+            if page is None:
+                popped = pop(1)  # type: ignore[operator]
+                if not len(popped):
+                    if taken or not self._wakes:
+                        break
+                    self.now = max(self.now, self._wakes[0][0])
+                    continue
+                page = int(popped[0])
+            host = int(hosts[page])
+            if host in busy or self._ready[host] > self.now:
+                waiting = self._parked.setdefault(host, [])
+                waiting.append(page)
+                if len(waiting) == 1:
+                    heapq.heappush(self._wakes, (max(self._ready[host], self.now), host))
+                continue
+            busy.add(host)
+            taken.append(page)
+        return np.array(taken, np.int64)
+
+    def _unparked(self, busy: set[int]) -> int | None:
+        """Return the longest-waiting page of a host that is ready again."""
+        while self._wakes and self._wakes[0][0] <= self.now:
+            _, host = heapq.heappop(self._wakes)
+            if host in busy or self._ready[host] > self.now:
+                heapq.heappush(self._wakes, (max(self._ready[host], np.nextafter(self.now, np.inf)), host))
+                if host in busy:
+                    return None
+                continue
+            waiting = self._parked[host]
+            page = waiting.pop(0)
+            if waiting:
+                heapq.heappush(self._wakes, (self.now, host))
+            else:
+                del self._parked[host]
+            return page
+        return None
+
+    def fetch(self, pages: Ints) -> Floats:
+        """Return when each page is there; hosts are busy until then and ``delay`` longer."""
+        p = self._politeness
+        if not (p.delay or p.latency or p.bandwidth):
+            return np.zeros(len(pages))
+        transfer = np.zeros(len(pages))
+        if p.bandwidth and self._world.sizes is not None:
+            transfer = np.cumsum(self._world.sizes[pages] / p.bandwidth)
+        ends = self.now + p.latency + transfer
+        if self._world.hosts is not None:
+            self._ready[self._world.hosts[pages]] = ends + p.delay
+        self.now = float(ends.max(initial=self.now))
+        return ends

@@ -1,0 +1,183 @@
+"""The virtual frontier's loops: a heap of waiting pages, the discovery of links, and Kendall's τ.
+
+A page is UNKNOWN, then WAITING (discovered), then DONE. The heap holds (score, birth, page), highest score first,
+ties by birth; an entry whose score is no longer the page's, or whose page is DONE, is stale and dropped when met.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fyke.bits.jit import inlined, kernel, leaf
+
+UNKNOWN, WAITING, DONE = 0, 1, 2
+
+
+@inlined
+def _before(scores: Any, births: Any, a: Any, b: Any) -> Any:
+    return scores[a] > scores[b] or (scores[a] == scores[b] and births[a] < births[b])
+
+
+@leaf
+def push(scores: Any, births: Any, pages: Any, size: Any, new_scores: Any, new_births: Any, new_pages: Any) -> Any:
+    """Add entries to the heap; return its new size. REQUIRES: there is room."""
+    for k in range(new_pages.size):
+        at = size
+        score, birth = new_scores[k], new_births[k]
+        while at > 0:
+            up = (at - 1) >> 1
+            if scores[up] > score or (scores[up] == score and births[up] <= birth):
+                break
+            scores[at], births[at], pages[at] = scores[up], births[up], pages[up]
+            at = up
+        scores[at], births[at], pages[at] = score, birth, new_pages[k]
+        size += 1
+    return size
+
+
+@leaf
+def pop(scores: Any, births: Any, pages: Any, size: Any, state: Any, current: Any, out: Any) -> Any:
+    """Take up to ``out.size`` live pages off the heap, which become DONE; return (how many, new size)."""
+    taken = 0
+    while taken < out.size and size > 0:
+        page, score = pages[0], scores[0]
+        size -= 1
+        last_score, last_birth, last_page = scores[size], births[size], pages[size]
+        at = 0
+        while 2 * at + 1 < size:
+            child = 2 * at + 1
+            if child + 1 < size and _before(scores, births, child + 1, child):
+                child += 1
+            if last_score > scores[child] or (last_score == scores[child] and last_birth <= births[child]):
+                break
+            scores[at], births[at], pages[at] = scores[child], births[child], pages[child]
+            at = child
+        scores[at], births[at], pages[at] = last_score, last_birth, last_page
+        if state[page] == WAITING and current[page] == score:
+            state[page] = DONE
+            out[taken] = page
+            taken += 1
+    return taken, size
+
+
+@leaf
+def discover(
+    fetched: Any, starts: Any, successors: Any, state: Any, depth: Any, inlinks: Any, signal: Any, births: Any,
+    born: Any, given: Any, add: Any, changing: Any, touched: Any, mark: Any, stamp: Any,
+) -> Any:  # fmt: skip
+    """Follow the links of fetched pages; return (pages touched, births so far).
+
+    Page x gives ``given[x]`` to each page it links to: added up where ``add``, else the greatest counts.
+    Touched are new pages and, where ``changing``, waiting ones that gained a link; each once (``mark``, ``stamp``).
+    """
+    count = 0
+    for i in range(fetched.size):
+        x = fetched[i]
+        for j in range(starts[i], starts[i + 1]):
+            y = successors[j]
+            if state[y] == DONE:
+                continue
+            inlinks[y] += 1
+            new = state[y] == UNKNOWN
+            if new:
+                state[y] = WAITING
+                depth[y] = depth[x] + 1
+                births[y] = born
+                born += 1
+            elif depth[x] + 1 < depth[y]:
+                depth[y] = depth[x] + 1
+            if add:
+                signal[y] += given[i]
+            elif given[i] > signal[y] or new:
+                signal[y] = given[i]
+            if (new or changing) and mark[y] != stamp:
+                mark[y] = stamp
+                touched[count] = y
+                count += 1
+    return count, born
+
+
+@leaf
+def change_sites(hosts: Any, first: Any, last: Any, waiting: Any, following: Any, left: Any, came: Any) -> None:
+    """Take each page of ``left`` off the front of its site's queue; put each of ``came`` at the end."""
+    for i in range(left.size):
+        host = hosts[left[i]]
+        first[host] = following[left[i]]
+        waiting[host] -= 1
+        if waiting[host] == 0:
+            first[host] = last[host] = -1
+    for i in range(came.size):
+        page = came[i]
+        host = hosts[page]
+        if waiting[host] == 0:
+            first[host] = page
+        else:
+            following[last[host]] = page
+        last[host] = page
+        waiting[host] += 1
+
+
+@kernel
+def discordant(order: Any) -> Any:
+    """Return the number of pairs i < j with order[i] > order[j], by merge sort."""
+    values = order.copy()
+    spare = np.empty_like(values)
+    count = 0
+    width = 1
+    while width < values.size:
+        for left in range(0, values.size, 2 * width):
+            middle, right = min(left + width, values.size), min(left + 2 * width, values.size)
+            i, j = left, middle
+            for k in range(left, right):
+                if j >= right or (i < middle and values[i] <= values[j]):
+                    spare[k] = values[i]
+                    i += 1
+                else:
+                    spare[k] = values[j]
+                    count += middle - i
+                    j += 1
+        values, spare = spare, values
+        width *= 2
+    return count
+
+
+@leaf
+def push_known(pages: Any, starts: Any, successors: Any, ranks: Any, received: Any) -> Any:
+    """Give the rank of each fetched page to its links; return the rank of those without any."""
+    dangling = 0.0
+    for i in range(pages.size):
+        degree = starts[i + 1] - starts[i]
+        if degree == 0:
+            dangling += ranks[pages[i]]
+        for j in range(starts[i], starts[i + 1]):
+            received[successors[j]] += ranks[pages[i]] / degree
+    return dangling
+
+
+@kernel
+def train_svm(
+    starts: Any, terms: Any, values: Any, labels: Any, order: Any, costs: Any, weights: Any, alphas: Any
+) -> Any:
+    """One epoch of dual coordinate descent for a linear SVM with hinge loss; return the largest step.
+
+    minimise ½|w|² + Σ costᵢ·max(0, 1 − yᵢ w·xᵢ) over αᵢ in [0, costᵢ], w = Σ αᵢyᵢxᵢ (Hsieh et al., ICML 2008).
+    The last weight is the bias, a feature that is always 1.
+    """
+    largest = 0.0
+    for i in order:
+        norm = 1.0
+        margin = weights[weights.size - 1]
+        for j in range(starts[i], starts[i + 1]):
+            norm += values[j] * values[j]
+            margin += weights[terms[j]] * values[j]
+        alpha = min(max(alphas[i] - (labels[i] * margin - 1.0) / norm, 0.0), costs[i])
+        step = (alpha - alphas[i]) * labels[i]
+        alphas[i] = alpha
+        largest = max(largest, abs(step))
+        if step != 0.0:
+            weights[weights.size - 1] += step
+            for j in range(starts[i], starts[i + 1]):
+                weights[terms[j]] += step * values[j]
+    return largest

@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fyke.archive import combine as second
+from fyke.archive import reader_kernels, writer_kernels
+from fyke.archive.archive import Archive
+from fyke.archive.combine import Catalogue, Coding, combine
+from fyke.archive.files import write_manifest
+from fyke.archive.preprocess import Preprocessing
+from fyke.archive.run import Page, read_jsonl, runs_of, scan
+from fyke.bits import codes as codes_module
+from fyke.bits import lists
+from fyke.bits.codes import Code, Codes
+from fyke.errors import StorageError, UserError
+
+PLAIN = Preprocessing(stemmer="none", stopwords="none", min_documents=1)
+
+
+def pages(count: int = 300, seed: int = 5) -> list[Page]:
+    """Templated pages of a few sites in no order: a skewed vocabulary, some pages empty, some missing."""
+    chance = np.random.default_rng(seed)
+    out = []
+    for i in chance.permutation(count).tolist():
+        site = i % 4
+        frame = " ".join(f"menu{site}x{j}" for j in range(12))
+        words = " ".join(f"w{min(k, 900)}" for k in chance.zipf(1.4, int(chance.integers(0, 120))).tolist())
+        text = None if i % 37 == 5 else "" if i % 41 == 7 else f"{frame} {words}"
+        out.append(Page(f"http://site{site}.test/page/{i:05}", text, (f"http://site{site}.test/page/{i + 4:05}",)))
+    return out
+
+
+def build(
+    given: list[Page], folder: Path, coding: Coding, preprocessing: Preprocessing = PLAIN, parts: int = 1
+) -> Archive:
+    for part in range(parts):
+        for _ in scan(given[part::parts], folder / f"part{part}", preprocessing, memory=60_000):
+            pass
+    catalogue = Catalogue(runs_of([folder / f"part{part}" for part in range(parts)]))
+    for _ in combine(catalogue, folder / "archive", coding):
+        pass
+    return Archive.open(folder / "archive")
+
+
+def facts(archive: Archive) -> list[object]:
+    return [s and (s.length, dict(zip(s.terms, s.counts.tolist(), strict=True))) for s in archive]
+
+
+def expected(given: list[Page], least: int = 1) -> list[object]:
+    """What the summaries must be, counted the plain way."""
+    counted = {p.url: None if p.text is None else Counter(p.text.split()) for p in given}
+    df = Counter(term for counts in counted.values() if counts for term in counts)
+    return [
+        None if (c := counted[url]) is None else (c.total(), {t: n for t, n in c.items() if df[t] >= least})
+        for url in sorted(counted)
+    ]
+
+
+CODINGS = [Coding("paper"), Coding("fyke"), Coding("fyke", window=7, max_chain=4), Coding("fyke", window=0)]
+
+
+@pytest.mark.parametrize("coding", CODINGS, ids=str)
+def test_every_summary_comes_back(tmp_path: Path, coding: Coding, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second, "CHUNK", 64)  # several chunks, each with a context
+    given = pages()
+    archive = build(given, tmp_path, coding)
+    assert facts(archive) == expected(given)
+    order = np.random.default_rng(1).permutation(len(archive))
+    one_by_one = [archive[int(d)] for d in order]
+    together = archive.read(order)
+    assert together.lengths.tolist() == [-1 if s is None else s.length for s in one_by_one]
+    assert together.ranks.tolist() == [r for s in one_by_one if s for r in s.ranks.tolist()]
+
+
+@pytest.mark.parametrize("mode", ["paper", "fyke"])
+def test_parts_combined_are_the_whole(tmp_path: Path, mode: str) -> None:
+    given = pages()
+    whole = build(given, tmp_path / "whole", Coding(mode), Preprocessing(min_documents=3))
+    parts = build(given, tmp_path / "parts", Coding(mode), Preprocessing(min_documents=3), parts=3)
+    assert len(list((tmp_path / "whole").glob("part*/run-*"))) > 1, "the memory budget split the scan"
+    assert facts(parts) == facts(whole)
+    assert parts.manifest.sections == whole.manifest.sections, "byte for byte"
+
+
+def test_ranks_are_by_document_frequency_and_rare_terms_go(tmp_path: Path) -> None:
+    given = pages()
+    archive = build(given, tmp_path, Coding(), Preprocessing("none", "none", 4))
+    assert facts(archive) == expected(given, least=4)
+    df = archive.dictionary.documents
+    assert (np.diff(df) <= 0).all()
+    assert df.min() >= 4
+    counted = Counter(t for p in given if p.text for t in set(p.text.split()))
+    for rank in range(0, len(archive.dictionary), 7):
+        term = archive.dictionary.term(rank)
+        assert counted[term] == df[rank]
+        assert archive.dictionary.rank(term) == rank
+    assert archive.dictionary.rank("absent") is None
+
+
+def test_preprocessing_stems_and_stops(tmp_path: Path) -> None:
+    text = "The crawlers crawled and are crawling: relational Relations, and THE end"
+    archive = build([Page("http://a.test/", text)], tmp_path, Coding(), Preprocessing(min_documents=1))
+    summary = archive[0]
+    assert summary is not None
+    assert summary.length == 11, "stopwords count in the length"
+    assert dict(zip(summary.terms, summary.counts.tolist(), strict=True)) == {
+        "crawler": 1,
+        "crawl": 2,
+        "relat": 2,
+        "end": 1,
+    }
+    with pytest.raises(UserError, match="no stemmer is called 'potter'"):
+        Preprocessing(stemmer="potter")
+
+
+@pytest.mark.kernel
+def test_paper_form_by_hand() -> None:
+    """ℓ = 7, terms 0 2 3 with counts 4 1 2: every bit computed by hand."""
+    codes = Codes.of([Code.parse(second.PAPER_CODES[name]) for name in writer_kernels.PAPER_STREAMS])
+    streams, values = np.zeros(40, np.int64), np.zeros(40, np.int64)
+    size = writer_kernels.describe_paper(7, np.array([0, 2, 3]), np.array([4, 1, 2]), streams, values)
+    assert values[:size].tolist() == [7, 3, 0, 1, 0, 2, 1, 6]
+    words = np.zeros(4, np.uint64)
+    end = lists.write_list(words, 0, streams, values, 0, size, codes)
+    # δ(7) 00100 000, ζ₃(3) 1100, ζ₂ of gaps 0 1 0, γ of ν(2−1) ν(1−2) ν(4−1) = 2 1 6
+    bits = "00100000" + "1100" + "10" + "110" + "10" + "011" + "010" + "00111"
+    assert f"{int(words[0]):064b}"[:end] == bits
+    terms, counts = np.zeros(9, np.int64), np.zeros(9, np.int64)
+    assert tuple(map(int, reader_kernels.read_paper(words, 0, codes, terms, counts))) == (7, 3, end)
+    assert (terms[:3].tolist(), counts[:3].tolist()) == ([0, 2, 3], [4, 1, 2])
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("mode", ["paper", "fyke"])
+def test_a_small_archive_with_every_kernel(tmp_path: Path, mode: str) -> None:
+    given = pages(40)
+    archive = build(given, tmp_path, Coding(mode, max_chain=3))
+    assert facts(archive) == expected(given)
+    weights = np.random.default_rng(2).normal(size=archive.manifest.terms)
+    documents = np.arange(len(archive))
+    plain = [0.0 if s is None else float(weights[s.ranks] @ s.counts) for s in archive]
+    np.testing.assert_allclose(archive.score(documents, weights), plain)
+    mean = archive.mean_length
+    bm25 = [
+        0.0 if s is None else sum(
+            weights[r] * c * 2.2 / (c + 1.2 * (0.25 + 0.75 * s.length / mean))
+            for r, c in zip(s.ranks, s.counts, strict=True)
+        )
+        for s in archive
+    ]  # fmt: skip
+    np.testing.assert_allclose(archive.score(documents, weights, bm25=(1.2, 0.75)), bm25)
+
+
+SUMMARY = st.tuples(
+    st.integers(0, 50), st.dictionaries(st.integers(0, 400), st.integers(1, 300) | st.just(1), max_size=40)
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(SUMMARY, max_size=30), st.integers(0, 5), st.integers(0, 8))
+def test_random_summaries_round_trip(given: list[tuple[int, dict[int, int]]], chain: int, window: int) -> None:
+    lengths = np.array([rest + sum(c.values()) for rest, c in given], np.int64)
+    starts = np.cumsum([0, *(len(c) for _, c in given)])
+    terms = np.array([t for _, c in given for t in sorted(c)], np.int64)
+    counts = np.array([c[t] for _, c in given for t in sorted(c)], np.int64)
+    codes = Codes.of([Code.parse(second.FYKE_CODES[name]) for name in writer_kernels.FYKE_STREAMS])
+    n = len(given)
+    references, chains, bits, ends = (np.zeros(n, np.int64) for _ in range(4))
+    small = lists.len_table(codes)
+    writer_kernels.choose_references(
+        lengths, starts, terms, counts, codes, small, window, chain, 0, references, chains, bits
+    )
+    streams, values = np.zeros(4 * len(terms) + 16 * n, np.int64), np.zeros(4 * len(terms) + 16 * n, np.int64)
+    size = writer_kernels.describe_all(lengths, starts, terms, counts, references, 0, False, streams, values, ends)
+    words, positions = np.zeros(int(bits.sum()) // 64 + 3, np.uint64), np.zeros(n, np.int64)
+    end = lists.write_lists(words, 0, streams, values, ends, codes, positions)
+    assert end == bits.sum(), "the cost foreseen is the cost paid"
+    assert size == (ends[-1] if n else 0)
+    assert (chains <= chain).all()
+    at = 0
+    got: list[tuple[list[int], list[int]]] = []
+    for x in range(n):
+        reference, position = codes_module.read(words, at, codes, writer_kernels.REFERENCE)
+        out_terms, out_counts, extra = (np.zeros(41, np.int64) for _ in range(3))
+        if reference:
+            ref = np.zeros((2, 41), np.int64)
+            ref[0, : len(got[x - reference][0])], ref[1, : len(got[x - reference][0])] = got[x - reference]
+            length, size, _ = reader_kernels.read_against(
+                words, position, codes, ref[0], ref[1], len(got[x - reference][0]), out_terms, out_counts, extra
+            )
+        else:
+            length, size, _ = reader_kernels.read_alone(words, position, codes, out_terms, out_counts)
+        assert length == lengths[x]
+        got.append((out_terms[:size].tolist(), out_counts[:size].tolist()))
+        at = positions[x]
+    assert got == [(sorted(c), [c[t] for t in sorted(c)]) for _, c in given]
+
+
+def test_fyke_mode_is_smaller(tmp_path: Path) -> None:
+    sizes = {mode: build(pages(600), tmp_path / mode, Coding(mode)).manifest.stream_bits for mode in ("paper", "fyke")}
+    assert sizes["fyke"] < 0.85 * sizes["paper"]
+
+
+def test_sub_archives_are_layers(tmp_path: Path) -> None:
+    archive = build(pages(), tmp_path, Coding())
+    all_facts = facts(archive)
+    chosen = np.array([3, 5, 40, 41, 200, 299])
+    sub = archive.sub(chosen, tmp_path / "sub")
+    assert facts(sub) == [all_facts[d] for d in chosen]
+    again = Archive.open(tmp_path / "sub")
+    assert again.sub(np.array([1, 3]), tmp_path / "subsub").below(np.array([0, 1])).tolist() == [5, 41]
+    assert sum(f.stat().st_size for f in (tmp_path / "sub").iterdir()) < 1500, "no summary is copied"
+    tenth, all_of_it = set(archive.sample(0.1).tolist()), set(archive.sample(1.0).tolist())
+    hundredth = set(archive.sample(0.01).tolist())
+    assert hundredth <= tenth <= all_of_it == set(range(300))
+    assert 15 <= len(tenth) <= 50
+    (tmp_path / "archive" / "archive.json").unlink()
+    with pytest.raises(StorageError, match=r"lies over .* which is not there"):
+        Archive.open(tmp_path / "sub")
+
+
+def test_a_flipped_byte_is_found_anywhere(tmp_path: Path) -> None:
+    build(pages(60), tmp_path, Coding())
+    folder = tmp_path / "archive"
+    Archive.open(folder)
+    for file in sorted(folder.iterdir()):
+        data = file.read_bytes()
+        for at in {0, len(data) // 2, len(data) - 2}:
+            file.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
+            with pytest.raises(StorageError, match=file.name.replace(".", r"\.")):
+                Archive.open(folder)
+        file.write_bytes(data[:-8])
+        with pytest.raises(StorageError, match=file.name.replace(".", r"\.")):
+            Archive.open(folder, verify=False)
+        file.write_bytes(data)
+    Archive.open(folder)
+
+
+def test_damaged_summaries_do_not_leave_memory(tmp_path: Path) -> None:
+    archive = build(pages(80), tmp_path, Coding("fyke", max_chain=3))
+    file = tmp_path / "archive" / "summaries.bits"
+    good = file.read_bytes()
+    chance = np.random.default_rng(4)
+    for _ in range(30):
+        bad = bytearray(good)
+        for at in chance.integers(0, len(good), 40):
+            bad[at] = chance.integers(256)
+        file.write_bytes(bytes(bad))
+        damaged = Archive.open(tmp_path / "archive", verify=False)
+        for d in range(len(archive)):
+            try:
+                damaged[d]
+            except StorageError as error:
+                assert "does not decode" in str(error)  # noqa: PT017 - either outcome is right, a crash is not
+
+
+def test_foreign_and_other_versions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"has no archive\.json"):
+        Archive.open(tmp_path)
+    archive = build(pages(10), tmp_path, Coding())
+    write_manifest(archive.folder, msgspec.structs.replace(archive.manifest, version=9))
+    with pytest.raises(StorageError, match="fyke-archive 9"):
+        Archive.open(archive.folder)
+    with pytest.raises(StorageError, match="no runs"):
+        runs_of([tmp_path / "archive"])
+    with pytest.raises(IndexError):
+        archive[10]
+    with pytest.raises(StorageError, match="weights"):
+        archive.score(np.array([0]), np.zeros(3))
+
+
+def test_jsonl_lines(tmp_path: Path) -> None:
+    file = tmp_path / "pages.jsonl"
+    file.write_text('{"url":"http://a.test/","text":"one two","links":["http://b.test/"]}\n{"url":"http://b.test/"}\n')
+    assert list(read_jsonl(file)) == [Page("http://a.test/", "one two", ("http://b.test/",)), Page("http://b.test/")]
+    file.write_text('{"text": 3}\n')
+    with pytest.raises(StorageError, match="line 1"):
+        list(read_jsonl(file))

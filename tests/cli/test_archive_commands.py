@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fyke.cli import run
+from fyke.store import Store
+from fyke.url import Url
+from fyke.values import Link
+from tests.simulate.test_simulate import COOKING, pages, url
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection built from the command line, and the pages that it was built from."""
+    folder = tmp_path_factory.mktemp("cli")
+    with (folder / "pages.jsonl").open("w") as out:
+        for page in pages(90):
+            record = {"url": page.url, "links": page.links} | ({"text": page.text} if page.text is not None else {})
+            out.write(json.dumps(record) + "\n")
+    assert (
+        run(["archive", "build", str(folder / "c"), "--from", str(folder / "pages.jsonl"), "--min-documents", "2"]) == 0
+    )
+    return folder
+
+
+def said(capfd: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    return [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+
+
+def test_show_tells_costs(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["archive", "show", str(folder / "c"), "--json"]) == 0
+    facts = said(capfd)[0]
+    assert (facts["documents"], facts["missing"], facts["mode"]) == (90, 1, "fyke")
+    assert set(facts["streams"]) >= {"gap", "count", "reference"}  # type: ignore[call-overload]
+    assert run(["archive", "show", str(folder / "c")]) == 0
+    assert "pointer_bits_per_summary" in capfd.readouterr().out
+
+
+def test_parts_on_the_command_line_are_the_whole(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = ["--from", str(folder / "pages.jsonl"), "--min-documents", "2"]
+    for i in (1, 2):
+        assert run(["archive", "build", str(folder / f"p{i}"), *source, "--part", f"{i}/2"]) == 0
+    assert run(["archive", "combine", str(folder / "d"), str(folder / "p1"), str(folder / "p2")]) == 0
+    for name in ("summaries.bits", "graph.graph", "graph.urls", "terms.bytes"):
+        assert (folder / "d" / name).read_bytes() == (folder / "c" / name).read_bytes()
+    capfd.readouterr()
+    assert run(["archive", "build", str(folder / "p3"), *source, "--part", "3/2"]) == 2
+    assert "not a part" in capfd.readouterr().err
+
+
+def test_a_store_gives_the_same_collection(folder: Path, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "store") as store:
+        for page in pages(90):
+            links = [Link(Url.parse(target)) for target in page.links]
+            store.put(page.url, text=page.text or "", links=links)
+    words = ["--store", str(tmp_path / "store"), "--min-documents", "2"]
+    assert run(["archive", "build", str(tmp_path / "c"), *words]) == 0
+    for name in ("summaries.bits", "missing.ef", "graph.graph", "graph.urls", "terms.bytes"):
+        assert (tmp_path / "c" / name).read_bytes() == (folder / "c" / name).read_bytes()
+
+
+def test_sub_archives_and_simulation(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["archive", "sub", str(folder / "c"), str(folder / "h"), "--host", "host1.test", "--json"]) == 0
+    assert said(capfd)[0]["documents"] == 18
+    topic = folder / "topic.txt"
+    topic.write_text(COOKING)
+    words = ["simulate", str(folder / "c"), "--policy", "bfs", "--policy", "best-first", "--topic", str(topic)]
+    assert run([*words, "--budget", "30", "--csv", str(folder / "o.csv"), "--json"]) == 0
+    broad, focused = said(capfd)
+    assert (broad["policy"], broad["pages"]) == ("bfs", 30)
+    assert focused["harvest"] > broad["harvest"]  # type: ignore[operator]
+    assert (folder / "o.csv").exists()
+    topic.write_text("\n".join(url(i) for i in (0, 3, 6)))
+    assert run([*words, "--budget", "20", "--classifier", "bayes", "--start", url(3)]) == 0
+    assert run(["simulate", str(folder / "c"), "--start", "http://nowhere.test/"]) == 2
+    assert "is not in" in capfd.readouterr().err
+
+
+def test_graphs_on_the_command_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    graph = str(folder / "c" / "graph")
+    assert run(["graph", "stats", graph, "--json"]) == 0
+    facts = said(capfd)[0]
+    assert facts["nodes"] == 90
+    assert run(["graph", "convert", graph, str(folder / "edges.txt")]) == 0
+    assert run(["graph", "convert", str(folder / "edges.txt"), str(folder / "g2"), "--nodes", "90"]) == 0
+    assert (folder / "g2.graph").read_bytes() == (folder / "c" / "graph.graph").read_bytes()
+    assert run(["graph", "convert", graph, str(folder / "t"), "--transpose"]) == 0
+    assert run(["graph", "convert", str(folder / "t"), str(folder / "tt"), "--transpose"]) == 0
+    assert (folder / "tt.graph").read_bytes() == (folder / "c" / "graph.graph").read_bytes()
+    capfd.readouterr()
+    for by in ("pagerank", "authorities", "hubs", "opic", "indegree"):
+        assert run(["graph", "rank", graph, "--by", by, "--top", "3", "--json"]) == 0
+        top = said(capfd)
+        assert len(top) == 3
+        assert str(top[0]["url"]).startswith("http://host")
+    assert run(["graph", "rank", graph, "--by", "beauty"]) == 2
+    assert run(["graph", "stats", str(folder / "absent")]) == 1
+    assert "absent.properties is absent" in capfd.readouterr().err
