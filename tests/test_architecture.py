@@ -26,11 +26,7 @@ IMPURE = frozenset(
 ALLOWED = {
     "fyke.bits.jit": {"os", "pathlib"},  # the kernels' cache on disk
     "fyke.dedupe.disk": {"os", "pathlib"},  # sketches outlive a process and outgrow memory: mapped files
-    "fyke.dedupe.spool": {
-        "os",
-        "pathlib",
-        "tempfile",
-    },  # a collection larger than memory: sorted runs in a scratch folder
+    "fyke.dedupe.spool": {"os", "pathlib", "tempfile"},  # a collection larger than memory: sorted runs, scratch
     "fyke.convert.engine": {"asyncio"},  # the engine answers only to an event loop
     "fyke.convert.epub": {"urllib"},  # unquote
     "fyke.convert.members": {"io"},  # readers of archives want file objects; they are bytes
