@@ -186,7 +186,7 @@ def same_name(names: Array, facts: Array, d: Integer, name: Array) -> bool:
     start = np.int64(facts[d - 1, NAME_END]) if d > 0 else 0
     if np.int64(facts[d, NAME_END]) - start != name.shape[0]:
         return False
-    for i in range(name.shape[0]):  # noqa: SIM110 - a kernel has no generators
+    for i in range(name.shape[0]):
         if names[start + i] != name[i]:
             return False
     return True
@@ -231,7 +231,7 @@ def nearest(
             if (slots[at] ^ tag) & ~DOCUMENT == U0:
                 d = np.int64(slots[at] & DOCUMENT) - 1
                 looked += 1
-                if d != last and d != best:  # noqa: PLR1714 - a kernel
+                if d != last and d != best:
                     last = d
                     same = agreement(signatures, d, signature)
                     if (same > most or (same == most and d < best)) and not same_name(names, facts, d, name):
@@ -248,7 +248,7 @@ def nearest(
             d = np.int64(run[i] & DOCUMENT) - 1
             i += 1
             looked += 1
-            if d != last and d != best:  # noqa: PLR1714 - a kernel
+            if d != last and d != best:
                 last = d
                 same = agreement(signatures, d, signature)
                 if (same > most or (same == most and d < best)) and not same_name(names, facts, d, name):
