@@ -26,6 +26,7 @@ import uvloop
 
 from fyke.clock import SystemClock
 from fyke.config import build
+from fyke.convert import Source, convert_here
 from fyke.crawl import plan as plans
 from fyke.crawl import status as statuses
 from fyke.crawl.board import Board, Sign
@@ -51,6 +52,8 @@ from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
 from fyke.store import Settings, Store
 from fyke.url import Url
+from fyke.values import Document
+from fyke.workers.conversion import needs_worker, shared_pool
 
 PERMITS = 16
 """Pages that an agent is allowed at a time: a crawl exceeds ``max_pages`` by none, and asks seldom."""
@@ -207,7 +210,7 @@ def _agent_maker(
             transport,
             Rules.of(settings, seeds, scope, frontier.added),
             Permissions(product, ignore=settings.no_robots),
-            Processor(product),
+            Processor(product, _convert),
             clock,
             gate=Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address),
             prioritizer=prioritizer,
@@ -318,6 +321,11 @@ async def _agent_main(run: _Run, number: int) -> None:
 
 
 # ---- small parts
+
+
+async def _convert(source: Source) -> Document:
+    """Convert what is not plain HTML: in a worker that can be killed where that may be needed."""
+    return await shared_pool().aconvert(source) if needs_worker(source) else convert_here(source)
 
 
 @contextmanager

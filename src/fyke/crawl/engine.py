@@ -303,7 +303,7 @@ class Agent:
                 return
             outcome = await self._transport.fetch(Request(url))
             self._gate.leave(lease.host, self._clock.now())
-            self._take(lease, outcome)
+            await self._take(lease, outcome)
 
     def _enter(self, lease: Lease) -> bool:
         """Pass the gate, or put the URL back until the host's address is free."""
@@ -344,7 +344,7 @@ class Agent:
         now = self._clock.now()
         self.frontier.done(lease, now, keep=True, not_before=permission.standing.expires)
 
-    def _take(self, lease: Lease, outcome: Outcome) -> None:
+    async def _take(self, lease: Lease, outcome: Outcome) -> None:
         """Make of an outcome what is kept of it."""
         entry, now = lease.entry, self._clock.now()
         contact = _contact(outcome, 0.0, now)
@@ -353,7 +353,7 @@ class Agent:
         if isinstance(outcome, Fetched):
             self.tally.pages += 1
             self.tally.bytes += len(outcome.exchange.body)
-            self._keep(lease, self._processor.fetched(outcome, entry.depth), contact)
+            self._keep(lease, await self._processor.fetched(outcome, entry.depth), contact)
         elif isinstance(outcome, Moved):
             self._keep(lease, self._processor.moved(outcome, entry.depth), contact)
         elif isinstance(outcome, Unchanged):  # nobody asked: we sent no validators
@@ -386,9 +386,9 @@ class Agent:
         batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
             batch.count("errors:" + meta.error)
-        elif processed.redirected:
+        if processed.redirected:
             batch.count("moved")
-        else:
+        elif 200 <= meta.status < 400:
             batch.count("pages")
             batch.count("bytes", meta.length)
         for why, count in processed.dropped:

@@ -5,17 +5,24 @@ The rooms of the middle row meet here: a page is parsed once, and links, convers
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from fyke.convert import Source, convert_here, prepare
+from fyke.convert.html import document
+from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 from fyke.formats.http import Head, parse_head
+from fyke.formats.sniff import sniff
 from fyke.frontier.seen import Keys
-from fyke.sites.links import LinkMemo, find_links
+from fyke.sites.links import MAX_LINKS, LinkMemo, find_links, read_directives
 from fyke.store import Change, Page, RowMeta
-from fyke.values import Drop, Exchange, Failed, Fetched, Link, Moved, Reason
+from fyke.values import Document, Drop, Exchange, Failed, Fetched, Link, Meta, Moved, Reason
+from fyke.workers.conversion import AT_ONCE
 
-_MARKUP = frozenset({"text/html", "application/xhtml+xml", ""})
+_MARKUP = frozenset({"text/html", "application/xhtml+xml"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,35 +40,44 @@ class Processed:
 class Processor:
     """Makes rows of responses; one for each agent, as it remembers what hrefs lead to."""
 
-    def __init__(self, agent: str) -> None:
-        """``agent`` is the product token that robots directives may address."""
+    def __init__(self, agent: str, convert: Callable[[Source], Awaitable[Document]] | None = None) -> None:
+        """``agent`` is the product token that robots directives may address.
+
+        ``convert`` runs what is not HTML, where it can be killed; without it conversion happens here.
+        """
         self._agent = agent
+        self._convert = convert or _convert_here
         self._memo = LinkMemo()
 
-    def fetched(self, outcome: Fetched, depth: int) -> Processed:
+    async def fetched(self, outcome: Fetched, depth: int) -> Processed:
         """A document came."""
         exchange = outcome.exchange
         head = parse_head(exchange.response_head)
-        kind = head.media_type
-        title = language = ""
-        links: tuple[Link, ...] = ()
-        keys: Keys | None = None
-        dropped: tuple[tuple[Drop, int], ...] = ()
-        if kind in _MARKUP and exchange.body:
-            page = parse(exchange.body.decode("utf-8", "replace"))
-            title, language = page.title, page.language
-            found = find_links(
-                page,
-                outcome.url,
-                self._memo,
-                agent=self._agent,
-                robots_tags=head.get_all("x-robots-tag"),
-                refresh_header=head.get("refresh"),
-            )
-            links, keys, dropped = found.links, found.keys, found.dropped
-        meta = _meta(exchange, head, depth, title=title, language=language)
-        page_cell = Page(exchange.request_head, exchange.response_head, exchange.body)
-        return Processed(Change(meta, page_cell, links=links), links, keys, dropped)
+        declared = head.get("content-type")
+        kind = sniff(exchange.body, declared, outcome.url.path)
+        if kind in _MARKUP and len(exchange.body) <= AT_ONCE:
+            return self._page(outcome, head, declared, depth)
+        source = prepare(exchange.body, declared, outcome.url)
+        made = await self._convert(source)
+        nofollow = read_directives((), head.get_all("x-robots-tag"), self._agent).nofollow
+        links = () if nofollow else made.links[:MAX_LINKS]
+        why, surplus = Drop.NOFOLLOW if nofollow else Drop.TOO_MANY_LINKS, len(made.links) - len(links)
+        return _processed(outcome, head, depth, made, links, dropped=((why, surplus),) if surplus else ())
+
+    def _page(self, outcome: Fetched, head: Head, declared: str, depth: int) -> Processed:
+        """HTML: parsed once, for links and for text."""
+        decoded_ = decoded(outcome.exchange.body, declared)
+        page = parse(decoded_.text)
+        found = find_links(
+            page,
+            outcome.url,
+            self._memo,
+            agent=self._agent,
+            robots_tags=head.get_all("x-robots-tag"),
+            refresh_header=head.get("refresh"),
+        )
+        made = document(page, decoded_, outcome.url, links=found.links)
+        return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped)
 
     def moved(self, outcome: Moved, depth: int) -> Processed:
         """The document is elsewhere: a row that says where, and a link to there."""
@@ -85,21 +101,40 @@ def refused(depth: int, now: float, why: Drop | Reason) -> Processed:
     return Processed(Change(RowMeta(fetched=now, depth=depth, error=why)))
 
 
-def _meta(
-    exchange: Exchange, head: Head, depth: int, *, title: str = "", language: str = "", error: str = ""
-) -> RowMeta:
+def _processed(
+    outcome: Fetched,
+    head: Head,
+    depth: int,
+    made: Document,
+    links: tuple[Link, ...],
+    keys: Keys | None = None,
+    dropped: tuple[tuple[Drop, int], ...] = (),
+) -> Processed:
+    exchange = outcome.exchange
+    meta = _meta(exchange, head, depth, made)
+    page = Page(exchange.request_head, exchange.response_head, exchange.body)
+    return Processed(Change(meta, page, text=made.text or None, links=links), links, keys, dropped)
+
+
+async def _convert_here(source: Source) -> Document:
+    return await asyncio.to_thread(convert_here, source)  # some engines have an event loop of their own
+
+
+def _meta(exchange: Exchange, head: Head, depth: int, made: Document | None = None, error: str = "") -> RowMeta:
     return RowMeta(
         status=exchange.status,
-        type=head.media_type,
+        type=made.media_type if made is not None and made.media_type else head.media_type,
         length=len(exchange.body),
         fetched=exchange.finished,
-        title=title,
-        language=language,
+        title=made.title if made is not None else "",
+        language=made.language if made is not None else "",
         depth=depth,
-        error=error,
+        error=error or (made.failure or "" if made is not None else ""),
         truncated=exchange.truncated,
+        encoding=made.encoding if made is not None else "",
         digest=hashlib.sha1(exchange.body, usedforsecurity=False).digest() if exchange.body else b"",
         etag=head.get("etag"),
         last_modified=head.get("last-modified"),
         address=exchange.address,
+        document=made.meta if made is not None and made.meta != Meta() else None,
     )
