@@ -18,6 +18,7 @@ FACE: list[str] = [
     "decode",
     "simulate",
 ]
+FACE: list[str] = ["Robots", "Store", "crawl", "extract"]
 
 
 def test_face_is_pinned() -> None:
