@@ -160,11 +160,11 @@ def second_rows(page: Page, rows: Array, wider: Array, first: Array, types: Arra
 
 def look(page: Page, model: Model) -> Seen:
     """Score the blocks of a page. REQUIRES: the page has a block."""
+    rows, wider = block_features(page, model.odds)
     one, two, expert, many = model.first, model.second, model.article, model.stacked
     return Seen(
         *model_kernels.judge(
-            page.blocks, page.parent, page.element, page.flags, page.words, page.words_end, page.title_size,
-            declared(page), model.odds, one.features, one.thresholds, one.leaves, one.start,
+            page.blocks, page.parent, rows, wider, declared(page), one.features, one.thresholds, one.leaves, one.start,
             two.features, two.thresholds, two.leaves, two.start,
             expert.features, expert.thresholds, expert.leaves, expert.start, *many,
         )

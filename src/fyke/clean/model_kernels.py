@@ -7,7 +7,6 @@ import numpy as np
 from fyke.bits.jit import kernel
 from fyke.clean.context_kernels import context_features, page_features
 from fyke.clean.elements import Array
-from fyke.clean.feature_kernels import features
 
 
 @kernel
@@ -41,14 +40,13 @@ def logistic(odds: Array) -> Array:
 
 @kernel
 def judge(
-    blocks: Array, parent: Array, element_of: Array, flags: Array, words: Array, words_end: Array, title_size: int,
-    declared: Array, odds: Array, features_1: Array, thresholds_1: Array, leaves_1: Array, start_1: float,
+    blocks: Array, parent: Array, rows: Array, wider: Array, declared: Array,
+    features_1: Array, thresholds_1: Array, leaves_1: Array, start_1: float,
     features_2: Array, thresholds_2: Array, leaves_2: Array, start_2: float,
     features_a: Array, thresholds_a: Array, leaves_a: Array, start_a: float,
     type_features: Array, type_thresholds: Array, type_leaves: Array, type_starts: Array,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Do all of fyke.clean.model's two looks at once; return (first chances, second chances, chances of types)."""
-    rows, wider = features(blocks, parent, element_of, flags, words, words_end, title_size, odds)
+    """Do both of fyke.clean.model's looks at feature ``rows``; return (first chances, second chances, type chances)."""
     first = logistic(scores(rows, features_1, thresholds_1, leaves_1, start_1))
     column = page_features(blocks, rows, first, declared)
     types = np.empty(type_starts.size, np.float32)
