@@ -16,9 +16,9 @@ FACE: list[str] = [
     "simhash",
     "convert",
     "decode",
+    "extract",
     "simulate",
 ]
-FACE: list[str] = ["Robots", "Store", "crawl", "extract"]
 
 
 def test_face_is_pinned() -> None:

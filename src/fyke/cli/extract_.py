@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import fyke
 from fyke.cli.options import Json, print_json
 from fyke.errors import StorageError
 
@@ -86,12 +87,8 @@ def _read(file: Path) -> str:
         data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
         raise StorageError(f"{file} can not be read ({error.strerror}): name an HTML file, or - for input") from error
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        from resiliparse.parse.encoding import bytes_to_str, detect_encoding
-
-        return str(bytes_to_str(data, detect_encoding(data, from_html_meta=True)))
+    text: str = fyke.decode(data)[0]
+    return text
 
 
 def _facts(method: str, content: Content, show: Show) -> dict[str, object]:
