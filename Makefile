@@ -13,7 +13,7 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test lint bench docs lock clean
+.PHONY: help demo test lint bench train docs lock clean
 help: ## show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /make \1@/' | column -t -s@
 
@@ -29,6 +29,9 @@ lint: $(VENV)/.dev ## ruff, mypy and the import rules
 
 bench: $(VENV)/.bench ## fyke beside its peers
 	@$(BIN)/python -m bench
+
+train: $(VENV)/.dev ## train the model of main content anew from ../shared/data, bit for bit (docs/content.md)
+	@$(BIN)/python -m bench.train_content
 
 docs: $(VENV)/.dev ## redraw what is drawn from the source: code map, room graph, list of commands
 	@$(BIN)/python -m tests.drawings

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NOT_BENCHES = {"__init__", "__main__", "crawl_site", "measure", "real_pages"}
+NOT_BENCHES = {"__init__", "__main__", "boosting", "crawl_site", "measure", "real_pages", "train_content"}
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ FACE: list[str] = [
     "simhash",
     "convert",
     "decode",
+    "extract",
     "simulate",
 ]
 

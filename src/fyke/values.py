@@ -13,7 +13,7 @@ Times are seconds since 1970 in UTC as floats, ``0.0`` where unknown; sizes are 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, overload
@@ -270,19 +270,49 @@ class Block:
 
     text: str
     kind: str
-    """What it is: paragraph, heading, list, table, caption, comment, navigation, …"""
+    """heading, paragraph, list, table, caption, quote, code, comment, form, navigation, or text where none of these."""
     weight: float
-    """0 furniture … 1 main content."""
+    """0 furniture … 1 main content: an indexer may count the block's words by it."""
+    main: bool = False
+    """Whether the block is part of ``Content.text``."""
 
 
-@dataclass(frozen=True, slots=True)
 class Content:
-    """The main content of a page."""
+    """The main content of a page. Never changes; ``html`` and ``blocks`` are made when first asked for."""
+
+    __slots__ = ("_blocks", "_html", "_make_blocks", "_make_html", "kind", "text", "title")
 
     text: str
-    html: str
     title: str
-    blocks: tuple[Block, ...]
+    kind: str
+    """The page's type where the method knows it: article, forum, listing, ...; else empty."""
+
+    def __init__(
+        self,
+        text: str,
+        title: str,
+        kind: str,
+        make_html: Callable[[], str],
+        make_blocks: Callable[[], tuple[Block, ...]],
+    ) -> None:
+        self.text, self.title, self.kind = text, title, kind
+        self._make_html, self._make_blocks = make_html, make_blocks
+        self._html: str | None = None
+        self._blocks: tuple[Block, ...] | None = None
+
+    @property
+    def html(self) -> str:
+        """The main content as a clean subset of HTML."""
+        if self._html is None:
+            self._html = self._make_html()
+        return self._html
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Every block of the page, in order, furniture included."""
+        if self._blocks is None:
+            self._blocks = self._make_blocks()
+        return self._blocks
 
 
 @dataclass(frozen=True, slots=True)

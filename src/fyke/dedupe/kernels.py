@@ -98,7 +98,7 @@ def character(table: Array, point: int) -> Hash:
 
 
 @kernel
-def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:  # noqa: PLR0915 - one loop
+def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
     """Write the hash of each word of ``buffer[start:end]`` to ``out``; return how many.
 
     REQUIRES: ``len(out) > end - start``. Plain ASCII runs without branches: each byte stores the hash of the word so

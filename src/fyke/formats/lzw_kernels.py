@@ -16,7 +16,7 @@ POSITION, RUN, WIDTH, FREE, OLD, FIRST, MAX_WIDTH, BLOCK_MODE, CORRUPT = range(9
 
 
 @kernel
-def lzw_decode(  # noqa: PLR0915 - one loop, kept whole for the compiler
+def lzw_decode(
     data: NDArray[np.uint8],
     state: NDArray[np.int64],
     prefix: NDArray[np.int32],

@@ -1,0 +1,159 @@
+"""Main content: F1 and CPU time of fyke's methods beside trafilatura, readability, resiliparse, turbohtml and jusText.
+
+    python -m bench.extract [--pages N] [--data DIR] [--models DIR]
+
+F1 is the mean of the pages' 4-gram F1 (shared/tools/score_extract.py). ``auto`` was trained on these very pages, so its
+row says so, unless ``--models`` names the folder of ``python -m bench.train_content --check folds --keep DIR``: then
+every page is judged by the model that saw no page of its host.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import logging
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import justext
+import lxml.html
+import trafilatura
+import turbohtml
+from readability import Document
+from resiliparse.extract.html2text import extract_plain_text
+
+import fyke
+from bench.measure import best_cpu, table
+from bench.train_content import FOLDS, SETS, host
+from fyke.clean import page as pages
+from fyke.clean.extract import Auto
+from fyke.clean.model import Model, block_features, shipped
+from fyke.clean.slope import FINN, LAVRENKO
+
+SHARED = Path(__file__).parents[2] / "shared"
+SIZES = {"151 KB": (135_000, 167_000), "20 KB": (15_000, 25_000)}
+
+
+def by_readability(html: str) -> str:
+    return str(lxml.html.fromstring(Document(html).summary()).text_content())
+
+
+def by_justext(html: str) -> str:
+    found = justext.justext(html.encode(), justext.get_stoplist("English"), encoding="utf-8")
+    return "\n".join(p.text for p in found if not p.is_boilerplate)
+
+
+PEERS: dict[str, Callable[[str], str]] = {
+    "trafilatura": lambda html: trafilatura.extract(html) or "",
+    "readability-lxml": by_readability,
+    "resiliparse": lambda html: str(extract_plain_text(html, main_content=True)),
+    "turbohtml": lambda html: turbohtml.parse(html).main_text() or "",
+    "jusText (English)": by_justext,
+}
+OWN: dict[str, Callable[[str], str]] = {
+    "fyke plateau": lambda html: fyke.extract(html, "plateau").text,
+    "fyke slices": lambda html: fyke.extract(html, "slices").text,
+    "fyke dom": lambda html: fyke.extract(html, "dom").text,
+    "fyke layout": lambda html: fyke.extract(html, "layout").text,
+    "Finn's plateau, c = 1": lambda html: fyke.extract(html, FINN).text,
+    "Lavrenko's plateau": lambda html: fyke.extract(html, LAVRENKO).text,
+}
+
+
+def attempt(work: Callable[[str], str], html: str) -> str:
+    """A peer that fails on a page has found nothing."""
+    try:
+        return work(html) or ""
+    except Exception:
+        return ""
+
+
+def autos(models: Path | None) -> tuple[str, list[Auto]]:
+    if models is None:
+        return "fyke auto (trained on these pages)", [Auto()] * FOLDS
+    made = [Auto(model=Model.from_bytes((models / f"fold{k}.model").read_bytes())) for k in range(FOLDS)]
+    return "fyke auto (other hosts)", made
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--pages", type=int, default=60, help="pages of each set; 0 takes all")
+    parser.add_argument("--data", type=Path, default=SHARED)
+    parser.add_argument("--models", type=Path)
+    arguments = parser.parse_args()
+    if not (arguments.data / "tools").is_dir():
+        print(f"bench.extract: no public data at {arguments.data}; name its folder with --data")
+        return 0
+    sys.path.insert(0, str(arguments.data / "tools"))
+    scorer: Any = __import__("score_extract")
+    logging.disable(logging.CRITICAL)
+    name, ways = autos(arguments.models)
+    scores: dict[str, list[float]] = {}
+    timed: dict[str, list[str]] = {size: [] for size in SIZES}
+    for dataset in SETS:
+        folder = arguments.data / "data" / "extract" / dataset
+        rows = scorer.truth(folder, arguments.pages or None)
+        found: dict[str, dict[str, str]] = {}
+        for row in rows:
+            html = scorer.read_html(folder, row["id"])
+            for size, (low, high) in SIZES.items():
+                if low < len(html) < high and len(timed[size]) < 20:
+                    timed[size].append(html)
+            way = ways[zlib.crc32(host(row["url"], row["id"]).encode()) % FOLDS]
+            found.setdefault(name, {})[row["id"]] = fyke.extract(html, way).text
+            for other, work in {**OWN, **PEERS}.items():
+                found.setdefault(other, {})[row["id"]] = attempt(work, html)
+        for method, outputs in found.items():
+            result = scorer.score_outputs(rows, outputs)
+            scores.setdefault(method, []).append(result["mean_f1"])
+            kinds = {kind: f"{v['mean_f1']:.3f}" for kind, v in result.get("by_type", {}).items()}
+            if kinds:
+                print(f"{method}: {kinds}", flush=True)
+    report(name, scores, timed)
+    return 0
+
+
+def milliseconds(work: Callable[[str], object], timed: dict[str, list[str]]) -> list[float]:
+    """CPU ms a page, for each size of pages."""
+    out = []
+    for some in timed.values():
+
+        def run(some: list[str] = some) -> None:
+            for html in some:
+                work(html)
+
+        out.append(best_cpu(run, 3) / max(1, len(some)) * 1e3)
+    return out
+
+
+def report(name: str, scores: dict[str, list[float]], timed: dict[str, list[str]]) -> None:
+    runs: dict[str, Callable[[str], str]] = {name: lambda html: fyke.extract(html).text, **OWN, **PEERS}
+    lines = [
+        [
+            method,
+            *(f"{value:.3f}" for value in values),
+            f"{sum(values) / len(values):.3f}",
+            *milliseconds(functools.partial(attempt, runs[method]), timed),
+        ]
+        for method, values in scores.items()
+    ]
+    print(table(["method", *SETS, "mean", *(f"ms, {size}" for size in SIZES)], lines))
+    parts: dict[str, Callable[[str], object]] = {
+        "tokens": lambda html: pages.tokenize(html.encode()),
+        "tokens, blocks": lambda html: pages.read(html.encode()),
+        "tokens, blocks, features": _features,
+    }
+    rows = [[part, *milliseconds(work, timed)] for part, work in parts.items()]
+    print("\n" + table(["one pass", *(f"ms, {size}" for size in SIZES)], rows))
+
+
+def _features(html: str) -> object:
+    read = pages.read(html.encode())
+    return block_features(read, shipped().odds) if len(read.blocks) else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

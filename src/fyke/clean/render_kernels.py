@@ -1,0 +1,70 @@
+"""Rendering: blocks back to text, white space folded, one line per block and per ``<br>``."""
+
+from __future__ import annotations
+
+from fyke.bits.jit import kernel
+from fyke.clean.block_kernels import FIRST, LAST
+from fyke.clean.elements import BYTE, CLOSE, ID, INLINE, SPACE, WORD, Array
+
+_BR = ID["br"]
+_NEWLINE, _BLANK = 10, 32
+
+
+@kernel
+def render_text(page: Array, starts: Array, ends: Array, kinds: Array, blocks: Array, out: Array, bounds: Array) -> int:
+    """Write the texts of ``blocks``, each followed by a newline; ``bounds[k]`` is where block k's text ends.
+
+    Words stand apart where white space or a ``<br>`` stood between them: a tag or a comment alone parts no word.
+    REQUIRES: room in ``out`` for the bytes from each block's start to its end, and one more for each block. Returns the
+    number of bytes written.
+    """
+    size = 0
+    for k in range(blocks.shape[0]):
+        gap = 0
+        for at in range(blocks[k, FIRST], blocks[k, LAST]):
+            if at > blocks[k, FIRST] and gap == 0:
+                if BYTE[page[ends[at - 1]]] == SPACE or BYTE[page[starts[at] - 1]] == SPACE:
+                    gap = _BLANK
+            if kinds[at] == WORD:
+                if gap:
+                    out[size] = gap
+                    size += 1
+                gap = 0
+                for byte in range(starts[at], ends[at]):
+                    out[size] = page[byte]
+                    size += 1
+            elif kinds[at] == _BR:
+                gap = _NEWLINE
+        bounds[k] = size
+        out[size] = _NEWLINE
+        size += 1
+    return size
+
+
+@kernel
+def render_run(page: Array, starts: Array, ends: Array, kinds: Array, marked: Array, out: Array) -> int:
+    """Write the words whose tokens are marked, one line for each run between block-level tags; return the size.
+
+    REQUIRES: room in ``out`` for the page and one byte more.
+    """
+    size, gap = 0, 0
+    for at in range(kinds.size):
+        kind = kinds[at]
+        if gap == 0 and at > 0 and (BYTE[page[starts[at] - 1]] == SPACE or BYTE[page[ends[at - 1]]] == SPACE):
+            gap = _BLANK
+        if kind != WORD:
+            element = kind % CLOSE
+            if not INLINE[element] or element == _BR:
+                gap = _NEWLINE
+            continue
+        if not marked[at]:
+            gap = _NEWLINE
+            continue
+        if gap and size:
+            out[size] = gap
+            size += 1
+        gap = 0
+        for byte in range(starts[at], ends[at]):
+            out[size] = page[byte]
+            size += 1
+    return size

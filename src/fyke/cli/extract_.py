@@ -1,0 +1,116 @@
+"""The main content of an HTML page, by one method or by all."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import fyke
+from fyke.cli.options import Json, print_json
+from fyke.errors import StorageError
+
+if TYPE_CHECKING:
+    from fyke.values import Block, Content
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+class MethodName(StrEnum):
+    """What ``--method`` takes."""
+
+    AUTO = "auto"
+    PLATEAU = "plateau"
+    SLICES = "slices"
+    DOM = "dom"
+    LAYOUT = "layout"
+    ALL = "all"
+
+
+class Show(StrEnum):
+    """What ``--show`` takes."""
+
+    TEXT = "text"
+    HTML = "html"
+    BLOCKS = "blocks"
+
+
+@app.command()
+def extract(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An HTML file; - reads standard input.")],
+    method: Annotated[MethodName, typer.Option(help="How content is found; `all` compares.")] = MethodName.AUTO,
+    show: Annotated[
+        Show, typer.Option(help="What is printed; `blocks` prints every block with its weight.")
+    ] = Show.TEXT,
+    plot: Annotated[Path | None, typer.Option(metavar="OUT.png", help="Draw the document slope curve.")] = None,
+    url: Annotated[str | None, typer.Option(help="Where the page is from: makes its links absolute.")] = None,
+    comments: Annotated[bool, typer.Option(help="Keep comments that the method chose.")] = True,
+    tables: Annotated[bool, typer.Option(help="Keep tables that the method chose.")] = True,
+    captions: Annotated[bool, typer.Option(help="Keep captions that the method chose.")] = True,
+    links: Annotated[bool, typer.Option(help="Keep links in the HTML.")] = True,
+    json: Json = False,
+) -> None:
+    """Print the main content of an HTML page.
+
+    Example: fyke extract page.html --method plateau --plot curve.png
+    """
+    from fyke.clean.extract import METHODS
+    from fyke.clean.extract import extract as found_by
+
+    html = _read(file)
+    chosen = list(METHODS) if method is MethodName.ALL else [method.value]
+    for name in chosen:
+        content = found_by(html, name, url, comments=comments, tables=tables, captions=captions, links=links)
+        if json:
+            print_json(_facts(name, content, show))
+        else:
+            if len(chosen) > 1:
+                typer.echo(f"== {name}: {len(content.text.split())} words")
+            _print(content, show)
+    if plot is not None:
+        from fyke.clean.curve import draw
+
+        try:
+            draw(html.encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
+        except (OSError, ValueError) as error:
+            raise StorageError(
+                f"{plot} can not be drawn ({error}): name a file that ends in .png, .svg or .pdf"
+            ) from error
+        typer.echo(f"{plot}: the slope curve of {file}", err=True)
+
+
+def _read(file: Path) -> str:
+    try:
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    except OSError as error:
+        raise StorageError(f"{file} can not be read ({error.strerror}): name an HTML file, or - for input") from error
+    text: str = fyke.decode(data)[0]
+    return text
+
+
+def _facts(method: str, content: Content, show: Show) -> dict[str, object]:
+    facts: dict[str, object] = {"method": method, "title": content.title, "kind": content.kind, "text": content.text}
+    if show is Show.HTML:
+        facts["html"] = content.html
+    if show is Show.BLOCKS:
+        facts["blocks"] = content.blocks
+    return facts
+
+
+def _print(content: Content, show: Show) -> None:
+    if show is Show.HTML:
+        typer.echo(content.html)
+    elif show is Show.BLOCKS:
+        for block in content.blocks:
+            typer.echo(_coloured(block))
+    else:
+        typer.echo(content.text)
+
+
+def _coloured(block: Block) -> str:
+    colour = "green" if block.main else "yellow" if block.weight >= 0.2 else "bright_black"
+    mark = "+" if block.main else " "
+    return typer.style(f"{mark}{block.weight:5.2f} {block.kind:10} {' '.join(block.text.split())}", fg=colour)

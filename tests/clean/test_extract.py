@@ -1,0 +1,202 @@
+"""Extraction: what a reader would call the content, by every method, from pages good and bad."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fyke
+from fyke.clean.dom import Dom
+from fyke.clean.extract import METHODS, Auto, Plateau
+from fyke.clean.furniture import Furniture
+from fyke.clean.page import read
+from fyke.errors import UserError
+from tests.clean.test_tokens import HOSTILE
+
+SENTENCE = (
+    "The whale sharks were flown eight thousand miles, and the crowd was glad to see them arrive in good health. "
+)
+MENU = "".join(f'<li><a href="/{n}">Section {n}</a></li>' for n in range(20))
+PAGE = f"""<!doctype html><html><head><title>Aquarium plays matchmaker | Daily</title></head><body>
+<nav class="menu"><ul>{MENU}</ul></nav>
+<div class="cookie-banner"><p>We use cookies. <button>Accept all</button></p></div>
+<main><article class="post-content"><h1>Aquarium plays matchmaker</h1>
+<p>{SENTENCE * 2}</p><p>{SENTENCE}<a href="../more?a=1&amp;b=2">See the <b>story</b></a> of them.</p>
+<ul><li>Ralph and Norton, two male sharks of the aquarium, {SENTENCE}</li></ul>
+<table><tr><td>Length of the shark in feet</td><td>eleven</td></tr></table>
+<figure><img src=x><figcaption>A whale shark, seen from below in the great tank.</figcaption></figure>
+<p>{SENTENCE * 3}</p></article></main>
+<footer class="footer"><ul>{MENU}</ul><p>Copyright 2007. All rights reserved.</p></footer></body></html>"""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_the_article_and_not_the_menu(method: str) -> None:
+    content = fyke.extract(PAGE, method)
+    assert content.text.count("whale sharks") == 7
+    assert "Section 7" not in content.text
+    assert content.title == "Aquarium plays matchmaker | Daily"
+    assert {block.text for block in content.blocks} >= {"Section 7", "Accept all"}
+
+
+def test_auto_weighs_blocks_and_names_their_kinds() -> None:
+    content = fyke.extract(PAGE)
+    kinds = {block.text[:20]: block.kind for block in content.blocks}
+    assert kinds["Section 7"] == "navigation"
+    assert kinds["Aquarium plays match"] == "heading"
+    assert kinds["Accept all"] == "form"
+    assert kinds["A whale shark, seen "] == "caption"
+    assert kinds["eleven"] == "table"
+    weights = {block.text[:20]: block.weight for block in content.blocks}
+    assert weights["The whale sharks wer"] > 0.8
+    assert weights["Section 7"] < 0.1
+    assert content.kind == "article"
+    assert all((block.text in content.text) for block in content.blocks if block.main)
+
+
+def test_html_is_clean_and_links_are_absolute() -> None:
+    html = fyke.extract(PAGE, url="https://example.org/news/today").html
+    assert '<a href="https://example.org/more?a=1&amp;b=2">See the <strong>story</strong></a>' in html
+    assert "<li>Ralph and Norton" in html
+    assert "<h1>Aquarium plays matchmaker</h1>" in html  # the headline, whatever the model says
+    assert "class=" not in html
+    assert "<a " not in fyke.extract(PAGE, links=False).html
+
+
+def test_html_can_not_carry_scripts() -> None:
+    bad = f"<p>{SENTENCE} <a href='javascript:alert(1)'>x</a> &lt;script&gt; "
+    bad += "<a href='\"&gt;&lt;img onerror=x&gt;'>y</a></p>"
+    html = fyke.extract(bad, "plateau").html
+    assert "javascript" not in html
+    assert "<script" not in html
+    assert "<img" not in html
+
+
+def test_switches_drop_kinds() -> None:
+    assert "Length of the shark" in fyke.extract(PAGE, "dom").text
+    assert "Length of the shark" not in fyke.extract(PAGE, "dom", tables=False).text
+    assert "seen from below" not in fyke.extract(PAGE, "dom", captions=False).text
+    commented = PAGE.replace("</main>", f'<div id="comments"><p>{SENTENCE * 2}</p></div></main>')
+    assert "comment" in {block.kind for block in fyke.extract(commented).blocks}
+    text = fyke.extract(commented, "dom", comments=False).text
+    assert text.count("whale sharks") == 7
+    assert "Length of the shark" not in fyke.extract(PAGE, "plateau", tables=False).text
+
+
+def test_marks_of_the_site_are_evidence() -> None:
+    aside = "<div>" + "".join(f"<p>Item number {n} of the week</p>" for n in range(6)) + "</div>"
+    plain = f"<body>{aside}<div><p>{SENTENCE}</p></div></body>"
+    marks = "<!-- google_ad_section_start -->", "<!-- google_ad_section_end -->"
+    marked = f"<body>{aside}{marks[0]}<div><p>{SENTENCE}</p></div>{marks[1]}</body>"
+    before = {b.text: b.weight for b in fyke.extract(plain).blocks}
+    after = {b.text: b.weight for b in fyke.extract(marked).blocks}
+    assert after[SENTENCE.strip()] > before[SENTENCE.strip()]
+    assert after["Item number 3 of the week"] < before["Item number 3 of the week"]
+
+
+def test_blocks_on_many_pages_of_a_host_are_furniture() -> None:
+    furniture = Furniture()
+    promise = (
+        "Our promise to you: fresh fish every day, from people who know the sea and love it, delivered to your door."
+    )
+    pages = [
+        f"<body><div><p>{promise}</p></div><div><p>Story {n}: {SENTENCE * 2} It was day {n}.</p></div></body>".encode()
+        for n in range(8)
+    ]
+    assert promise in fyke.extract(pages[0]).text
+    for page in pages:
+        furniture.learn(read(page))
+    text = fyke.extract(pages[0], Auto(furniture)).text
+    assert promise not in text
+    assert "Story 0" in text
+
+
+def test_text_only_in_noscript_is_found() -> None:
+    page = f"<body><script>app()</script><noscript><div class=topic>{f'<p>{SENTENCE}</p>' * 20}</div></noscript></body>"
+    assert fyke.extract(page).text.count("whale sharks") >= 19
+    hint = f"<body><noscript>Turn scripts on, please</noscript><p>{SENTENCE * 5}</p></body>"
+    assert "Turn scripts on" not in fyke.extract(hint).text
+
+
+def test_filters_of_the_dom_can_be_set() -> None:
+    linked = f"<p>{SENTENCE * 3}</p><div>" + "<a href=/x>one two</a> and then " * 5 + "</div>"
+    assert "one two" not in fyke.extract(linked, "dom").text
+    assert "one two" in fyke.extract(linked, Dom(link_ratio=None)).text
+    advert = f"<p>{SENTENCE * 3}</p>"
+    advert += '<p>Buy it <a href="https://ad.doubleclick.net/x">now</a>, says the advertisement here</p>'
+    assert "Buy it" not in fyke.extract(advert, Dom(link_ratio=None)).text
+    assert "Buy it" in fyke.extract(advert, Dom(link_ratio=None, advertisements=False)).text
+
+
+def test_layout_reads_a_rendered_page() -> None:
+    def box(x: int, width: int, font: int, text: str) -> str:
+        return f'<div data-fyke-box="{x},0,{width},500,{font},rgb(0;0;0),rgba(0;0;0;0)"><p>{text}</p></div>'
+
+    page = '<body data-fyke-box="0,0,1200,800,16,rgb(0;0;0),rgb(255;255;255)">'
+    page += f"{box(0, 200, 11, 'Left column words. ' * 40)}{box(250, 700, 16, SENTENCE * 5)}</body>"
+    text = fyke.extract(page, "layout").text
+    assert "whale sharks" in text
+    assert "Left column" not in text
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "page", ["", " ", "<p></p>", "<title>only</title>", "just words", "<table>" * 50, "\ud800", b"\xff\xfe\x00"]
+)
+def test_pages_of_nothing_have_an_answer(page: str | bytes, method: str) -> None:
+    content = fyke.extract(page, method)
+    assert isinstance(content.text + content.html, str)
+    assert isinstance(content.blocks, tuple)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_auto_answers_hostile_pages(name: str) -> None:
+    assert isinstance(fyke.extract(HOSTILE[name]).text, str)
+
+
+@settings(max_examples=60)
+@given(st.text(alphabet="<>/!-\"'= abpdivhrefultable&;漢\n", max_size=300), st.sampled_from(sorted(METHODS)))
+def test_no_page_is_an_error(html: str, method: str) -> None:
+    content = fyke.extract(html, method)
+    assert len(content.html) >= 0
+    assert all(0 <= block.weight <= 1 for block in content.blocks)
+    assert fyke.extract(html, method).text == content.text
+
+
+def test_a_page_that_is_one_table_and_mixed_scripts() -> None:
+    rows = "".join(
+        f"<tr><td>{SENTENCE}</td><td>鯨鮫は八千マイルを飛んだ。{n}</td><td>Акулы прилетели {n}</td></tr>"
+        for n in range(12)
+    )
+    text = fyke.extract(f"<table>{rows}</table>").text
+    assert "whale sharks" in text
+    assert "鯨鮫は八千マイルを飛んだ。5" in text
+
+
+def test_an_unknown_method_is_named() -> None:
+    with pytest.raises(UserError, match=r"'magic' is no method of extraction"):
+        fyke.extract("x", "magic")
+
+
+def test_plateau_is_tunable() -> None:
+    assert fyke.extract(PAGE, Plateau(c=0.0)).text == ""
+
+
+def test_memory_does_not_grow() -> None:
+    fyke.extract(PAGE)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for n in range(300):
+            fyke.extract(PAGE.replace("Ralph", f"Ralph{n}"))
+        gc.collect()
+        first = tracemalloc.get_traced_memory()[0]
+        for n in range(1000):
+            fyke.extract(PAGE.replace("Ralph", f"Ralph{n}"))
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - first < 10_000
+    finally:
+        tracemalloc.stop()

@@ -1,0 +1,149 @@
+"""Tokens and blocks: what HTML says, and an answer in linear time to whatever else comes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fyke.clean import elements
+from fyke.clean.block_kernels import BODIED, BREAKS, IDEOGRAPHS, LINKED, MAX_DEPTH, POINTS, TAGS, TITLED, WORDS
+from fyke.clean.page import Page, read, tokenize
+from fyke.clean.render import block_texts
+
+
+def names(html: str) -> list[str]:
+    tokens = tokenize(html.encode())
+    out = []
+    for start, end, kind in zip(tokens.starts, tokens.ends, tokens.kinds, strict=True):
+        if kind == elements.WORD:
+            out.append(tokens.page[start:end].tobytes().decode())
+        else:
+            out.append(("/" if kind >= elements.CLOSE else "") + elements.NAMES[kind % elements.CLOSE].upper())
+    return out
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<P class=x>one two</p>", ["P", "one", "two", "/P"]),
+        ("a<b>c</b>", ["a", "B", "c", "/B"]),
+        ('<a href="x>y">t</a>', ["A", "t", "/A"]),
+        ("<a href='x>y' title = \"<p>\">t", ["A", "t"]),
+        ("5 < 6 & a<1", ["5", "<", "6", "&", "a<1"]),
+        ("<script>if (a < b) '</p>'</script>x", ["x"]),
+        ("<style>p {}</style><h1>x", ["H1", "x"]),
+        ("a<!-- <p>b</p> -->c", ["a", "c"]),
+        ("<!doctype html><?xml x?><p>", ["P"]),
+        ("<!-->a", ["a"]),
+        ("<my-own-element>x", ["?", "x"]),
+        ("<title>T</title>x", ["x"]),
+        # never closed: each ends with its own tag
+        ("<head><p>x", ["HEAD", "P", "x"]),
+        ("<noscript><p>x", ["P", "x"]),
+        ("<script>x <p>y", ["x", "P", "y"]),
+        ("<!-- x > <p>y", ["P", "y"]),
+        ('<a href="x>y', ["A", "y"]),
+        ("<p", ["P"]),
+        ("<", ["<"]),
+        ("", []),
+    ],
+)
+def test_tokens(html: str, expected: list[str]) -> None:
+    assert names(html) == expected
+
+
+def texts(html: str) -> list[str]:
+    return block_texts(read(html.encode()))
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>one <b>two</b>three</p><p>four", ["one twothree", "four"]),
+        ("<div>a<p>b</p>c</div>", ["a", "b", "c"]),
+        ("a<br>b<br><br>c", ["a\nb", "c"]),
+        ("<p>caf&eacute; &amp; <!-- x -->co</p>", ["café & co"]),
+        ("a<!-- -->b", ["ab"]),
+        ("<table><tr><td>1<td>2<tr><td>3</table>", ["1", "2", "3"]),
+        ("<p>  </p><div></div>", []),
+    ],
+)
+def test_blocks(html: str, expected: list[str]) -> None:
+    assert texts(html) == expected
+
+
+@pytest.mark.kernel
+def test_counts_of_a_block() -> None:
+    page = read(
+        b'<title>Red fox</title><script type=\'application/ld+json\'>{"@type":"Article","articleBody":"the quick red"}'
+        b"</script><div><p>The quick <a href=x>red fox</a>, jumps.<br>Now!</p>" + "<p>漢字。かな</p>".encode()
+    )
+    first, second = page.blocks
+    assert (first[WORDS], first[LINKED], first[POINTS], first[BREAKS]) == (6, 2, 3, 1)
+    assert (first[TITLED], first[BODIED], first[TAGS]) == (2, 3, 2)
+    assert (second[WORDS], second[IDEOGRAPHS], second[POINTS]) == (4, 4, 1)
+    assert page.title == "Red fox"
+    assert page.types == {"Article"}
+
+
+@pytest.mark.kernel
+def test_containers_know_their_parents_and_flags() -> None:
+    page = read(
+        b"<nav><ul><li>a<li>b</ul></nav><main><p hidden>c<p style='display: none'>d</main><p aria-hidden=true>e"
+    )
+    flags = [int(page.flags[row[2]]) for row in page.blocks]
+    assert [bool(f & elements.NAV) for f in flags] == [True, True, False, False, False]
+    assert [bool(f & elements.HIDDEN) for f in flags] == [False, False, True, True, True]
+    assert [bool(f & elements.MAIN) for f in flags] == [False, False, True, True, False]
+    assert all(page.parent[1:] < np.arange(1, len(page.parent)))
+
+
+@given(st.text(alphabet="<>/!-\"'= abpdivstyle&;漢\n", max_size=200))
+def test_no_text_is_lost_or_made_up(html: str) -> None:
+    page = read(html.encode())
+    check(page)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_have_blocks(data: bytes) -> None:
+    check(read(data))
+
+
+def check(page: Page) -> None:
+    tokens = page.tokens
+    assert all(tokens.starts < tokens.ends)
+    assert all(tokens.ends[:-1] <= tokens.starts[1:])
+    words = int(np.count_nonzero(tokens.kinds == elements.WORD))
+    inside = sum(int(np.count_nonzero(tokens.kinds[row[0] : row[1]] == elements.WORD)) for row in page.blocks)
+    assert inside == words
+    assert len(block_texts(page)) == len(page.blocks)
+
+
+HOSTILE = {
+    "one line of 10 MB": b"word " * 2_000_000,
+    "one word of 10 MB": b"x" * 10_000_000,
+    "nested tags": b"<div>" * 200_000 + b"text" + b"</div>" * 200_000,
+    "scripts never closed": b"<script>" * 200_000,
+    "comments never closed": b"<!--" * 300_000,
+    "quotes never closed": b"<a href=\"x' " * 200_000,
+    "blocks without end": b"<p>a" * 300_000,
+    "only less-than": b"<" * 1_000_000,
+    "closing tags": b"</div>" * 200_000,
+    "class words": b"<p class='" + b"abc " * 300_000 + b"'>x",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_pages_are_read_in_bounded_memory(name: str) -> None:
+    page = read(HOSTILE[name])
+    assert len(page.blocks) <= 50_000
+    assert len(page.tokens.kinds) <= len(HOSTILE[name])
+
+
+def test_depth_is_bounded() -> None:
+    page = read(b"<div>" * 2000 + b"x")
+    assert len(page.parent) <= MAX_DEPTH
