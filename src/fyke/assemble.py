@@ -36,7 +36,7 @@ from fyke.crawl.gate import Gate
 from fyke.crawl.mail import Letter
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.plan import Plan
-from fyke.crawl.process import Processor
+from fyke.crawl.process import Processor, warm
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.status import AgentStatus, Status
@@ -120,6 +120,7 @@ def crawl(
     began, cpu = time.time(), _cpu()
     left = max(settings.max_pages - pages, 0) if settings.max_pages else 0
     run = _Run(path, plan, agents, left)
+    warm(Processor(""))  # once, here: what is compiled is cached for the agents
     with _logging(path):
         finished = _crawl_here(run, prioritizer, scope, progress) if agents == 1 else _crawl_apart(run, progress)
     return _summary(path, began, cpu, finished)

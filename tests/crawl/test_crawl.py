@@ -19,8 +19,8 @@ from fyke.store import Store
 from fyke.world.config import WorldConfig
 from fyke.world.serve import Served, serve
 
-# Everything that takes time on purpose is off: no delays, slow hosts or retries.
-QUICK = WorldConfig(hosts=25, pages=250, robots=False, slow=False, flaky=False, changes=False)
+# What takes time on purpose is off: delays, slow hosts, retries, formats that worker processes convert.
+QUICK = WorldConfig(hosts=25, pages=250, formats=False, robots=False, slow=False, flaky=False, changes=False)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from fyke.formats.sniff import sniff
 from fyke.frontier.seen import Keys
 from fyke.sites.links import MAX_LINKS, LinkMemo, find_links, read_directives
 from fyke.store import Change, Page, RowMeta
+from fyke.url import Url
 from fyke.values import Document, Drop, Exchange, Failed, Fetched, Link, Meta, Moved, Reason
 from fyke.workers.conversion import AT_ONCE
 
@@ -56,7 +57,7 @@ class Processor:
         declared = head.get("content-type")
         kind = sniff(exchange.body, declared, outcome.url.path)
         if kind in _MARKUP and len(exchange.body) <= AT_ONCE:
-            return self._page(outcome, head, declared, depth)
+            return self.page(outcome, depth)
         source = prepare(exchange.body, declared, outcome.url)
         made = await self._convert(source)
         nofollow = read_directives((), head.get_all("x-robots-tag"), self._agent).nofollow
@@ -64,9 +65,10 @@ class Processor:
         why, surplus = Drop.NOFOLLOW if nofollow else Drop.TOO_MANY_LINKS, len(made.links) - len(links)
         return _processed(outcome, head, depth, made, links, dropped=((why, surplus),) if surplus else ())
 
-    def _page(self, outcome: Fetched, head: Head, declared: str, depth: int) -> Processed:
+    def page(self, outcome: Fetched, depth: int) -> Processed:
         """HTML: parsed once, for links and for text."""
-        decoded_ = decoded(outcome.exchange.body, declared)
+        head = parse_head(outcome.exchange.response_head)
+        decoded_ = decoded(outcome.exchange.body, head.get("content-type"))
         page = parse(decoded_.text)
         found = find_links(
             page,
@@ -94,6 +96,14 @@ class Processor:
             return Processed(Change(RowMeta(fetched=now, depth=depth, error=outcome.reason)))
         meta = _meta(exchange, parse_head(exchange.response_head), depth, error=outcome.reason)
         return Processed(Change(meta, Page(exchange.request_head, exchange.response_head, exchange.body)))
+
+
+def warm(processor: Processor) -> None:
+    """Load the kernels that a page needs, or compile them the first time, before anybody waits for a page."""
+    url = Url("http://warm.invalid/")
+    body = b"<html><title>t</title><body><p>Some <b>text</b> and a <a href=/x>link</a>.</p></body></html>"
+    exchange = Exchange(b"", b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", body, 200, 0.0, 0.0)
+    processor.page(Fetched(url, exchange), 0)
 
 
 def refused(depth: int, now: float, why: Drop | Reason) -> Processed:
