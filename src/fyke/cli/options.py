@@ -72,7 +72,9 @@ def _flag(field: dataclasses.Field[Any], hint: Any, default: Any) -> inspect.Par
     repeated = typing.get_origin(hint) is tuple
     shown = "" if repeated or default in ("", None, False) else f" [default: {default}]"
     kind: Any = list[typing.get_args(hint)[0]] if repeated else hint  # type: ignore[misc]
-    names = [f"--{field.name.replace('_', '-')}"] if hint is bool else []  # no --no-… beside it
+    name = field.name.replace("_", "-")
+    # A switch that is off has one name; one that is on has another to turn it off.
+    names = [f"--{name}/--no-{name}" if default is True else f"--{name}"] if hint is bool else []
     flag = typer.Option(*names, help=field.metadata.get("help", "") + shown, show_default=False)
     annotation = Annotated[kind | None, flag]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -134,7 +134,7 @@ class Agent:
         self._stopping = False
         self._failure: BaseException | None = None
         self._next_beat = 0.0
-        self._began = False
+        self._settled = False  # ``idle`` is what the frontier says now
         self._restored = False
         self._syncing: asyncio.Future[None] | None = None
 
@@ -195,12 +195,12 @@ class Agent:
     def resting(self, now: float) -> bool:
         """Whether nothing is under way, nothing is in the mail, and nothing is due within the patience."""
         waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self.idle.until > now + self._patience
-        return waits and self._began and not self._visits and not self.queues.post.pending
+        return waits and self._settled and not self._visits and not self.queues.post.pending
 
     def _begin_visits(self) -> None:
         """Begin as many visits as may be."""
         now = self._clock.now()
-        self._began = True
+        self._settled = True
         self.queues.wake(now)
         self._deliver(now)
         while len(self._visits) < self._concurrency and not self._stopping:
@@ -217,6 +217,7 @@ class Agent:
 
     def _ended(self, visit: asyncio.Task[None]) -> None:
         self._visits.discard(visit)
+        self._settled = False  # what it found may have changed what there is to wait for
         self._awake.set()
         if not visit.cancelled() and visit.exception() is not None:
             self._failure = visit.exception()
@@ -279,6 +280,7 @@ class Agent:
             self.queues.apply([letter for letter in letters if letter.destination == number], now)
             self.queues.store.tablet(number).sync()
         self.tally.applied += len(letters)
+        self._settled = False
         self._awake.set()
 
     async def _visit(self, lease: Lease) -> None:
