@@ -27,7 +27,7 @@ def code_map() -> str:
 
 def room_graph() -> str:
     """One line a room: the rooms and words of the vocabulary that it imports."""
-    graph = grimp.build_graph("fyke", exclude_type_checking_imports=True)
+    graph = grimp.build_graph("fyke", exclude_type_checking_imports=True, cache_dir=None)
     arrows: dict[str, set[str]] = {}
     for importer in sorted(graph.modules):
         room = _room(importer)

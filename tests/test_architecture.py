@@ -39,7 +39,7 @@ MAX_LINES = 450
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    return grimp.build_graph("fyke", include_external_packages=True, exclude_type_checking_imports=True)
+    return grimp.build_graph("fyke", include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None)
 
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:

@@ -116,6 +116,7 @@ def crawl(stage: Stage) -> Facts:
                 scope="any",
                 delay=DELAY,
                 patience=PATIENCE,
+                agents=1,  # starts at once; a world this small needs no more
                 resolve=tuple(stage.served.resolve()),
                 progress=display.show,
             )
@@ -135,7 +136,7 @@ def crawl(stage: Stage) -> Facts:
 
 DELAY = 0.05
 """Seconds between contacts of a host in the demo: polite in kind, short in time."""
-PATIENCE = 3.0
+PATIENCE = 2.0
 
 ACTS: tuple[Callable[[Stage], Facts], ...] = (hosts, pages, page, crawl)
 """The acts in order. A room adds its own: a function that shows the room at work and returns what it found."""
