@@ -107,8 +107,17 @@ class Codecs:
 
     def room(self) -> int:
         """Bytes that a new dictionary may have so that all those in use can be kept."""
-        share = KEPT // (len(self._ready) + 1)
+        with self._lock:
+            writing = sum(ready.compressor is not None for ready in self._ready.values())
+        share = KEPT // (writing + 1)
         return max(min(largest, share - _table_bytes(log)) for largest, log in TABLES)
+
+    def retire(self, identity: bytes) -> None:
+        """Forget a dictionary that nothing will be compressed with again, so that its successors have its room."""
+        with self._lock:
+            ready = self._ready.pop(identity, None)
+            if ready is not None:
+                self._bytes -= ready.size
 
     def encode(self, codec: Codec, data: bytes, dictionary: bytes = b"", find: Find | None = None) -> bytes:
         """Compress ``data``; ``dictionary`` is the id of one that ``find`` returns the bytes of."""

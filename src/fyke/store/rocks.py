@@ -78,9 +78,13 @@ def open_secondary(path: Path, logs: Path, memory: Memory) -> Rdict:
         raise explain(path, error) from None
 
 
-def until(end: bytes) -> ReadOptions:
-    """Options for an iteration over keys < ``end``; an empty ``end`` is none."""
+def until(end: bytes, once: bool = False) -> ReadOptions:
+    """Options for an iteration over keys < ``end``; an empty ``end`` is none.
+
+    ``once`` keeps what is passed out of the cache: a scan would push out all that is read at random.
+    """
     options = ReadOptions()
+    options.fill_cache(not once)
     if end:
         options.set_iterate_upper_bound(end)
     return options
