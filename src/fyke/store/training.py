@@ -1,6 +1,6 @@
 """Training: zstd dictionaries from the pages of a host, or of a content type, made beside the writer.
 
-A host gets a dictionary once it has 200 pages, and a new, larger one whenever it has four times as many: the
+A host gets a dictionary once it has 50 pages and 2 MB, and a new, larger one whenever it has three times as many: the
 first pages of a crawl are not typical of the rest. Hosts without one use that of the content type, made from
 pages of many hosts. A dictionary is on disk before the first cell that needs it, and stays for as long as the tablet.
 """
@@ -16,22 +16,23 @@ from typing import TYPE_CHECKING
 
 from fyke.errors import StorageError
 from fyke.store.cells import META, PAGE, cell_key, unpack_version
-from fyke.store.codec import LEVEL, train
+from fyke.store.codec import train
 
 if TYPE_CHECKING:
     from fyke.store.tablet import Tablet
 
-HOST_PAGES = 200
-"""Pages of a host before a dictionary is worth its 100 KB: fewer samples make a dictionary that fits only them."""
-AGAIN = 4
-SAMPLE_BYTES = 128 * 1024
+HOST_PAGES = 50
+"""Pages of a host before a dictionary is made: fewer samples make one that fits only them."""
+AGAIN = 3
+SAMPLE_BYTES = 256 * 1024
 """How much of one page is a sample."""
 SAMPLING = 4
 """Samples have four times the bytes of the dictionary: more of them made it no better (docs/store.md)."""
 SHARE = 32
 """A dictionary has 1/32 of the bytes of the pages that call for it: about a fifth of what they are compressed."""
 SMALLEST, LARGEST = 64 << 10, 1 << 20
-"""Training takes 100 ms and digesting 1 ms for each megabyte of dictionary."""
+"""Training takes 60 ms and digesting 1 ms for each megabyte of dictionary. A host is worth one when the smallest is its
+share: 2 MB of pages."""
 TYPE_PAGES = 400
 TYPES = 32
 """Content types that may have a dictionary in one tablet."""
@@ -53,7 +54,7 @@ class Trainer:
         """Ask for a dictionary for each of these hosts that has become large enough."""
         for prefix in prefixes:
             totals = self._tablet.ledger.host(prefix)
-            if totals.pages >= HOST_PAGES and totals.pages >= AGAIN * totals.tried:
+            if totals.pages >= HOST_PAGES and totals.size >= SHARE * SMALLEST and totals.pages >= AGAIN * totals.tried:
                 self._ask(prefix, prefix)
 
     def sampled(self, row: bytes, stamp: int, media_type: str) -> None:
@@ -115,7 +116,7 @@ class Trainer:
                 room -= len(samples[-1])
             if room <= 0:
                 break
-        tablet.put_dictionary(name, train(samples, size, LEVEL))
+        tablet.put_dictionary(name, train(samples, size))
 
 
 def _give_back() -> None:
