@@ -84,7 +84,7 @@ def until(end: bytes, once: bool = False) -> ReadOptions:
     ``once`` keeps what is passed out of the cache: a scan would push out all that is read at random.
     """
     options = ReadOptions()
-    options.fill_cache(not once)
+    options.fill_cache(not once)  # type: ignore[call-arg]  # its stub forgets the argument
     if end:
         options.set_iterate_upper_bound(end)
     return options
