@@ -149,6 +149,7 @@ class Tablet:
             self._db.flush_wal(True)
         except Exception as error:
             raise rocks.explain(self.path, error) from None
+        rocks.HEAP.trim()
 
     def encode(self, family: str, row: bytes, media_type: str, data: bytes) -> bytes:
         """Compress a value of ``family`` as the settings say, with the host's dictionary or else the type's."""

@@ -7,7 +7,6 @@ pages of many hosts. A dictionary is on disk before the first cell that needs it
 
 from __future__ import annotations
 
-import ctypes
 import queue
 import threading
 import time
@@ -15,6 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fyke.errors import StorageError
+from fyke.store import rocks
 from fyke.store.cells import META, PAGE, cell_key, unpack_version
 from fyke.store.codec import train
 
@@ -95,7 +95,7 @@ class Trainer:
                 return  # the writer meets the same fault and reports it
             finally:
                 self._waiting.discard(name)
-                _give_back()
+                rocks.HEAP.trim(at_once=True)
                 self.seconds += time.thread_time() - started
 
     def _cells_of_host(self, prefix: bytes) -> list[bytes]:
@@ -117,10 +117,3 @@ class Trainer:
             if room <= 0:
                 break
         tablet.put_dictionary(name, train(samples, size))
-
-
-def _give_back() -> None:
-    """Return what training freed to the system: glibc keeps it in pieces, and the process grew by a quarter."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
