@@ -1,7 +1,7 @@
 """Training: zstd dictionaries from the pages of a host, or of a content type, made beside the writer.
 
-A host gets a dictionary once it has 50 pages and 2 MB, and a new, larger one whenever it has three times as many: the
-first pages of a crawl are not typical of the rest. Hosts without one use that of the content type, made from
+A host gets a dictionary once it has 200 pages, or 50 with 2 MB, and a new, larger one whenever it has three times as
+many: the first pages of a crawl are not typical of the rest. Hosts without one use that of the content type, made from
 pages of many hosts. A dictionary is on disk before the first cell that needs it, and stays for as long as the tablet.
 """
 
@@ -21,8 +21,9 @@ from fyke.store.codec import train
 if TYPE_CHECKING:
     from fyke.store.tablet import Tablet
 
-HOST_PAGES = 50
-"""Pages of a host before a dictionary is made: fewer samples make one that fits only them."""
+HOST_PAGES, LARGE_PAGES = 200, 50
+"""Pages of a host before a dictionary is made; the few are enough where they have 2 MB, of which the smallest is the
+share. Still fewer samples make a dictionary that fits only them."""
 AGAIN = 3
 SAMPLE_BYTES = 256 * 1024
 """How much of one page is a sample."""
@@ -31,8 +32,7 @@ SAMPLING = 4
 SHARE = 32
 """A dictionary has 1/32 of the bytes of the pages that call for it: about a fifth of what they are compressed."""
 SMALLEST, LARGEST = 64 << 10, 1 << 20
-"""Training takes 60 ms and digesting 1 ms for each megabyte of dictionary. A host is worth one when the smallest is its
-share: 2 MB of pages."""
+"""Training takes 60 ms and digesting 1 ms for each megabyte of dictionary."""
 TYPE_PAGES = 400
 TYPES = 32
 """Content types that may have a dictionary in one tablet."""
@@ -54,7 +54,8 @@ class Trainer:
         """Ask for a dictionary for each of these hosts that has become large enough."""
         for prefix in prefixes:
             totals = self._tablet.ledger.host(prefix)
-            if totals.pages >= HOST_PAGES and totals.size >= SHARE * SMALLEST and totals.pages >= AGAIN * totals.tried:
+            enough = LARGE_PAGES if totals.size >= SHARE * SMALLEST else HOST_PAGES
+            if totals.pages >= max(enough, AGAIN * totals.tried):
                 self._ask(prefix, prefix)
 
     def sampled(self, row: bytes, stamp: int, media_type: str) -> None:
