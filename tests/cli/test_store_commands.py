@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from fyke.cli import run
+from fyke.formats.warc_write import WarcWriter
 from fyke.store import RowMeta, Settings, Store
+from fyke.values import Exchange
 
 URL = "http://www.example.com/test.html"
 
@@ -91,6 +93,40 @@ def test_export_import_and_look_after(store: str, tmp_path: Path, capfd: pytest.
     assert "bytes before" in out(capfd, "store", "compact", "--store", copy)
     assert run(["import", str(tmp_path / "none.warc"), "--store", copy]) == 2
     assert "is no file" in capfd.readouterr().err
+
+
+def test_an_import_makes_texts_and_links(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "pages.warc"
+    pages = {
+        "http://a.example/fish": (
+            "text/html; charset=iso-8859-1",
+            '<html lang="de"><title>Fische</title><p>K\xf6derfische</p><a href="/tank">Becken</a>'.encode("latin-1"),
+        ),
+        "http://a.example/plain": ("text/plain", b"plain words"),
+        "http://a.example/pdf": ("application/pdf", b"%PDF-1.4 broken"),
+    }
+    with file.open("wb") as stream:
+        writer = WarcWriter(stream, iter(f"urn:uuid:{n}" for n in range(99)).__next__, compression="")
+        for url, (kind, body) in pages.items():
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n".encode()
+            writer.exchange(url, Exchange(b"", head, body, 200, 1e9, 1e9))
+    done = json.loads(out(capfd, "import", str(file), "--store", str(tmp_path / "s"), "--json"))
+    assert (done["documents"], done["texts"]) == (3, 2)
+    assert (
+        json.loads(out(capfd, "import", str(file), "--store", str(tmp_path / "t"), "--no-text", "--json"))["texts"] == 0
+    )
+    with Store.open(tmp_path / "s", "r") as opened:
+        row = opened.get("http://a.example/fish")
+        assert row is not None
+        assert (row.title, row.meta.language, row.meta.encoding) == ("Fische", "de", "windows-1252")
+        assert "K\xf6derfische" in (row.text or "")
+        assert [(link.target.href, link.text) for link in row.links] == [("http://a.example/tank", "Becken")]
+        plain, pdf = opened.multi_get(["http://a.example/plain", "http://a.example/pdf"])
+        assert plain is not None
+        assert pdf is not None
+        assert ((plain.text or "").strip(), pdf.text, pdf.raw) == ("plain words", None, b"%PDF-1.4 broken")
+    with Store.open(tmp_path / "t", "r") as opened:
+        assert all(row.text is None and row.links == () for row in opened.scan())
 
 
 def test_a_damaged_store_fails_its_check(store: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from fyke.store import codec as module
 from fyke.store.codec import Codec, Codecs, dictionary_id, train
 
 SAMPLES = [b"<html><nav>home about contact</nav><p>%d %d</p></html>" % (n, n * n) * 20 for n in range(200)]
-MADE = train(SAMPLES, 16_000, 3)
+MADE = train(SAMPLES, 16_000)
 assert MADE is not None
 KNOWN = {dictionary_id(MADE): MADE}
 CODECS = Codecs()
@@ -47,8 +47,8 @@ def test_a_missing_dictionary_is_named() -> None:
 
 
 def test_too_little_makes_no_dictionary() -> None:
-    assert train([], 16_000, 3) is None
-    assert train([b"x"] * 3, 16_000, 3) is None
+    assert train([], 16_000) is None
+    assert train([b"x"] * 3, 16_000) is None
 
 
 def test_dictionaries_at_hand_are_bounded_and_do_not_thrash(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_dictionaries_at_hand_are_bounded_and_do_not_thrash(monkeypatch: pytest.
     monkeypatch.setattr(module, "KEPT", 4 * 930_000)
     dictionaries = {}
     for n in range(8):
-        made = train([sample + b"%d" % n for sample in SAMPLES], 8_000, 3)
+        made = train([sample + b"%d" % n for sample in SAMPLES], 8_000)
         assert made is not None
         dictionaries[dictionary_id(made)] = made
     assert len(dictionaries) == 8

@@ -5,17 +5,21 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import resource
 from pathlib import Path
 
 import pytest
 import zstandard
+from fastwarc.stream_io import GzipWriter
 from fastwarc.warc import ArchiveIterator as FastwarcIterator
+from fastwarc.warc import WarcRecord, WarcRecordType
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from fyke.errors import UserError
 from fyke.formats.cdxj import lookup
+from fyke.formats.coding import MAX_BODY
 from fyke.formats.warc import read_record_at
 from fyke.store import Row, Settings, Store
 from fyke.store.exporting import export, parts_needed
@@ -177,6 +181,63 @@ def test_warcs_of_others_and_truncated_ones(tmp_path: Path) -> None:
         row = store.get("http://w.example/2")
         assert row is not None
         assert (row.raw, row.meta.type) == (b"page 2", "text/plain")
+
+
+def test_a_file_that_fastwarc_wrote(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    member = GzipWriter(out)
+    for number in range(3):
+        record = WarcRecord()
+        record.init_headers(record_type=WarcRecordType.response, record_urn=b"<urn:uuid:%032d>" % number)
+        record.headers["WARC-Target-URI"] = f"http://f.example/{number}"
+        record.headers["WARC-Date"] = f"2010-01-0{number + 1}T00:00:00Z"
+        record.headers["Content-Type"] = "application/http; msgtype=response"
+        record.is_http = True
+        record.set_bytes_content(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>%d</p>" % number)
+        record.write(member, checksum_data=True)
+        member.finish()
+    (tmp_path / "f.warc.gz").write_bytes(out.getvalue())
+    with Store.open(tmp_path / "s", settings=ONE) as store:
+        done = read_in(store, tmp_path / "f.warc.gz")
+        assert (done.rows, done.report.counts) == (3, {})
+        row = store.get("http://f.example/2")
+        assert row is not None
+        assert (row.raw, row.meta.status, row.meta.type) == (b"<p>2</p>", 200, "text/html")
+        assert row.fetched.isoformat() == "2010-01-03T00:00:00+00:00"
+
+
+def hostile_record(uri: str, block: bytes, length: int) -> bytes:
+    return (
+        b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:%b>\r\nWARC-Date: 2010-01-01T00:00:00Z\r\n"
+        b"WARC-Target-URI: %b\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n%b"
+        b"\r\n\r\n"
+    ) % (uri[-1:].encode() * 8, uri.encode(), length, block)
+
+
+def test_a_gzip_bomb_and_lengths_that_lie_are_bounded_and_counted(tmp_path: Path) -> None:
+    gzip_head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n"
+    bomb = gzip_head + gzip.compress(b"\0" * (MAX_BODY + 50_000_000), 9)
+    page = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 99999\r\n\r\nshort"
+    (tmp_path / "hostile.warc").write_bytes(
+        hostile_record("http://h.example/a", bomb, len(bomb))
+        + hostile_record("http://h.example/b", page, len(page))  # the HTTP length lies
+        + hostile_record("http://h.example/c", page, len(page) - 2)  # the WARC length is too small
+        + hostile_record("http://h.example/d", page, len(page))
+        + hostile_record("http://h.example/e", page, 1 << 50)  # and too large
+    )
+    with Store.open(tmp_path / "s", settings=ONE) as store:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        done = read_in(store, tmp_path / "hostile.warc")
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8 * MAX_BODY // 1024
+        rows = {row.url[-1]: row for row in store.scan()}
+        assert rows["a"].meta.truncated
+        assert rows["a"].meta.length == MAX_BODY
+        assert (rows["b"].raw, rows["d"].raw) == (b"short", b"short")
+        assert (rows["c"].raw or b"").startswith(b"sho")
+        assert (rows["e"].raw or b"").startswith(b"short")
+        assert rows["e"].meta.truncated
+    assert done.report.counts["length"] >= 2
+    assert {damage.offset for damage in done.report.damages} >= {0}
 
 
 def test_what_is_neither_is_refused(tmp_path: Path) -> None:

@@ -19,12 +19,14 @@ _NAMED = 10
 def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files: .warc .arc .trec, also .gz .zst .Z")],
     store: StorePath = Path("fyke-store"),
+    no_text: Annotated[bool, typer.Option("--no-text", help="Pages alone: make no text and links of them.")] = False,
     json: Json = False,
 ) -> None:
-    """Put the documents of WARC, ARC and TREC files into a store, made if need be.
+    """Put the documents of WARC, ARC and TREC files into a store, made if need be, with their texts and links.
 
     Example: fyke import crawl.warc.gz WTX001.trec.Z --store fish
     """
+    from fyke.cli.enriching import Enricher
     from fyke.cli.progress import bar
     from fyke.errors import UserError
     from fyke.store import Store
@@ -33,15 +35,17 @@ def import_(
     for path in files:
         if not path.is_file():
             raise UserError(f"{path} is no file; give WARC, ARC or TREC files")
+    enricher = Enricher()
     with Store.open(store) as opened:
         for path in files:
+            before = enricher.texts
             with bar(f"import {path.name}", path.stat().st_size) as progress:
-                done = import_file(opened, path, progress=progress)
+                done = import_file(opened, path, None if no_text else enricher, progress)
             report = done.report
             if json:
                 print_json({
                     "file": str(path), "documents": done.rows, "bytes": done.body_bytes, "revisits": done.revisits,
-                    "records": report.records, "damage": dict(report.counts),
+                    "texts": enricher.texts - before, "records": report.records, "damage": dict(report.counts),
                 })  # fmt: skip
             else:
                 typer.echo(f"{path}: {done.rows:,} documents, {done.body_bytes:,} bytes")

@@ -170,8 +170,10 @@ def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
         if coded and record.kind != "revisit":
             decoded = decode_body(parse_head(head), body, cap)
             body, truncated = decoded.body, truncated or decoded.truncated
-            if decoded.problem:
-                report.note(record.offset, "coding", f"{decoded.problem} of {record.uri} breaks off")
+            if decoded.truncated and len(body) >= cap:
+                report.note(record.offset, "length", f"body of {record.uri} larger than {cap:,} bytes")
+            elif decoded.truncated:
+                report.note(record.offset, "coding", f"{decoded.problem or 'the body'} of {record.uri} breaks off")
         elif len(body) > cap:
             body, truncated = body[:cap], True
         head = received_head(head)

@@ -94,13 +94,19 @@ class Ledger:
         totals.stored += change.stored
         batch.put(key, _encode(totals), handle)
 
-    def set_dictionary(self, batch: Any, handle: Any, group: bytes | str, identity: bytes) -> None:
-        """Name the dictionary (or none: ``b""``) of a host's prefix or of a content type from now on."""
+    def set_dictionary(self, batch: Any, handle: Any, group: bytes | str, identity: bytes) -> bytes:
+        """Name the dictionary of a host's prefix or of a content type from now on; return the one that goes.
+
+        ``b""`` names none: what there was stays, and so nothing goes.
+        """
         key = TYPE_RECORD + group.encode() if isinstance(group, str) else HOST_RECORD + group
         totals = self._get(key)
-        totals.dictionary = identity or totals.dictionary
+        former = b""
+        if identity and identity != totals.dictionary:
+            former, totals.dictionary = totals.dictionary, identity
         totals.tried = max(totals.pages, 1)
         batch.put(key, _encode(totals), handle)
+        return former
 
     def count(self, batch: Any, handle: Any, name: str, amount: int) -> None:
         """Add to a counter and put the new value into ``batch``."""

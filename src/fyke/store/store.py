@@ -86,6 +86,7 @@ class Store:
         store = cls(path, found.settings, mode, range(found.settings.tablets) if tablets is None else tuple(tablets))
         if mode == "w":
             rocks.raise_file_limit()
+            rocks.HEAP.settle()
             try:
                 for tablet in store.owned:
                     store._locks.append(manifest.lock(path, tablet))

@@ -1,13 +1,12 @@
 """Training: zstd dictionaries from the pages of a host, or of a content type, made beside the writer.
 
-A host gets a dictionary once it has 200 pages, and a new, larger one whenever it has four times as many: the
-first pages of a crawl are not typical of the rest. Hosts without one use that of the content type, made from
+A host gets a dictionary once it has 200 pages, or 50 with 2 MB, and a new, larger one whenever it has three times as
+many: the first pages of a crawl are not typical of the rest. Hosts without one use that of the content type, made from
 pages of many hosts. A dictionary is on disk before the first cell that needs it, and stays for as long as the tablet.
 """
 
 from __future__ import annotations
 
-import ctypes
 import queue
 import threading
 import time
@@ -15,23 +14,25 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fyke.errors import StorageError
+from fyke.store import rocks
 from fyke.store.cells import META, PAGE, cell_key, unpack_version
-from fyke.store.codec import LEVEL, train
+from fyke.store.codec import train
 
 if TYPE_CHECKING:
     from fyke.store.tablet import Tablet
 
-HOST_PAGES = 200
-"""Pages of a host before a dictionary is worth its 100 KB: fewer samples make a dictionary that fits only them."""
-AGAIN = 4
-SAMPLE_BYTES = 128 * 1024
+HOST_PAGES, LARGE_PAGES = 200, 50
+"""Pages of a host before a dictionary is made; the few are enough where they have 2 MB, of which the smallest is the
+share. Still fewer samples make a dictionary that fits only them."""
+AGAIN = 3
+SAMPLE_BYTES = 256 * 1024
 """How much of one page is a sample."""
 SAMPLING = 4
 """Samples have four times the bytes of the dictionary: more of them made it no better (docs/store.md)."""
 SHARE = 32
 """A dictionary has 1/32 of the bytes of the pages that call for it: about a fifth of what they are compressed."""
 SMALLEST, LARGEST = 64 << 10, 1 << 20
-"""Training takes 100 ms and digesting 1 ms for each megabyte of dictionary."""
+"""Training takes 60 ms and digesting 1 ms for each megabyte of dictionary."""
 TYPE_PAGES = 400
 TYPES = 32
 """Content types that may have a dictionary in one tablet."""
@@ -53,7 +54,8 @@ class Trainer:
         """Ask for a dictionary for each of these hosts that has become large enough."""
         for prefix in prefixes:
             totals = self._tablet.ledger.host(prefix)
-            if totals.pages >= HOST_PAGES and totals.pages >= AGAIN * totals.tried:
+            enough = LARGE_PAGES if totals.size >= SHARE * SMALLEST else HOST_PAGES
+            if totals.pages >= max(enough, AGAIN * totals.tried):
                 self._ask(prefix, prefix)
 
     def sampled(self, row: bytes, stamp: int, media_type: str) -> None:
@@ -94,7 +96,7 @@ class Trainer:
                 return  # the writer meets the same fault and reports it
             finally:
                 self._waiting.discard(name)
-                _give_back()
+                rocks.HEAP.trim(at_once=True)
                 self.seconds += time.thread_time() - started
 
     def _cells_of_host(self, prefix: bytes) -> list[bytes]:
@@ -115,11 +117,4 @@ class Trainer:
                 room -= len(samples[-1])
             if room <= 0:
                 break
-        tablet.put_dictionary(name, train(samples, size, LEVEL))
-
-
-def _give_back() -> None:
-    """Return what training freed to the system: glibc keeps it in pieces, and the process grew by a quarter."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+        tablet.put_dictionary(name, train(samples, size))
