@@ -172,9 +172,6 @@ def _options(memory: Memory) -> Options:
     options.set_stats_dump_period_sec(0)
     options.set_stats_persist_period_sec(0)
     options.set_bytes_per_sync(MB)
-    options.set_compaction_readahead_size(
-        MB // 4
-    )  # of each file that is merged: RocksDB's 2 MB are 40 for twenty files
     return options
 
 

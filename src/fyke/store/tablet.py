@@ -219,7 +219,7 @@ class Tablet:
             raise rocks.explain(self.path, error) from None
 
     def _few(self, family: str, start: bytes, end: bytes) -> list[tuple[bytes, bytes]]:
-        """What ``items`` yields, for ranges of a few keys: an eighth of its cost for none."""
+        """What ``items`` yields, for ranges of a few keys: a quarter of its cost where there are none."""
         found: list[tuple[bytes, bytes]] = []
         try:
             place = self._families[family].iter(rocks.until(end))
