@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from fyke.convert import Source, convert_here, prepare
 from fyke.convert.html import document
+from fyke.dedupe.exact import Digests, text_digest
 from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 from fyke.formats.http import Head, parse_head
@@ -36,6 +37,8 @@ class Processed:
     """Of the links in the seen-set, where they are known."""
     dropped: tuple[tuple[Drop, int], ...] = ()
     redirected: bool = False
+    digests: Digests | None = None
+    """Of a document, by which its copies are known."""
 
 
 class Processor:
@@ -123,7 +126,15 @@ def _processed(
     exchange = outcome.exchange
     meta = _meta(exchange, head, depth, made)
     page = Page(exchange.request_head, exchange.response_head, exchange.body)
-    return Processed(Change(meta, page, text=made.text or None, links=links), links, keys, dropped)
+    change = Change(meta, page, text=made.text or None, links=links)
+    return Processed(change, links, keys, dropped, digests=_digests(exchange, made.text))
+
+
+def _digests(exchange: Exchange, text: str) -> Digests | None:
+    if not exchange.body:
+        return None
+    # A body that was cut off is no exact copy of another that was.
+    return Digests(b"" if exchange.truncated else hashlib.sha256(exchange.body).digest(), text_digest(text))
 
 
 async def _convert_here(source: Source) -> Document:

@@ -274,8 +274,8 @@ def seen(
     facts: Array,
     names: Array,
     d: int,
-) -> tuple[Integer, Integer, Integer]:
-    """Return (document most like the text or −1, places in which they agree, slots filled); remember it as ``d``.
+) -> tuple[Integer, Integer, Integer, bool]:
+    """Return (document most like the text or −1, places that agree, slots filled, same words); remember it as ``d``.
 
     ``data`` is the text of ``size`` bytes and after it the name: one array costs less to hand over than two.
     Nothing is remembered with d < 0, of a text without words, and of one that agrees in all places with an earlier
@@ -286,22 +286,23 @@ def seen(
     found = words(data, 0, size, table, scratch[0])
     made = shingles(scratch[0], found, settings[N], scratch[1])
     if made == 0:
-        return -1, 0, 0
+        return -1, 0, 0, False
     minima(scratch[1], made, a, b, signature)
     for band in range(tags.shape[0]):
         tags[band] = band_tag(signature, band, settings[ROWS])
+    key = np.uint64(found)
+    for i in range(made):
+        key += scratch[1, i] * np.uint64(2 * i + 1)
     best, same = nearest(signature, name, tags, slots, bits, run, signatures, facts, names, settings[MINIMUM])
+    equal = best >= 0 and facts[best, TEXT_KEY] == key
     if d < 0 or same == signature.shape[0]:
-        return best, same, 0
+        return best, same, 0, equal
     for j in range(signature.shape[0]):
         signatures[d, j] = np.uint16(signature[j])
     before = np.int64(facts[d - 1, NAME_END]) if d > 0 else 0
     for i in range(name.shape[0]):
         names[before + i] = name[i]
     planes = np.empty(PLANES, np.uint64)
-    key = np.uint64(found)
-    for i in range(made):
-        key += scratch[1, i] * np.uint64(2 * i + 1)
     facts[d, NAME_END] = np.uint64(before + name.shape[0])
     facts[d, SIMHASH] = (
         majority(scratch[0], found, planes) if settings[BY_WORDS] else majority(scratch[1], made, planes)
@@ -313,4 +314,4 @@ def seen(
     for band in range(tags.shape[0]):
         if insert(slots, tags[band] | np.uint64(d + 1)):
             filled += 1
-    return best, same, filled
+    return best, same, filled, equal

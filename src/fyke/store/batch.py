@@ -141,6 +141,10 @@ class Batch:
                 self._prune(row)
         return stamp
 
+    def version(self, row: bytes, stamp: int) -> Version | None:
+        """Return the version of that stamp, put by this batch or before."""
+        return self._known(row).get(stamp) or self._versions(row).get(stamp)
+
     def mark(self, row: bytes, version: Version, meta: RowMeta) -> None:
         """Replace what is said of a version that is there; its cells and its stamp stay. REQUIRES: as ``put_row``."""
         self._put_version(row, msgspec.structs.replace(version, meta=meta))
