@@ -381,7 +381,7 @@ class Agent:
         self.queues.offer(batch, number, self._offers(batch, lease, processed), now)
         if processed.digests is not None:
             self.queues.duplicates.sighted(batch, number, entry.url, stamp, processed.digests)
-            self._near.keep(entry.href, processed.change.text)
+            self._near.keep(entry.href, processed.main)
         tablet.write(batch)
 
     def _offers(self, batch: Batch, lease: Lease, processed: Processed) -> list[Offer]:

@@ -22,7 +22,8 @@ import msgspec
 import xxhash
 
 from fyke.crawl.exchange import put_frame, take_frame
-from fyke.crawl.mail import INDEX, Letter, Mark, Question
+from fyke.crawl.mail import INDEX, Mark, Question
+from fyke.crawl.maintext import main_text_of
 from fyke.crawl.queues import Queues
 from fyke.dedupe.breeding import Breeding
 from fyke.dedupe.index import SAME_TEXT, DuplicateIndex
@@ -108,7 +109,7 @@ class NearCopies:
         if self._ask is None:
             self._post.delivered(self._post.take([INDEX]).get(INDEX, []))
 
-    def keep(self, href: str, text: str | None) -> None:
+    def keep(self, href: str, text: str) -> None:
         """Keep a text at hand until it is asked about."""
         if text and self._ask is not None:
             self._texts.put(href, text)
@@ -121,23 +122,27 @@ class NearCopies:
         """Ask a bundle of questions and write the answers. Raises ``OSError`` where nobody answers."""
         assert self._ask is not None
         letters = self._post.take_some(INDEX, BUNDLE)
-        texts = [(note.href, self._text(letter, note)) for letter, note in _questions(letters)]
+        questions = [
+            (n.stamp, n.href, letter.source) for letter in letters for n in letter.notes if type(n) is Question
+        ]
+        questions.sort()  # after a restart they come tablet by tablet: the first is the original here too
+        texts = [(href, self._text(source, href, stamp)) for stamp, href, source in questions]
         try:
             answers = await self._ask(texts)
         except BaseException:
             self._post.give_back(letters)
             raise
         marks: dict[int, list[Mark]] = {}
-        for (letter, note), (_, text), answer in zip(_questions(letters), texts, answers, strict=True):
-            self._texts.pop(note.href)
-            url = Url(note.href)
+        for (stamp, href, source), (_, text), answer in zip(questions, texts, answers, strict=True):
+            self._texts.pop(href)
+            url = Url(href)
             repeats = bool(answer.original) and Url(answer.original).host == url.host
             self._learn(url, xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace")), repeats)
             if answer.reason and len(self._demoted) < MAX_DEMOTED:
                 self._demoted[answer.place] = answer.reason
             if answer.original and answer.method != SAME_TEXT:
-                mark = Mark(note.href, note.stamp, answer.original, answer.similarity, answer.method)
-                marks.setdefault(letter.source, []).append(mark)
+                mark = Mark(href, stamp, answer.original, answer.similarity, answer.method)
+                marks.setdefault(source, []).append(mark)
         for number, found in marks.items():
             tablet = self._store.tablet(number)
             batch = tablet.batch()
@@ -145,16 +150,12 @@ class NearCopies:
             tablet.write(batch)
         self._post.delivered(letters)
 
-    def _text(self, letter: Letter, note: Question) -> str:
-        text = self._texts.get(note.href)
+    def _text(self, source: int, href: str, stamp: int) -> str:
+        text = self._texts.get(href)
         if text is None:
-            row = self._store.tablet(letter.source).read(Url(note.href).key, note.stamp, parts=())
-            text = row.text if row is not None else None
-        return text or ""
-
-
-def _questions(letters: list[Letter]) -> list[tuple[Letter, Question]]:
-    return [(letter, note) for letter in letters for note in letter.notes if isinstance(note, Question)]
+            row = self._store.tablet(source).read(Url(href).key, stamp, parts=())
+            text = "" if row is None else main_text_of(row)
+        return text
 
 
 class LookAlikes:
@@ -194,7 +195,7 @@ class LookAlikes:
         text = self._texts.get(href)
         if text is None:
             row = self._store.get(href)
-            text = row.text if row is not None else None
+            text = None if row is None else main_text_of(row)
         return text
 
 
