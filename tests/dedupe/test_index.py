@@ -201,8 +201,11 @@ def test_index_kernels_small(tmp_path: Path) -> None:
             assert len(index) == 3
             assert index.seen("x y z", "5") == Match("2", 1.0, "text")
             index._folder.append(["6"], sketch(["k l m"], SMALL))  # type: ignore[union-attr]
-        run = np.sort(np.random.default_rng(1).integers(0, 2**64, 1000, np.uint64))
-        for at in (0, 1, 500, 998, 999):
-            tag = run[at] & ~index_kernels.DOCUMENT
-            assert index_kernels.lower_bound(run, tag) == np.searchsorted(run, tag)
-        assert index_kernels.lower_bound(run, np.uint64(2**64 - 2**28)) == 1000
+        for size in (1, 511, 512, 513, 3000):
+            run = np.sort(np.random.default_rng(size).integers(0, 2**64, size, np.uint64))
+            run[size // 2 : size // 2 + 40] = run[size // 2]  # a crowd
+            marks = run[:: index_kernels.STRIDE].copy()
+            places = {0, 1, size // 3, size // 2, size // 2 + 39, size // 2 + 40, 512, 1024, size - 2, size - 1}
+            tags = [run[at] & ~index_kernels.DOCUMENT for at in places if 0 <= at < size]
+            for tag in [*tags, np.uint64(0), np.uint64(2**64 - 2**28)]:
+                assert index_kernels.lower_bound(run, marks, tag) == np.searchsorted(run, tag)

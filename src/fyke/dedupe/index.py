@@ -110,6 +110,7 @@ class DuplicateIndex:
         first = min(1 << 15, 1 << (self._memory // 16).bit_length() - 1)  # slots: 256 KB, or half of the memory
         self._set_table(np.zeros(first, np.uint64), 0)
         self._run: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._marks: NDArray[np.uint64] = np.empty(0, np.uint64)
         self._filter = np.zeros(1, np.uint64)
         if self._folder is not None:
             self._reopen(self._folder)
@@ -126,8 +127,8 @@ class DuplicateIndex:
 
     @property
     def memory(self) -> int:
-        """Bytes of table and filter."""
-        return int(self._slots.nbytes + self._filter.nbytes)
+        """Bytes of table, filter and marks."""
+        return int(self._slots.nbytes + self._filter.nbytes + self._marks.nbytes)
 
     def seen(self, text: str | bytes, id: str) -> Match | None:  # noqa: A002 - the contract's word
         """Return the remembered document most like ``text``, if one is at or above the threshold; remember ``text``.
@@ -161,7 +162,7 @@ class DuplicateIndex:
         best, same, filled, equal = index_kernels.seen(
             np.frombuffer(data + name or b"\0", np.uint8), len(data), self._settings, self._table,
             self._a, self._b, self._scratch, self._signature, self._tags, self._slots, self._filter, self._run,
-            kept.signatures, kept.facts, kept.names, kept.count if keep else -1,
+            self._marks, kept.signatures, kept.facts, kept.names, kept.count if keep else -1,
         )  # fmt: skip
         if filled:
             kept.count += 1
@@ -210,6 +211,7 @@ class DuplicateIndex:
 
     def _set_run(self, run: NDArray[np.uint64]) -> None:
         self._run = run
+        self._marks = run[:: index_kernels.STRIDE].copy()
         words = max(1, len(run) * FILTER_BITS // 64)
         size = 1 << (words - 1).bit_length()
         while size > 1 and size * 8 > self._memory // 2:  # fewer bits for each, and more looks at the disk
