@@ -201,6 +201,9 @@ def test_index_kernels_small(tmp_path: Path) -> None:
             assert len(index) == 3
             assert index.seen("x y z", "5") == Match("2", 1.0, "text")
             index._folder.append(["6"], sketch(["k l m"], SMALL))  # type: ignore[union-attr]
+        same = np.empty(2, np.uint16)
+        index_kernels.agreements(np.array([[1, 2, 3], [1, 5, 3]], np.uint16), np.array([1, 2, 4], np.uint16), same)
+        assert same.tolist() == [2, 1]
         for size in (1, 511, 512, 513, 3000):
             run = np.sort(np.random.default_rng(size).integers(0, 2**64, size, np.uint64))
             run[size // 2 : size // 2 + 40] = run[size // 2]  # a crowd

@@ -207,6 +207,13 @@ def agreement(signatures: Array, d: Integer, signature: Array) -> Integer:
 
 
 @kernel
+def agreements(signatures: Array, signature: Array, out: Array) -> None:
+    """Write in how many places each kept signature agrees with one; ``out`` says how many are wanted."""
+    for d in range(out.shape[0]):
+        out[d] = agreement(signatures, d, signature)
+
+
+@kernel
 def nearest(
     signature: Array,
     name: Array,
