@@ -9,16 +9,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from fyke.crawl.maintext import main_text_of
 from fyke.crawl.nearcopies import FOLDER
-from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.exact import text_digest
-from fyke.dedupe.index import CHECK_MARGIN, SAME_TEXT
-from fyke.dedupe.index_kernels import agreements
+from fyke.dedupe.index import SAME_TEXT, candidates
 from fyke.dedupe.similarity import jaccard
-from fyke.dedupe.sketch import sketch
 from fyke.errors import UserError
 from fyke.store import EXACT, Store
 from fyke.url import Url
@@ -81,13 +76,7 @@ def _proposed(store: Store, text: str, threshold: float, progress: Progress) -> 
     if not (folder / "header.json").exists():
         yield from (row.url for row in store.scan(parts=()))
         return
-    sketches = SketchFolder.open(folder)
-    places = sketches.parameters.permutations
-    signature = sketch([text], sketches.parameters).signatures[0].astype(np.uint16)
-    same = np.empty(sketches.count, np.uint16)
-    agreements(sketches.signatures, signature, same)
-    for document in np.flatnonzero(same >= (threshold - CHECK_MARGIN) * places).tolist():
-        yield sketches.name(document)
+    yield from candidates(folder, text, threshold)
 
 
 def _similarity(store: Store, text: str, other: str) -> float:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fyke.dedupe import index_kernels
 from fyke.dedupe.disk import AnyPath, SketchFolder
 from fyke.dedupe.plan import bands as plan_bands
-from fyke.dedupe.sketch import Parameters, fast_coefficients
+from fyke.dedupe.sketch import Parameters, fast_coefficients, sketch
 from fyke.dedupe.words import character_table, encode
 from fyke.errors import UserError
 
@@ -38,6 +38,19 @@ class Match:
     id: str
     similarity: float
     method: str
+
+
+def candidates(path: AnyPath, text: str | bytes, threshold: float) -> list[str]:
+    """Return the ids in an index's folder whose texts may be as similar to ``text`` as ``threshold``; all are looked at.
+
+    A million take a tenth of a second. The folder may be in use.
+    """
+    folder = SketchFolder.open(path)
+    signature = sketch([text], folder.parameters).signatures[0].astype(np.uint16)
+    same = np.empty(folder.count, np.uint16)
+    index_kernels.agreements(folder.signatures, signature, same)
+    least = (threshold - CHECK_MARGIN) * folder.parameters.permutations
+    return [folder.name(document) for document in np.flatnonzero(same >= least).tolist()]
 
 
 class _Memory:
