@@ -41,9 +41,9 @@ class Match:
 
 
 def candidates(path: AnyPath, text: str | bytes, threshold: float) -> list[str]:
-    """Return the ids in an index's folder whose texts may be as similar to ``text`` as ``threshold``; all are looked at.
+    """Return the ids in an index's folder whose texts may be as similar to ``text`` as ``threshold``.
 
-    A million take a tenth of a second. The folder may be in use.
+    All of them are looked at: a million take a tenth of a second. The folder may be in use.
     """
     folder = SketchFolder.open(path)
     signature = sketch([text], folder.parameters).signatures[0].astype(np.uint16)

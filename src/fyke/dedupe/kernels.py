@@ -30,6 +30,9 @@ BASE = np.uint64(0x9FB21C651E98DF25)
 
 U0 = np.uint64(0)
 U1 = np.uint64(1)
+U2 = np.uint64(2)
+U3 = np.uint64(3)
+U4 = np.uint64(4)
 U5 = np.uint64(5)
 U27 = np.uint64(27)
 U30 = np.uint64(30)
@@ -101,8 +104,8 @@ def character(table: Array, point: int) -> Hash:
 def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
     """Write the hash of each word of ``buffer[start:end]`` to ``out``; return how many.
 
-    REQUIRES: ``len(out) > end - start``. Plain ASCII runs without branches: each byte stores the hash of the word so
-    far and advances only where a word ends.
+    REQUIRES: ``len(out) > end - start``. Plain ASCII runs without branches, four bytes at a time: each byte stores the
+    hash of the word so far and advances only where a word ends.
     """
     # Unsigned, or each load and store would first look for a negative index: a fifth of the time.
     count = U0
@@ -111,12 +114,23 @@ def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
     i = np.uint64(start)
     stop = np.uint64(end)
     while i < stop:
+        while i + U4 <= stop and (buffer[i] | buffer[i + U1] | buffer[i + U2] | buffer[i + U3]) < 128:
+            for _ in range(4):
+                c = table[buffer[i]]
+                now = c & U1  # LETTER, or nothing
+                out[count] = h
+                count += inside & ~now
+                h = (((h << U5) | (h >> U59)) + c) & (U0 - now)
+                inside = now
+                i += U1
+        if i == stop:
+            break
         byte = buffer[i]
         if byte < 128:
             c = table[byte]
-            now = np.uint64(c != U0)
+            now = c & U1  # LETTER, or nothing
             out[count] = h
-            count += inside & (now ^ U1)
+            count += inside & ~now
             h = (((h << U5) | (h >> U59)) + c) & (U0 - now)
             inside = now
             i += U1
