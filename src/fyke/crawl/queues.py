@@ -13,7 +13,9 @@ from itertools import islice
 
 import numpy as np
 
+from fyke.crawl.duplicates import Duplicates
 from fyke.crawl.mail import Letter, Offer, Post
+from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry, HostRecord, lane_prefix, later_due, later_key, later_range
 from fyke.frontier.leases import Lease
@@ -44,6 +46,9 @@ class Queues:
         self.store = store
         self.frontier = frontier
         self.post = Post(store)
+        self.duplicates = Duplicates(store, self.post)
+        self.demoted: dict[str, str] = {}
+        """Places whose pages come last, and why: hosts and templates that breed copies."""
         self._prioritizer = prioritizer
         self._levels = Levels(frontier.priorities)
         self._seen = seen
@@ -66,6 +71,7 @@ class Queues:
                 self._next_later = min(self._next_later, later_due(key))
                 break
         self.frontier.note_later(self._next_later)
+        self.duplicates.restore()
 
     def _remember(self, urls: Iterable[Url]) -> None:
         urls = iter(urls)
@@ -143,6 +149,10 @@ class Queues:
             change_rate=np.zeros(count, np.float32),
         )
         priorities: list[int] = self._levels.priorities(self._prioritizer.priority(candidates)).tolist()
+        if self.demoted:
+            for i, each in enumerate(offers):
+                if is_demoted(self.demoted, (url := Url(each.href)).host, url.target):
+                    priorities[i] = self.frontier.priorities
         return priorities
 
     def write_host(self, batch: Batch, host: str) -> None:
@@ -226,6 +236,7 @@ class Queues:
                 fresh = {url.href for url in self.unseen([Url(each.href) for each in offers])}
                 offers = [each for each in offers if each.href in fresh]
             self.enqueue(batch, offers, now)
+        self.duplicates.apply(batch, number, [note for letter in letters for note in letter.notes])
         self.post.applied(batch, letters)
         tablet.write(batch)
 
