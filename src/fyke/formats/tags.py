@@ -203,6 +203,16 @@ def date(text: str) -> str:
     return ""
 
 
+def moment(text: str) -> float:
+    """Return a date as seconds since 1970, in UTC where it names no zone and at its first moment; 0.0 if it is none."""
+    found = date(text)
+    if not found:
+        return 0.0
+    found += "0000-01-01"[len(found) :] if len(found) < 10 else ""
+    when = datetime.fromisoformat(found)
+    return max((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp(), 0.0)
+
+
 def visible_date(text: str) -> str:
     """Return the first date, day and month and all, that stands in running text; empty if there is none."""
     for pattern in (*_WORDED[:2], re.compile(r"\b" + _ISO.pattern)):
