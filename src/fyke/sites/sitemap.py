@@ -5,8 +5,7 @@ image, video and hreflang extensions. ``read_entries`` streams: no tree grows, s
 
 The web's sitemaps are wrong in ways that cost whole sites where a reader is strict. Here bare ampersands are text, what
 stands before the prologue is skipped, namespaces and the case of names are not asked, and a file that breaks off
-keeps what came before. No entity but XML's own five is ever resolved: each other ``&`` is escaped before libxml2
-sees it, so that there is nothing to expand or to load.
+keeps what came before. No entity but XML's own five is ever resolved (fyke.formats.xml).
 
 lastmod, changefreq and priority are what the site says, not what is so; how far a host's lastmod can be believed is
 learnt elsewhere (fyke.sites.honesty).
@@ -20,14 +19,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from io import BytesIO
 
 import msgspec
 from lxml import etree
 
 from fyke.errors import UrlError
+from fyke.formats import xml
 from fyke.formats.coding import gunzip
 from fyke.formats.tags import moment
+from fyke.formats.xml import local_name
 from fyke.url import MAX_LENGTH, whatwg
 
 MAX_URLS = 50_000
@@ -210,33 +210,16 @@ class SitemapReader(Iterable[Entry]):
         return {b"urlset": Kind.URLSET, b"sitemapindex": Kind.INDEX, b"feed": Kind.ATOM}.get(name, Kind.RSS)
 
     def _elements(self) -> Iterator[Entry]:
-        data = _CONTROL.sub(b"", self._data)
-        self._declares = bool(_DECLARED.search(data, 0, _HEAD))
-        data = _LOOSE.sub(lambda match: match[0] if len(match[0]) > 1 else b"&amp;", data)
-        self._data = b""
+        self._declares = bool(_DECLARED.search(self._data, 0, _HEAD))
         wanted = {Kind.URLSET: "url", Kind.INDEX: "sitemap", Kind.RSS: "item", Kind.ATOM: "entry"}[self.kind]
-        data = _whole_entries(data, wanted)
-        parser = etree.iterparse(
-            BytesIO(data),
-            events=("end",),
-            recover=True,
-            encoding=self._encoding,
-            resolve_entities=False,
-            no_network=True,
-            load_dtd=False,
-            huge_tree=False,
-            remove_comments=True,
-            remove_pis=True,
-        )
+        parser = xml.stream(_whole_entries(xml.repaired(self._data), wanted), self._encoding)
+        self._data = b""
         read = {Kind.RSS: _feed_item, Kind.ATOM: _feed_item}.get(self.kind, _entry)
         try:
             for _, element in parser:
-                if _local(element) == wanted:
+                if local_name(element) == wanted:
                     yield read(element)
-                    element.clear()
-                    parent = element.getparent()
-                    while parent is not None and element.getprevious() is not None:
-                        del parent[0]
+                    xml.discard(element)
         except etree.XMLSyntaxError:
             self.faults[Fault.MALFORMED] += 1
         else:
@@ -296,11 +279,11 @@ def _entry(element: etree._Element) -> Entry:
     videos: list[str] = []
     alternates: list[tuple[str, str]] = []
     for child in element:
-        name = _local(child)
+        name = local_name(child)
         if name == "image" and len(images) < MAX_EXTENSIONS:
-            images += [_text(part) for part in child if _local(part) == "loc"]
+            images += [_text(part) for part in child if local_name(part) == "loc"]
         elif name == "video" and len(videos) < MAX_EXTENSIONS:
-            videos += [_text(part) for part in child if _local(part) in ("content_loc", "player_loc")]
+            videos += [_text(part) for part in child if local_name(part) in ("content_loc", "player_loc")]
         elif name == "news":
             news = _news(child)
         elif name == "link" and len(alternates) < MAX_EXTENSIONS:
@@ -325,7 +308,7 @@ def _feed_item(element: etree._Element) -> Entry:
     """``<item>`` of RSS or ``<entry>`` of Atom, of which a sitemap takes the link and the date."""
     location = changed = ""
     for child in element:
-        name = _local(child)
+        name = local_name(child)
         if name == "link" and not location:
             if "alternate" in (child.get("rel") or "alternate").split():
                 location = (child.get("href") or "").strip() or _text(child)
@@ -335,7 +318,7 @@ def _feed_item(element: etree._Element) -> Entry:
 
 
 def _news(element: etree._Element) -> News:
-    said = {_local(part): _text(part)[:_VALUE] for part in element.iter() if isinstance(part.tag, str)}
+    said = {local_name(part): _text(part)[:_VALUE] for part in element.iter() if isinstance(part.tag, str)}
     return News(*(said.get(name, "") for name in ("title", "publication_date", "name", "language")))
 
 
@@ -347,16 +330,5 @@ def _priority(text: str) -> float:
     return min(max(value, 0.0), 1.0) if value == value else 0.5  # noqa: PLR0124 - not a number is not equal to itself
 
 
-@lru_cache(maxsize=1024)
-def _lower_local(tag: str) -> str:
-    return tag.rpartition("}")[2].rpartition(":")[2].lower()
-
-
-def _local(element: etree._Element) -> str:
-    """The name in lower case, without namespace or prefix; empty for what is no element."""
-    return _lower_local(element.tag) if isinstance(element.tag, str) else ""
-
-
 def _text(element: etree._Element) -> str:
-    text = element.text if not len(element) else "".join(element.itertext())
-    return (text or "").strip()
+    return xml.text_of(element).strip()
