@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 from fyke.errors import UrlError
 from fyke.url import Url
@@ -46,6 +47,7 @@ class Head:
         return self.get("content-type").partition(";")[0].strip().lower()
 
 
+@lru_cache(maxsize=64)  # a head passes through several hands in a row
 def parse_head(data: bytes) -> Head:
     """Read a head; what cannot be read is left out. Never raises."""
     first, _, rest = data.partition(b"\n")
