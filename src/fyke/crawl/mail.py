@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import msgspec
 
 from fyke.store import Batch, Store
+from fyke.values import Meta
 
 _LETTER, _NEXT, _APPLIED = b"o", b"n", b"a"
 
@@ -35,6 +36,8 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc
     """What a sitemap says of its priority; negative where none does."""
     kind: str = ""
     tries: int = 0
+    told: Meta | None = None
+    """What a feed said of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,8 +111,8 @@ class Subscriber:
 
     # ---- the server
 
-    async def start(self, host: str, port: int) -> int:
-        """Listen; return the port."""
+    async def start(self, host: str | None, port: int) -> int:
+        """Listen, on all interfaces where ``host`` is None; return the port."""
         self._server = await asyncio.start_server(self._serve, host, port, limit=MAX_HEAD)
         return int(self._server.sockets[0].getsockname()[1])
 

@@ -110,6 +110,9 @@ class Rhythm:
     """Seconds between two updates (sy:updatePeriod / sy:updateFrequency); 0 where it does not say."""
 
 
+NO_RHYTHM = Rhythm()
+
+
 @dataclass(frozen=True, slots=True)
 class Feed:
     """A feed, read."""
@@ -122,7 +125,7 @@ class Feed:
     language: str = ""
     meta: Meta = NO_META
     items: tuple[Item, ...] = ()
-    rhythm: Rhythm = Rhythm()
+    rhythm: Rhythm = NO_RHYTHM
     self_url: str = ""
     """The feed's own address, which is the topic of a subscription."""
     hubs: tuple[str, ...] = ()
