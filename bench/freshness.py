@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -74,10 +74,16 @@ def cases() -> list[Case]:
             rates.append(made.truth(url).rate)
             hosts.append(host.number)
     own = ChangingWorld(np.array(rates), np.array(hosts), np.zeros(len(rates), np.int64))
+    alive = own.rates > 0
+    moving = ChangingWorld(own.rates[alive], own.hosts[alive], own.kinds[alive])
     chance = np.random.default_rng(7)
     spread = np.exp(np.log(1 / 365) + chance.random(3000) * np.log(365 * 24.0))
     wide = ChangingWorld(spread, np.arange(3000) // 60, np.zeros(3000, np.int64))
-    return [Case("the world's rates", own, 1.0), Case("once a year … hourly", wide, 2.0)]
+    return [
+        Case("the world's changing pages", moving, 1.0),
+        Case("log-uniform, once a year … hourly", wide, 2.0),
+        Case("all of the world's pages (two in five never change)", own, 1.0),
+    ]
 
 
 def policies(case: Case, days: float) -> None:
@@ -98,6 +104,11 @@ def policies(case: Case, days: float) -> None:
                 [name, "known" if known else "learnt", fresh, age * 24, age / least_age, own if known else "",
                  curve.visits / budget / days]
             )  # fmt: skip
+    dated = replace(world, dated=np.ones(len(world.rates), np.bool_))
+    curve = simulate_changes(dated, dated.schedule(RevisitPolicy(), budget, known=False), days, np.random.default_rng(3))
+    fresh, age = curve.second_half()
+    row = ["age-optimal", "learnt, Last-Modified", fresh, age * 24, age / least_age, "", curve.visits / budget / days]
+    rows.append(row)
     peer = simulate_changes(world, Multiplicative(world, budget), days, np.random.default_rng(3))
     fresh, age = peer.second_half()
     rows.append(["multiplicative (Nutch)", "learnt", fresh, age * 24, age / least_age, "", peer.visits / budget / days])

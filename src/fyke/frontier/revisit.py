@@ -211,7 +211,7 @@ def visited(state: ChangeState, now: float, changed: bool, modified: float | Non
     """Return ``state`` after a visit at ``now`` that found the page changed or not.
 
     ``modified`` is when the page says that it last changed; give it only where its host is believed. On the first
-    visit there is nothing to compare with, but a believed date tells how long the page has been quiet.
+    visit there is nothing to compare with: a long quiet before it says little, since pages wake up.
     """
     interval = (now - state.seen) / DAY if state.seen else 0.0
     facts = np.array([state.events, state.exposure, state.visits])
@@ -223,8 +223,6 @@ def visited(state: ChangeState, now: float, changed: bool, modified: float | Non
         kernels.observe(facts, counts, sums, interval, changed, since)
     elif interval > 0:
         kernels.observe(facts, counts, sums, interval, changed, -1.0)
-    elif not state.seen and since > 0:
-        kernels.observe(facts, counts, sums, since, True, since)
     return msgspec.structs.replace(
         state,
         seen=max(now, state.seen),
@@ -267,8 +265,8 @@ class Trust(msgspec.Struct, array_like=True, omit_defaults=True):
 
     @property
     def trust(self) -> float:
-        """The share of signals that stand for a change beyond chance: what is sure of it, one deviation below."""
-        return min(max((self.gained - math.sqrt(self.expected)) / self.expected, 0.0), 1.0)
+        """The share of signals that stand for a change beyond chance: what is sure of it, two deviations below."""
+        return min(max((self.gained - 2 * math.sqrt(self.expected)) / self.expected, 0.0), 1.0)
 
     @property
     def recall(self) -> float:

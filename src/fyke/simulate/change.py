@@ -71,6 +71,8 @@ class ChangingWorld:
     hosts: Pages
     kinds: Pages
     weights: Floats | None = None
+    dated: Flags | None = None
+    """Pages that say truly when they last changed (Last-Modified)."""
 
     def optimum(self, policy: RevisitPolicy, budget: float) -> tuple[float, float]:
         """Return (freshness, age) of the visits that are best by ``policy``'s measure, with all rates known."""
@@ -135,7 +137,12 @@ def simulate_changes(
             changed = changes[pages] <= now
             if sender is not None:
                 sender.judge(pages, now - last[pages], changed)
-            scheduler.visited(pages, now, changed)
+            if world.dated is None:
+                scheduler.visited(pages, now, changed)
+            else:
+                assert isinstance(scheduler, Schedule), "only fyke's schedule listens to Last-Modified"
+                since = np.minimum(chance.exponential(scale[pages]), now - changes[pages])
+                scheduler.visited(pages, now, changed, np.where(world.dated[pages], since, -1.0))
             changes[pages] = np.where(changed, now + chance.exponential(scale[pages]), changes[pages])
             last[pages] = now
             visits += len(pages)
