@@ -91,9 +91,11 @@ def policies(case: Case, days: float) -> None:
     world, budget = case.world, case.per_page * len(case.world.rates)
     best = {name: world.optimum(RevisitPolicy(name), budget) for name in RevisitPolicy.NAMES}
     least_age, uniform = best["age-optimal"][1], best["uniform"][1]
-    print(f"\n{case.name}: {len(world.rates):,} pages, {case.per_page} visits per page and day, {days:.0f} days;", end=" ")
+    print(
+        f"\n{case.name}: {len(world.rates):,} pages, {case.per_page} visits per page and day, {days:.0f} days;", end=" "
+    )
     print(f"least mean age {least_age * 24:.3f} h, {least_age / uniform:.3f} of uniform")
-    rows = []
+    rows: list[list[object]] = []
     for known in (True, False):
         for name in RevisitPolicy.NAMES:
             scheduler = world.schedule(RevisitPolicy(name), budget, known=known)
@@ -105,14 +107,24 @@ def policies(case: Case, days: float) -> None:
                  curve.visits / budget / days]
             )  # fmt: skip
     dated = replace(world, dated=np.ones(len(world.rates), np.bool_))
-    curve = simulate_changes(dated, dated.schedule(RevisitPolicy(), budget, known=False), days, np.random.default_rng(3))
+    curve = simulate_changes(
+        dated, dated.schedule(RevisitPolicy(), budget, known=False), days, np.random.default_rng(3)
+    )
     fresh, age = curve.second_half()
-    row = ["age-optimal", "learnt, Last-Modified", fresh, age * 24, age / least_age, "", curve.visits / budget / days]
-    rows.append(row)
+    spent = curve.visits / budget / days
+    rows.append(["age-optimal", "learnt, Last-Modified", fresh, age * 24, age / least_age, "", spent])
     peer = simulate_changes(world, Multiplicative(world, budget), days, np.random.default_rng(3))
     fresh, age = peer.second_half()
     rows.append(["multiplicative (Nutch)", "learnt", fresh, age * 24, age / least_age, "", peer.visits / budget / days])
-    head = ["policy", "rates", "freshness", "age, hours", "age ÷ optimum", "own measure ÷ its optimum", "visits ÷ budget"]
+    head = [
+        "policy",
+        "rates",
+        "freshness",
+        "age, hours",
+        "age ÷ optimum",
+        "own measure ÷ its optimum",
+        "visits ÷ budget",
+    ]
     print(table(head, rows))
 
 
@@ -120,7 +132,8 @@ def with_signals(case: Case, days: float) -> None:
     """The default policy with honest and with lying signals."""
     budget = case.per_page * len(case.world.rates)
     print(f"\nage-optimal, rates learnt, with change signals; {case.name}")
-    rows = []
+    rows: list[list[object]] = []
+    alone = 0.0
     for name, signals in (
         ("none", None),
         ("honest: 80 % of changes told, 0.1 days late", Signals(told=0.8)),
@@ -131,12 +144,16 @@ def with_signals(case: Case, days: float) -> None:
         scheduler = case.world.schedule(RevisitPolicy(), budget, known=False)
         curve = simulate_changes(case.world, scheduler, days, np.random.default_rng(3), signals=signals)
         fresh, age = curve.second_half()
-        rows.append([name, fresh, age * 24, age * 24 / (rows[0][2] if rows else age * 24), curve.visits / budget / days])
+        alone = alone or age
+        rows.append([name, fresh, age * 24, age / alone, curve.visits / budget / days])
     print(table(["signals", "freshness", "age, hours", "÷ none", "visits ÷ budget"], rows))
 
 
 def scale(pages: int) -> None:
     """Decisions at a million pages: taking what is due, learning from it, putting it back."""
+    warm = Schedule(10, 10.0)
+    due = warm.due(99.0)
+    warm.visited(due, 99.0, np.ones(len(due), np.bool_))
     chance = np.random.default_rng(5)
     rates = np.exp(np.log(1 / 60) + chance.random(pages) * np.log(480))
     schedule = Schedule(pages, pages * 1.0, hosts=np.arange(pages) // 100)
@@ -151,7 +168,9 @@ def scale(pages: int) -> None:
         schedule.visited(due, now, changed)
         spent += time.process_time() - started
         taken += len(due)
-    print(f"\n{pages:,} pages: {spent / taken * 1e6:.2f} µs CPU per decision (due, learnt, queued again), {taken:,} made")
+    print(
+        f"\n{pages:,} pages: {spent / taken * 1e6:.2f} µs CPU per decision (due, learnt, queued again), {taken:,} made"
+    )
 
 
 def main() -> None:

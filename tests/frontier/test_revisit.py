@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fyke.formats.http import http_date, parse_head
+from fyke.frontier import change_kernels as change
 from fyke.frontier import revisit_kernels as kernels
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.revisit import (
@@ -51,8 +53,9 @@ def test_no_other_visits_are_better() -> None:
     for name, measure, sign in (("age-optimal", mean_age, 1), ("freshness-optimal", mean_freshness, -1)):
         visits = RevisitPolicy(name).rates(rates, 2.0, weights)
 
-        def cost(visits: np.ndarray, measure=measure, sign=sign) -> float:
-            return sign * sum(w * measure(r, 1 / v) for r, v, w in zip(rates, visits, weights, strict=True) if v > 0)
+        def cost(visits: Any, measure: Any = measure, sign: int = sign) -> float:
+            each = [w * measure(r, 1 / v) for r, v, w in zip(rates, visits, weights, strict=True) if v > 0]
+            return float(sign * sum(each))
 
         for i in range(4):
             for j in range(4):
@@ -66,7 +69,7 @@ def test_no_other_visits_are_better() -> None:
 def test_the_lectures_head_answer() -> None:
     head = parse_head(
         b"HTTP/1.1 200 OK\r\nDate: Thu, 03 Apr 2008 05:17:54 GMT\r\nServer: Apache/2.0.52 (CentOS)\r\n"
-        b"Last-Modified: Fri, 04 Jan 2008 15:28:39 GMT\r\nETag: \"239c33-2576-2a2837c0\"\r\nAccept-Ranges: bytes\r\n"
+        b'Last-Modified: Fri, 04 Jan 2008 15:28:39 GMT\r\nETag: "239c33-2576-2a2837c0"\r\nAccept-Ranges: bytes\r\n'
         b"Content-Length: 9590\r\nConnection: close\r\nContent-Type: text/html; charset=ISO-8859-1\r\n\r\n"
     )
     assert head.get("content-length") == "9590"
@@ -114,14 +117,15 @@ def test_series_and_closed_forms_meet() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.floats(0.01, 60), st.booleans()), min_size=1, max_size=40), st.floats(0.1, 5))
 def test_the_rate_is_the_most_likely_one(seen: list[tuple[float, bool]], shape: float) -> None:
-    facts, counts, sums = np.zeros(3), np.zeros(kernels.BINS), np.zeros(kernels.BINS)
+    facts, counts, sums = np.zeros(3), np.zeros(change.BINS), np.zeros(change.BINS)
     for interval, changed in seen:
-        kernels.observe(facts, counts, sums, interval, changed, -1.0)
-    rate, precision = kernels.estimate(shape, 1.0, facts, counts, sums)
-    binned = [(sums[i] / counts[i], counts[i]) for i in range(kernels.BINS) if counts[i]]
+        change.observe(facts, counts, sums, interval, changed, -1.0)
+    rate, precision = change.estimate(shape, 1.0, facts, counts, sums)
+    binned = [(sums[i] / counts[i], counts[i]) for i in range(change.BINS) if counts[i]]
 
     def likelihood(r: float) -> float:
-        return shape * math.log(r) - (1 + facts[1]) * r + sum(c * math.log(-math.expm1(-r * t)) for t, c in binned)
+        told = sum(c * math.log(-math.expm1(-r * t)) for t, c in binned)
+        return float(shape * math.log(r) - (1 + facts[1]) * r + told)
 
     assert precision > 0
     assert likelihood(rate) >= max(likelihood(rate * 1.02), likelihood(rate / 1.02)) - 1e-9
@@ -157,7 +161,7 @@ def test_a_state_is_small_and_survives_a_round_trip() -> None:
     assert len(state.encode()) < 200
     assert ChangeState.decode(state.encode()) == state
     assert ChangeState.decode(b"\xc1junk") == ChangeState()
-    assert state.visits <= kernels.MEMORY
+    assert state.visits <= change.MEMORY
 
 
 def test_a_new_page_is_taken_for_what_its_host_is_like() -> None:

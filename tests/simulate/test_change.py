@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fyke.frontier import revisit_kernels as kernels
+from fyke.frontier import schedule_kernels as kernels
 from fyke.frontier.revisit import RevisitPolicy
 from fyke.frontier.schedule import Schedule
 from fyke.simulate.change import ChangingWorld, Signals, simulate_changes
@@ -91,7 +91,8 @@ def test_the_queue_is_in_order_and_forgets_what_was_moved() -> None:
 def _visit(schedule: Schedule, now: float) -> list[int]:
     due = schedule.due(now)
     schedule.visited(due, now, np.ones(len(due), np.bool_))
-    return due.tolist()
+    pages: list[int] = due.tolist()
+    return pages
 
 
 @pytest.mark.kernel

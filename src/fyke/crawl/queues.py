@@ -21,12 +21,16 @@ from fyke.frontier.priority import Levels
 from fyke.frontier.seen import Keys, SeenSet, url_keys
 from fyke.interfaces import Prioritizer
 from fyke.sites.traps import seen_form
-from fyke.store import Batch, Store
+from fyke.store import Batch, Store, Tablet
 from fyke.url import Url, host_key
 from fyke.values import Candidates, Drop
 
 _LATER_BATCH = 1000  # entries that become due are queued in steps, so that no step is long
 _MEMORY_OF_TABLETS = 200_000
+_NOT_NOW = 86_400.0  # seconds until a crawl that does not revisit looks at a revisit again
+
+AGAIN = "again"
+"""The kind of an entry that is a revisit (fyke.crawl.revisits)."""
 
 
 class Queues:
@@ -49,6 +53,8 @@ class Queues:
         self._seen = seen
         self._worth = worth
         self._next_later = float("inf")
+        self.judge: Callable[[Entry, Tablet, float], float] | None = None
+        """Says of a revisit whose time has come: 0 where it is due, else when to look again. None: not in this run."""
         self._tablets: dict[str, int] = {}
 
     # ---- starting
@@ -197,6 +203,12 @@ class Queues:
                 for key, _ in due:
                     batch.delete("queue", key)
                 for _, entry in due:
+                    if entry.kind == AGAIN and not entry.tries:
+                        again = self.judge(entry, tablet, now) if self.judge is not None else now + _NOT_NOW
+                        if again:
+                            if again < float("inf"):
+                                self.postpone(batch, entry, again)
+                            continue
                     host = entry.url.host
                     for key, value in self.frontier.add(host, [entry], now):
                         batch.put("queue", key, value)

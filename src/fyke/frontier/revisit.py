@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from fyke.frontier import change_kernels as changes
 from fyke.frontier import revisit_kernels as kernels
 
 DAY = 86_400.0
@@ -82,7 +83,8 @@ class RevisitPolicy:
 
     def _at(self, rates: Floats, weights: Floats, threshold: float) -> Floats:
         ages = [self.due_after(rate, threshold, weight) for rate, weight in zip(rates, weights, strict=True)]
-        return 1 / np.maximum(np.array(ages), 1e-9) * (np.array(ages) < kernels.NEVER)
+        visits: Floats = 1 / np.maximum(np.array(ages), 1e-9) * (np.array(ages) < kernels.NEVER)
+        return visits
 
 
 def expected_age(rate: float, days: float) -> float:
@@ -111,7 +113,7 @@ class Threshold:
     """The one number that all pages are measured by; several agents share it (fyke.crawl.board).
 
     Each visit raises it by the factor e^gain, each day lowers it by e^(gain × budget): it stands still when visits
-    come at the budget. A gain of a hundredth follows a change within a hundred visits and blurs ages by under 1 %.
+    come at the budget. Twenty turns of e for a visit of every page hold the pace; a hundredth a visit blurs little.
     """
 
     value: float
@@ -120,9 +122,15 @@ class Threshold:
     gain: float = 0.01
 
     @classmethod
-    def guess(cls, policy: RevisitPolicy, pages: int, budget: float, gain: float = 0.01) -> Threshold:
+    def guess(cls, policy: RevisitPolicy, pages: int, budget: float) -> Threshold:
         """Return a start: what fits if all pages changed at the default rate."""
-        return cls(max(policy.value(DEFAULT_RATE, max(pages, 1) / budget), 1e-12), budget, gain)
+        value = max(policy.value(DEFAULT_RATE, max(pages, 1) / budget), 1e-12)
+        return cls(value, budget, cls.gain_for(pages))
+
+    @staticmethod
+    def gain_for(pages: int) -> float:
+        """Return the gain that suits a collection of that size."""
+        return min(0.01, 20 / max(pages, 1))
 
     def visited(self, count: int = 1) -> None:
         """Tell that visits were granted."""
@@ -179,7 +187,7 @@ class Priors:
     """
 
     def __init__(self) -> None:
-        self._default = kernels.defaults(*DEFAULT_PRIOR)
+        self._default = changes.defaults(*DEFAULT_PRIOR)
         self._hosts: dict[str, Floats] = {}
         self._types: dict[str, Floats] = {}
 
@@ -197,7 +205,7 @@ class Priors:
         narrow, wide = self._group(self._hosts, host), self._group(self._types, kind)
         facts = np.array([state.events, state.exposure, state.visits])
         belief = np.array(state.belief)
-        rate = kernels.judge_page(facts, *_unpack(state.bins), belief, narrow, wide, self._default)
+        rate = changes.judge_page(facts, *_unpack(state.bins), belief, narrow, wide, self._default)
         return msgspec.structs.replace(state, rate=float(rate), belief=tuple(belief.tolist()))
 
     def _group(self, groups: dict[str, Floats], name: str) -> Floats:
@@ -220,23 +228,23 @@ def visited(state: ChangeState, now: float, changed: bool, modified: float | Non
     if modified is not None and modified <= now:
         since = (now - modified) / DAY
     if interval > 0 and (since < 0 or since <= interval or not changed):
-        kernels.observe(facts, counts, sums, interval, changed, since)
+        changes.observe(facts, counts, sums, interval, changed, since)
     elif interval > 0:
-        kernels.observe(facts, counts, sums, interval, changed, -1.0)
+        changes.observe(facts, counts, sums, interval, changed, -1.0)
     return msgspec.structs.replace(
         state,
         seen=max(now, state.seen),
         events=float(facts[0]),
         exposure=float(facts[1]),
         visits=float(facts[2]),
-        bins=tuple((i, float(counts[i]), float(sums[i])) for i in range(kernels.BINS) if counts[i] > 0),
+        bins=tuple((i, float(counts[i]), float(sums[i])) for i in range(changes.BINS) if counts[i] > 0),
     )
 
 
 def _unpack(bins: tuple[tuple[int, float, float], ...]) -> tuple[Floats, Floats]:
-    counts, sums = np.zeros(kernels.BINS), np.zeros(kernels.BINS)
+    counts, sums = np.zeros(changes.BINS), np.zeros(changes.BINS)
     for i, count, total in bins:
-        if 0 <= i < kernels.BINS and count > 0 and total > 0:
+        if 0 <= i < changes.BINS and count > 0 and total > 0:
             counts[i], sums[i] = count, total
     return counts, sums
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fyke.frontier import revisit_kernels as kernels
+from fyke.frontier import schedule_kernels as kernels
+from fyke.frontier.change_kernels import BINS, defaults
 from fyke.frontier.revisit import DEFAULT_PRIOR, DEFAULT_RATE, RevisitPolicy, Threshold
 
 Floats = npt.NDArray[np.float64]
@@ -51,11 +52,11 @@ class Schedule:
         self._due = np.zeros(pages)
         learnt = 0 if self.known else pages
         self._facts = np.zeros((learnt, 3))
-        self._counts, self._sums = (np.zeros((learnt, kernels.BINS), np.float32) for _ in range(2))
+        self._counts, self._sums = (np.zeros((learnt, BINS), np.float32) for _ in range(2))
         self._beliefs = np.zeros((learnt, 3))
         self._host_sums = np.zeros((int(self.hosts.max(initial=0)) + 1, 4))
         self._kind_sums = np.zeros((int(self.kinds.max(initial=0)) + 1, 4))
-        self._default = kernels.defaults(*DEFAULT_PRIOR)
+        self._default = defaults(*DEFAULT_PRIOR)
         self._times, self._pages = np.empty(2 * pages + 16), np.empty(2 * pages + 16, np.int64)
         self._size = np.zeros(1, np.int64)
         self._put_back(np.arange(pages))
@@ -73,9 +74,7 @@ class Schedule:
         self.threshold.value = float(self._theta[0])
         return out[:found]
 
-    def visited(
-        self, pages: Pages, now: float, changed: npt.NDArray[np.bool_], modified: Floats | None = None
-    ) -> None:
+    def visited(self, pages: Pages, now: float, changed: npt.NDArray[np.bool_], modified: Floats | None = None) -> None:
         """Tell what visits found. ``modified``: days since the last change where that is believed, else −1."""
         interval = now - self.last[pages]
         if not self.known:

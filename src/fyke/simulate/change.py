@@ -97,7 +97,8 @@ class ChangingWorld:
     def first_visits(self, budget: float) -> Floats:
         """Return when each page was first fetched: before time 0, at the budget's pace, in any order."""
         count = len(self.rates)
-        return -(np.arange(count) * 0.6180339887 % 1.0) * count / budget
+        turn = np.arange(count, dtype=np.float64) * 0.6180339887 % 1.0
+        return -turn * (count / budget)
 
 
 def simulate_changes(

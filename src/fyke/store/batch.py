@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fyke.errors import UserError
 from fyke.store.cells import (
     ANCHOR,
@@ -17,6 +19,7 @@ from fyke.store.cells import (
     TEXT,
     Anchor,
     Change,
+    RowMeta,
     Version,
     after,
     anchor_key,
@@ -139,6 +142,14 @@ class Batch:
             if tablet.keep_versions and current is not None:
                 self._prune(row)
         return stamp
+
+    def put_meta(self, row: bytes, meta: RowMeta) -> None:
+        """Replace what is known of a row's current version; its cells and its stamp stay. REQUIRES: it has one."""
+        with self._tablet.lock:
+            current = self._tablet.version(row)
+            assert current is not None, "a row without a version"
+            assert row not in self._rows, "this batch puts the row"
+            self.put_raw(row, pack_version(msgspec.structs.replace(current, meta=meta)), self._handles[META])
 
     def delete_row(self, row: bytes) -> None:
         """Delete all cells of a row, its history and its anchors too. REQUIRES: this batch does not put the row."""
