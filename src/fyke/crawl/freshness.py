@@ -162,6 +162,25 @@ def _reading(pairs: list[tuple[float, float]]) -> Reading:
     return Reading(len(pairs), float(fresh.mean()), float(age.mean()))
 
 
+class Log:
+    """Writes an agent's lines: each second at first, then a hundred for each turn of ten, at most every ten minutes."""
+
+    def __init__(self, store: Path, agent: int) -> None:
+        self._store, self._agent = store, agent
+        self._began = self._next = 0.0
+
+    def note(self, now: float, gauge: Gauge, revisits: int, changed: int, threshold: float) -> None:
+        """Write a line if it is time for one."""
+        self._began = self._began or now
+        if now < self._next:
+            return
+        self._next = now + min(EVERY, max(1.0, (now - self._began) / 100))
+        reading = gauge.read(now)
+        if reading.pages:
+            line = (reading.pages, reading.freshness, reading.age, revisits, changed, threshold)
+            append(self._store, Line(VERSION, self._agent, now, *line))
+
+
 def append(store: Path, line: Line) -> None:
     """Add a line to a store's file."""
     with (store / FILE).open("ab") as file:
