@@ -34,9 +34,11 @@ from fyke.crawl.mail import Letter, Offer
 from fyke.crawl.nearcopies import Ask, NearCopies
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processed, Processor, refused
-from fyke.crawl.queues import Queues
+from fyke.crawl.queues import AGAIN, Queues
+from fyke.crawl.revisits import Revisits, RevisitSettings, Seen
 from fyke.crawl.rules import Rules
 from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import Entry
 from fyke.frontier.leases import Idle, Lease, Why
 from fyke.frontier.politeness import Contact
 from fyke.frontier.priority import DefaultPrioritizer
@@ -44,7 +46,7 @@ from fyke.frontier.seen import SeenSet
 from fyke.interfaces import Clock, Prioritizer, Transport
 from fyke.sites.standing import Permission, Verdict
 from fyke.sites.traps import seen_form
-from fyke.store import Batch, Store
+from fyke.store import Batch, Change, Store
 from fyke.url import Url
 from fyke.values import Drop, Failed, Fetched, Moved, Outcome, Reason, Request, Unchanged
 
@@ -77,6 +79,10 @@ class Tally:
     bytes: int = 0
     contacts: int = 0
     """Requests sent, robots.txt included."""
+    revisits: int = 0
+    """Pages asked for again."""
+    changed: int = 0
+    """Of these, those that had changed."""
 
 
 class Agent:
@@ -103,6 +109,8 @@ class Agent:
         quarantined: frozenset[str] = frozenset(),
         send: Send | None = None,
         ask: Ask | None = None,
+        revisits: RevisitSettings | None = None,
+        beat_every: float = SYNC_EVERY,
     ) -> None:
         """``permit`` is asked before each fetch of a page whether another one is wanted.
 
@@ -110,6 +118,7 @@ class Agent:
         what is about to be parsed, so that what kills an agent is known; ``quarantined`` URLs did. ``send(tablet,
         letters)`` brings letters to the agent of a tablet that is not ours and returns once they are applied; with
         it the agent is one of several, and runs until it is told to stop. ``ask`` is the index of near copies.
+        With ``revisits`` the crawl is continuous: it never ends by itself.
         """
         self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), SeenSet(), rules.worth)
         self.frontier = frontier
@@ -133,6 +142,10 @@ class Agent:
         self._send = send
         self._near = NearCopies(self.queues, ask, rules.learn)
         self.delivery = Delivery(self.queues, self._near, clock, send, self._begin)
+        self.revisits = Revisits(revisits) if revisits else None
+        if self.revisits is not None:
+            self.queues.judge = self.revisits.judge
+        self._beat_every = beat_every
         self._visits: set[asyncio.Task[None]] = set()
         self._awake = asyncio.Event()
         self._stopping = False
@@ -164,6 +177,8 @@ class Agent:
             self._restored = True
             self.queues.restore(self._clock.now())
             self._near.restore()
+            if self.revisits is not None:
+                self.revisits.take_up(self.queues, self._clock.now())
 
     def push(self, url: Url, offers: Sequence[Offer]) -> None:
         """Take in what a hub pushed from the feed at ``url``."""
@@ -207,6 +222,8 @@ class Agent:
 
     def resting(self, now: float) -> bool:
         """Whether nothing is under way, nothing is in the mail, and nothing is due within the patience."""
+        if self.revisits is not None:
+            return False
         waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self.idle.until > now + self._patience
         return waits and self._settled and not self._visits and not self.queues.post.pending
 
@@ -218,9 +235,14 @@ class Agent:
         self._deliver(now)
         while len(self._visits) < self._concurrency and not self._stopping:
             self.queues.refill(now)
+            if self.revisits is not None and (wait := self.revisits.pace(now)):
+                self.idle = Idle(now + wait, Why.BUDGET)
+                return
             lease = self.frontier.next(now)
             if isinstance(lease, Idle):
                 self.idle = lease
+                if self.revisits is not None:
+                    self.revisits.spare()
                 if lease.why is Why.REFILL:
                     continue
                 return
@@ -253,7 +275,10 @@ class Agent:
         now = self._clock.now()
         if now < self._next_beat:
             return
-        self._next_beat = now + SYNC_EVERY
+        self._next_beat = now + self._beat_every
+        if self.revisits is not None:
+            counts = self.frontier.counts()
+            self.revisits.passed(now, counts.hosts, counts.queued)
         self._deliver(now, beat=True)
         self.queues.post.clear()
         self.queues.duplicates.strip(now)
@@ -290,6 +315,12 @@ class Agent:
         elif url.href in self._quarantined:
             self._keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.QUARANTINED), None)
         elif self._enter(lease):
+            if lease.entry.kind == AGAIN and self.revisits is not None:
+                request = self.revisits.request(lease.entry, tablet, self._clock.now())
+                outcome = await self._transport.fetch(request)
+                self._gate.leave(lease.host, self._clock.now())
+                await self._take_again(lease, request, outcome)
+                return
             if not is_sitemap(lease.entry.kind) and not self._permit():
                 self._gate.leave(lease.host, 0.0)
                 self.frontier.done(lease, self._clock.now(), keep=True)
@@ -377,6 +408,57 @@ class Agent:
             self._fail(lease, outcome, contact, now)
         self._work_on("")
 
+    async def _take_again(self, lease: Lease, request: Request, outcome: Outcome) -> None:
+        """Make of a revisit what follows from it."""
+        entry, now, revisits = lease.entry, self._clock.now(), self.revisits
+        assert revisits is not None
+        contact, tablet = _contact(outcome, 0.0, now), self.queues.store.tablet(self.queues.tablet_of(entry.url))
+        self.tally.contacts += 1
+        processed: Processed | None = None
+        if isinstance(outcome, Failed) and outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES:
+            self._fail(lease, outcome, contact, now)
+            return
+        if request.method == "HEAD" and revisits.wants_body(outcome, tablet):
+            self.frontier.done(lease, now, contact, keep=True)
+            return
+        revisits.outstanding = max(revisits.outstanding - 1, 0)
+        self.tally.revisits += 1
+        if isinstance(outcome, Moved):
+            revisits.gauge.drop(entry.href)
+            self._keep(lease, self._processor.moved(outcome, entry.depth), contact)
+            return
+        if isinstance(outcome, Fetched) and request.method == "GET":
+            self._work_on(entry.href)
+            self.tally.pages += 1
+            self.tally.bytes += len(outcome.exchange.body)
+            processed = await self._processor.fetched(outcome, entry.depth)
+            self._work_on("")
+        elif isinstance(outcome, Failed):
+            processed = self._processor.failed(outcome, entry.depth, now)
+        self._settle(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact)
+
+    def _settle(self, lease: Lease, seen: Seen, contact: Contact) -> None:
+        """Write all that follows from a revisit in one batch, and free the host."""
+        entry, now, revisits = lease.entry, self._clock.now(), self.revisits
+        assert revisits is not None
+        number = self.queues.tablet_of(entry.url)
+        tablet = self.queues.store.tablet(number)
+        batch = tablet.batch()
+        if seen.processed is not None:
+            stamp = batch.put_row(entry.url.key, seen.processed.change, int(now * 1e6))
+            self._sight(batch, number, entry, stamp, seen.processed)
+            self.tally.changed += 1
+        else:
+            batch.put_meta(entry.url.key, seen.meta)
+        for name, count in seen.counts:
+            batch.count(name, count)
+        self.frontier.done(lease, now, contact)
+        self.queues.finish(batch, lease)
+        revisits.write(batch, self.queues, entry, seen)
+        offered = seen.processed or Processed(Change(seen.meta), seen.links)
+        self.queues.offer(batch, number, self._offers(batch, lease, offered), now)
+        tablet.write(batch)
+
     def _fail(self, lease: Lease, outcome: Failed, contact: Contact | None, now: float) -> None:
         entry = lease.entry
         if outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES and not is_guess(entry.kind):
@@ -401,6 +483,8 @@ class Agent:
         tablet = self.queues.store.tablet(number)
         batch = tablet.batch()
         meta = processed.change.meta
+        if self.revisits is not None and listing is None and 200 <= meta.status < 300 and not meta.error:
+            processed = self.revisits.first(batch, self.queues, entry, processed, now)
         stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
             batch.count("errors:" + meta.error)
@@ -413,9 +497,7 @@ class Agent:
             batch.count("dropped:" + why, count)
         self.frontier.done(lease, now, contact)
         self.queues.finish(batch, lease)
-        if processed.digests is not None:
-            self.queues.duplicates.sighted(batch, number, entry.url, stamp, processed.digests)
-            self._near.keep(entry.href, processed.main)
+        self._sight(batch, number, entry, stamp, processed)
         offers: list[Offer] = []
         if listing is not None:
             offers = self._lister.wanted(batch, listing.offers)
@@ -424,6 +506,12 @@ class Agent:
             self._discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
         self.queues.offer(batch, number, offers + self._offers(batch, lease, processed), now)
         tablet.write(batch)
+
+    def _sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:
+        """Have it found out whether a document is a copy."""
+        if processed.digests is not None:
+            self.queues.duplicates.sighted(batch, number, entry.url, stamp, processed.digests)
+            self._near.keep(entry.href, processed.main)
 
     def _offers(self, batch: Batch, lease: Lease, processed: Processed) -> list[Offer]:
         """The links that are new and that belong to the crawl."""
