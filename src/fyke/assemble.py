@@ -142,6 +142,8 @@ class _Run:
     """With ``max_pages``: what this run may still fetch."""
     folder: Path = Path()
     """Board and sockets of several agents."""
+    parent: int = 0
+    """The process that started them: without it they end. (Asked for here: it may die before they could ask.)"""
 
     def tablets(self, agent: int, count: int) -> range:
         """The tablets of an agent: an even share, side by side."""
@@ -243,7 +245,7 @@ def _crawl_apart(run: _Run, progress: Progress) -> bool:
     interrupted: list[int] = []
     board = Board(folder / "board", run.agents)
     board.clear()
-    apart = _Run(run.store, run.plan, run.agents, run.pages_left, folder)
+    apart = _Run(run.store, run.plan, run.agents, run.pages_left, folder, os.getpid())
     last = 0.0
 
     def start(number: int) -> Any:
@@ -301,11 +303,11 @@ def _index_process(run: _Run) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     async def main(index: LookAlikes) -> None:
-        done, loop, parent = asyncio.Event(), asyncio.get_running_loop(), os.getppid()
+        done, loop = asyncio.Event(), asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, done.set)
 
         def watch() -> None:
-            done.set() if os.getppid() != parent else loop.call_later(1.0, watch)
+            done.set() if os.getppid() != run.parent else loop.call_later(1.0, watch)
 
         watch()
         await serve(run.folder, index, done)
@@ -323,7 +325,7 @@ async def _agent_main(run: _Run, number: int) -> None:
     board = Board(run.folder / "board", run.agents)
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
-    began, parent = time.time(), os.getppid()
+    began = time.time()
     limited = bool(run.plan.settings.max_pages)
     granted, log_ = 0, Log(run.store, number)
 
@@ -346,7 +348,7 @@ async def _agent_main(run: _Run, number: int) -> None:
             threshold.value = board.threshold(number, threshold.value)
         resting = agent.idle.until if agent.resting(now) else 0.0
         board.show(number, Sign(now, resting, agent.delivery.sent, agent.delivery.applied, agent.tally.pages))
-        return not board.stopping and os.getppid() == parent and _has_room(run)
+        return not board.stopping and os.getppid() == run.parent and _has_room(run)
 
     async def send(tablet: int, letters: list[Letter]) -> None:
         await exchange.send(run.agent_of(tablet, count), letters)

@@ -60,18 +60,23 @@ _FEED_WORTH, _OLD_WORTH = 1.0, 0.7
 
 
 def is_sitemap(kind: str) -> bool:
-    """Whether a sitemap is expected: it is neither counted nor limited as a page."""
+    """Whether a sitemap is expected."""
     return kind.startswith("sitemap")
 
 
 def is_guess(kind: str) -> bool:
-    """Whether nobody said that there is anything."""
+    """Whether nobody said that there is anything: it counts as a page only if there is."""
     return kind.startswith("sitemap?")
 
 
 def is_feed(kind: str) -> bool:
     """Whether a feed is polled again."""
     return kind.startswith("feed:")
+
+
+def is_free(kind: str) -> bool:
+    """Whether a fetch is none of the pages that a crawl is limited to: a guess, and what is fetched again."""
+    return is_guess(kind) or is_feed(kind)
 
 
 def redirected(kind: str) -> tuple[str, int]:
@@ -108,7 +113,7 @@ def places(url: Url, permission: Permission) -> list[Offer]:
             continue
     kind = "sitemap:" if named else "sitemap?:"
     asked = named or [url.join("/sitemap.xml")]
-    return [Offer(each.href, 0, 1.0, kind) for each in asked if each.site != url.site or permission.allows(each)]
+    return [Offer(each.href, 1, 1.0, kind) for each in asked if each.site != url.site or permission.allows(each)]
 
 
 class Discovery:

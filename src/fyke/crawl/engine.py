@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import msgspec
 
 from fyke.crawl.delivery import Delivery, Send
-from fyke.crawl.discovery import Discovery, Listing, is_feed, is_guess, is_sitemap, places, redirected, tell
+from fyke.crawl.discovery import Discovery, Listing, is_feed, is_free, is_guess, places, redirected, tell
 from fyke.crawl.duplicates import strip_all
 from fyke.crawl.gate import Gate
 from fyke.crawl.lister import Lister
@@ -321,7 +321,7 @@ class Agent:
                 self._gate.leave(lease.host, self._clock.now())
                 await self._take_again(lease, request, outcome)
                 return
-            if not is_sitemap(lease.entry.kind) and not self._permit():
+            if not is_free(lease.entry.kind) and not self._permit():
                 self._gate.leave(lease.host, 0.0)
                 self.frontier.done(lease, self._clock.now(), keep=True)
                 self.stop()
@@ -386,14 +386,14 @@ class Agent:
         self.tally.contacts += 1
         self._work_on(entry.href)
         if isinstance(outcome, Fetched):
-            self.tally.pages += not is_sitemap(entry.kind)
-            self.tally.bytes += len(outcome.exchange.body)
             listing = await self._discovery.read(outcome, entry, now)
-            if listing is not None:
+            self.tally.pages += 1
+            self.tally.bytes += len(outcome.exchange.body)
+            if is_guess(entry.kind) and (listing is None or not self._permit()):
+                self._lister.forget(lease, contact)
+            elif listing is not None:
                 listing, new = await self._lister.offer_most(entry.url, listing)
                 self._keep(lease, listing.processed, contact, listing, new)
-            elif is_guess(entry.kind):
-                self._lister.forget(lease, contact)
             else:
                 processed = await self._processor.fetched(outcome, entry.depth)
                 self._keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
@@ -490,7 +490,7 @@ class Agent:
             batch.count("errors:" + meta.error)
         if processed.redirected:
             batch.count("moved")
-        elif 200 <= meta.status < 400 and not is_sitemap(entry.kind):
+        elif 200 <= meta.status < 400 and not is_feed(entry.kind):  # which is counted already
             batch.count("pages")
             batch.count("bytes", meta.length)
         for why, count in processed.dropped:
