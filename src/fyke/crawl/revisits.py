@@ -40,7 +40,7 @@ LEAST_WAIT = 1.0
 ABSENT_WAIT = DAY
 """Seconds until the second look at a page that was not there; doubled for the third."""
 LONGEST_WAIT = 365 * DAY
-_BACKLOG = 4
+_BACKLOG = 8
 """Revisits, or a fiftieth of the pages: so many queued ones stop the threshold's fall; a queue knows no values."""
 _HOSTS = 20_000
 _BATCH = 1000
@@ -133,7 +133,7 @@ class Revisits:
             self._started = True
             self.threshold = Threshold.guess(self.policy, self.pages, max(budget, 1e-9) * DAY)
         backlog = self.outstanding / max(_BACKLOG, self.pages / 50)  # they wait for hosts, or for the budget
-        budget *= max(1 - backlog, 0.0)
+        budget *= max(1 - backlog * backlog, 0.0)
         self.threshold.budget, self.threshold.gain = budget * DAY, Threshold.gain_for(self.pages)
         self.threshold.passed(max(now - self._last, 0.0) / DAY if self._last else 0.0)
         self._last = now
