@@ -16,9 +16,8 @@ from fyke.archive.combine import Catalogue, Coding, combine
 from fyke.archive.files import write_manifest
 from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import Page, read_jsonl, runs_of, scan
-from fyke.bits import codes as codes_module
 from fyke.bits import lists
-from fyke.bits.codes import Code, Codes
+from fyke.bits.coding import SLACK, Code, Codes, read
 from fyke.errors import StorageError, UserError
 
 PLAIN = Preprocessing(stemmer="none", stopwords="none", min_documents=1)
@@ -132,8 +131,8 @@ def test_paper_form_by_hand() -> None:
     # δ(7) 00100 000, ζ₃(3) 1100, ζ₂ of gaps 0 1 0, γ of ν(2−1) ν(1−2) ν(4−1) = 2 1 6
     bits = "00100000" + "1100" + "10" + "110" + "10" + "011" + "010" + "00111"
     assert f"{int(words[0]):064b}"[:end] == bits
-    terms, counts = np.zeros(9, np.int64), np.zeros(9, np.int64)
-    assert tuple(map(int, reader_kernels.read_paper(words, 0, codes, terms, counts))) == (7, 3, end)
+    terms, counts, gaps = (np.zeros(9, np.int64) for _ in range(3))
+    assert tuple(map(int, reader_kernels.read_paper(words, 0, codes, terms, counts, gaps))) == (7, 3, end)
     assert (terms[:3].tolist(), counts[:3].tolist()) == ([0, 2, 3], [4, 1, 2])
 
 
@@ -187,13 +186,13 @@ def test_random_summaries_round_trip(given: list[tuple[int, dict[int, int]]], ch
     at = 0
     got: list[tuple[list[int], list[int]]] = []
     for x in range(n):
-        reference, position = codes_module.read(words, at, codes, writer_kernels.REFERENCE)
-        out_terms, out_counts, extra = (np.zeros(41, np.int64) for _ in range(3))
+        reference, position = read(words, at, codes, writer_kernels.REFERENCE)
+        out_terms, out_counts, extra, more = (np.zeros(41 + SLACK, np.int64) for _ in range(4))
         if reference:
             ref = np.zeros((2, 41), np.int64)
             ref[0, : len(got[x - reference][0])], ref[1, : len(got[x - reference][0])] = got[x - reference]
             length, size, _ = reader_kernels.read_against(
-                words, position, codes, ref[0], ref[1], len(got[x - reference][0]), out_terms, out_counts, extra
+                words, position, codes, ref[0], ref[1], len(got[x - reference][0]), out_terms, out_counts, extra, more
             )
         else:
             length, size, _ = reader_kernels.read_alone(words, position, codes, out_terms, out_counts)

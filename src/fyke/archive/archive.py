@@ -23,7 +23,7 @@ from fyke.archive.files import (
     write_section,
 )
 from fyke.archive.writer_kernels import FYKE_STREAMS, PAPER_STREAMS
-from fyke.bits.codes import Code, Codes
+from fyke.bits.coding import Code, Codes
 from fyke.bits.eliasfano import EliasFano, sizes, words_for
 from fyke.bits.frontcoded import FrontCoded
 from fyke.bits.lists import unpack

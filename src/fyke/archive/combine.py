@@ -18,7 +18,7 @@ from fyke.archive.dictionary import Dictionary, encode_frequencies, merge, numbe
 from fyke.archive.files import Manifest, Section, SectionWriter, write_manifest, write_section
 from fyke.archive.run import Run
 from fyke.bits import lists, stream
-from fyke.bits.codes import Code, Codes
+from fyke.bits.coding import Code, Codes
 from fyke.bits.eliasfano import EliasFano
 
 Ints = NDArray[np.int64]
