@@ -67,7 +67,7 @@ CODINGS = [Coding("paper"), Coding("fyke"), Coding("fyke", window=7, max_chain=4
 
 @pytest.mark.parametrize("coding", CODINGS, ids=str)
 def test_every_summary_comes_back(tmp_path: Path, coding: Coding, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(second, "CHUNK", 64)  # several chunks, each with a context
+    monkeypatch.setattr(second, "CHUNK", 64)  # several chunks
     given = pages()
     archive = build(given, tmp_path, coding)
     assert facts(archive) == expected(given)
@@ -86,6 +86,14 @@ def test_parts_combined_are_the_whole(tmp_path: Path, mode: str) -> None:
     assert len(list((tmp_path / "whole").glob("part*/run-*"))) > 1, "the memory budget split the scan"
     assert facts(parts) == facts(whole)
     assert parts.manifest.sections == whole.manifest.sections, "byte for byte"
+
+
+def test_the_number_of_cores_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second, "CHUNK", 40)
+    one = build(pages(), tmp_path / "one", Coding())
+    for _ in second.combine(second.Catalogue(runs_of([tmp_path / "one" / "part0"])), tmp_path / "four", Coding(), 4):
+        pass
+    assert Archive.open(tmp_path / "four").manifest == one.manifest, "checksums of all sections included"
 
 
 def test_ranks_are_by_document_frequency_and_rare_terms_go(tmp_path: Path) -> None:
@@ -174,10 +182,10 @@ def test_random_summaries_round_trip(given: list[tuple[int, dict[int, int]]], ch
     references, chains, bits, ends = (np.zeros(n, np.int64) for _ in range(4))
     small = lists.len_table(codes)
     writer_kernels.choose_references(
-        lengths, starts, terms, counts, codes, small, window, chain, 0, references, chains, bits
+        lengths, starts, terms, counts, codes, small, window, chain, references, chains, bits
     )
     streams, values = np.zeros(4 * len(terms) + 16 * n, np.int64), np.zeros(4 * len(terms) + 16 * n, np.int64)
-    size = writer_kernels.describe_all(lengths, starts, terms, counts, references, 0, False, streams, values, ends)
+    size = writer_kernels.describe_all(lengths, starts, terms, counts, references, False, streams, values, ends)
     words, positions = np.zeros(int(bits.sum()) // 64 + 3, np.uint64), np.zeros(n, np.int64)
     end = lists.write_lists(words, 0, streams, values, ends, codes, positions)
     assert end == bits.sum(), "the cost foreseen is the cost paid"

@@ -16,6 +16,7 @@ from fyke.graph.build import Lists
 from fyke.graph.graph import Graph
 from fyke.interfaces import Prioritizer
 from fyke.simulate import collection
+from fyke.simulate.pages import Source
 from fyke.simulate.run import simulate
 from fyke.simulate.settings import Settings
 from fyke.store import Store
@@ -73,7 +74,7 @@ def test_a_policy_visits_pages_in_the_same_order_live_and_simulated(tmp_path: Pa
             options = {"delay": 0.0, "patience": 0.5, "concurrency": 1, "agents": 1, "allow_private": True}
             fyke.crawl([seed], store=store, prioritizer=policy, resolve=tuple(served.resolve()), **options)
             live = [f"http://{v.host}:{served.port}{v.target}" for v in served.log() if v.target != "/robots.txt"]
-            collection.build(collection.pages_of_store(store), tmp_path / f"c{number}", PLAIN)
+            collection.build(Source(store=store).pages(), tmp_path / f"c{number}", PLAIN)
             archive = Archive.open(tmp_path / f"c{number}")
             graph = as_on_the_page(archive, store)
             start = graph.urls.find(seed.encode())
