@@ -146,10 +146,10 @@ def graph_of(archive: Archive) -> Graph:
     return graph
 
 
-def hosts_of(graph: Graph) -> tuple[list[str], NDArray[np.int64]]:
+def hosts_of(graph: Graph) -> tuple[list[str], NDArray[np.int32]]:
     """Return the hosts of a graph's URLs, and the number of each node's."""
     numbers: dict[str, int] = {}
     of_node = np.fromiter(
-        (numbers.setdefault(Url(url.decode()).authority, len(numbers)) for url in graph.urls), np.int64, graph.nodes
+        (numbers.setdefault(Url(url.decode()).authority, len(numbers)) for url in graph.urls), np.int32, graph.nodes
     )
     return list(numbers), of_node

@@ -2,6 +2,7 @@
 
 A page is UNKNOWN, then WAITING (discovered), then DONE. The heap holds (score, birth, page), highest score first,
 ties by birth; an entry whose score is no longer the page's, or whose page is DONE, is stale and dropped when met.
+Where scores never change a page has one entry, and ``current`` and ``mark`` are empty.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def pop(scores: Any, births: Any, pages: Any, size: Any, state: Any, current: An
             scores[at], births[at], pages[at] = scores[child], births[child], pages[child]
             at = child
         scores[at], births[at], pages[at] = last_score, last_birth, last_page
-        if state[page] == WAITING and current[page] == score:
+        if state[page] == WAITING and (current.size == 0 or current[page] == score):
             state[page] = DONE
             out[taken] = page
             taken += 1
@@ -92,8 +93,9 @@ def discover(
                 signal[y] += given[i]
             elif given[i] > signal[y] or new:
                 signal[y] = given[i]
-            if (new or changing) and mark[y] != stamp:
-                mark[y] = stamp
+            if new or (changing and mark[y] != stamp):
+                if changing:
+                    mark[y] = stamp
                 touched[count] = y
                 count += 1
     return count, born

@@ -42,8 +42,8 @@ class MercatorCrawl:
         self._now = 0.0
         self._flying: list[tuple[float, int, Lease]] = []
         self._begun = 0
-        self.order: list[Ints] = []
-        self.seconds: list[Floats] = []
+        self._order: list[int] = []
+        self._seconds: list[float] = []
         self.fetched = self.failed = 0
         for seed in np.unique(world.seeds):
             self._offer(np.array([seed]), 0, 0.0)
@@ -53,24 +53,30 @@ class MercatorCrawl:
         """Pages known but not fetched."""
         return self._frontier.counts().queued
 
+    @property
+    def order(self) -> Ints:
+        """The pages in the order in which they came."""
+        return np.array(self._order, np.int64)
+
+    @property
+    def seconds(self) -> Floats:
+        """When each page came."""
+        return np.array(self._seconds, np.float64)
+
     def run(self, budget: int) -> None:
         """Crawl until ``budget`` pages are tried or nothing waits."""
-        pages: list[int] = []
-        times: list[float] = []
         while self.fetched + self.failed < budget:
             idle = self._begin(budget)
             if self._flying:
                 self._now, _, lease = heapq.heappop(self._flying)
                 page = int(lease.entry.href)
                 if self._finish(lease, page):
-                    pages.append(page)
-                    times.append(self._now)
+                    self._order.append(page)
+                    self._seconds.append(self._now)
             elif idle is None or idle.until == float("inf"):
                 break
             else:
                 self._now = max(self._now, idle.until)
-        self.order.append(np.array(pages, np.int64))
-        self.seconds.append(np.array(times))
 
     def _begin(self, budget: int) -> Idle | None:
         """Begin as many fetches as may be; return what there is to wait for, if anything."""

@@ -28,7 +28,7 @@ BYTES_PER_WORD = 40
 """Of a page's HTML, for virtual transfer times: the archive knows words only. 24 KB pages have about 600."""
 
 
-def default_seeds(graph: Graph, hosts: Ints | None) -> Ints:
+def default_seeds(graph: Graph, hosts: NDArray[np.int32] | None) -> Ints:
     """Return the first page of each host, or node 0 where hosts are not known."""
     return np.zeros(1, np.int64) if hosts is None else np.unique(hosts, return_index=True)[1]
 
@@ -86,7 +86,7 @@ def make_world(
         start = archive.below(np.asarray(seeds, np.int64))
     relevance = None
     if topic is not None:
-        relevance = np.full(graph.nodes, -np.inf)
+        relevance = np.full(graph.nodes, -np.inf, np.float32)
         relevance[below] = topic.score(archive, np.arange(len(archive)))
     sizes = None
     if settings.bandwidth:
@@ -118,8 +118,7 @@ def _run(
     politeness = Politeness(settings.delay, settings.latency, settings.bandwidth)
     crawl = make_crawl(world, policy, settings.frontier, settings.in_flight, politeness)
     crawl.run(budget)
-    order = np.concatenate([*crawl.order, np.empty(0, np.int64)]).astype(np.int64)
-    seconds = np.concatenate([*crawl.seconds, np.empty(0)])
+    order, seconds = crawl.order, crawl.seconds
     relevant = np.zeros(world.graph.nodes, np.bool_) if world.relevance is None else world.relevance > 0
     record = {
         "policy": policy.name,
