@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fyke.errors import UserError
 from fyke.graph.graph import Graph
 from fyke.simulate import kernels
-from fyke.simulate.policies import Policy, Signal
+from fyke.simulate.policies import BySignal, Policy, Signal
 from fyke.values import Candidates
 
 Ints = NDArray[np.int64]
@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 GROWTH = 1.1
 """Partial PageRank is computed anew whenever the crawl has grown by a tenth."""
 _FORESEEABLE_BATCH = 4096
+_STRETCH = 1 << 16  # pages between two looks at Python
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +133,43 @@ class VirtualCrawl:
 
     def run(self, budget: int) -> None:
         """Crawl until ``budget`` pages are tried or nothing waits."""
+        if (
+            self._in_flight == 1
+            and not self._clock.ticks
+            and type(self._policy.prioritizer) is BySignal
+            and self._policy.signal in {Signal.RELEVANCE, Signal.CASH}
+        ):
+            self._follow_signal(budget)
+            return
         while self.fetched + self.failed < budget:
             tried = self._take(min(self._in_flight, budget - self.fetched - self.failed))
             if not len(tried):
                 return
             self._fetch(tried)
+
+    def _follow_signal(self, budget: int) -> None:
+        """Do the same where the score is the signal itself, without asking: a kernel's work from end to end."""
+        world, nothing = self._world, np.empty(0, np.float32)
+        relevance = nothing if self._policy.signal is Signal.CASH or world.relevance is None else world.relevance
+        failing = np.empty(0, np.bool_) if world.failing is None else world.failing
+        while self.fetched + self.failed < budget:
+            self._make_room(self._heap_size + world.graph.stream.room)
+            order = np.empty(min(budget - self.fetched - self.failed, _STRETCH), np.int64)
+            tried, fetched, self._heap_size, self._born = kernels.follow_signal(
+                world.graph.stream, *self._heap, self._heap_size, self._state, self._depth, self._inlinks,
+                self._signal, self._births, self._born, self._current, relevance, failing, order,
+            )  # fmt: skip
+            if tried < 0:
+                world.graph.successors(int(fetched))  # raises: its list is damaged
+            if not tried:
+                return
+            self.fetched += fetched
+            self.failed += tried - fetched
+            self._order.frombytes(order[:fetched].astype(np.int32).tobytes())
+
+    def _make_room(self, size: int) -> None:
+        if size > len(self._heap[0]):
+            self._heap = tuple(np.concatenate([a, np.empty(size, a.dtype)]) for a in self._heap)  # type: ignore[assignment]
 
     def _take(self, count: int) -> Ints:
         """Return the next pages: the best waiting ones, of hosts that are ready where there is politeness."""
@@ -239,9 +272,7 @@ class VirtualCrawl:
             pages, scores = pages[new], scores[new]
             self._current[pages] = scores
         births = -self._births[pages] if self._policy.newest_first else self._births[pages]
-        need = self._heap_size + len(pages)
-        if need > len(self._heap[0]):
-            self._heap = tuple(np.concatenate([a, np.empty(need, a.dtype)]) for a in self._heap)  # type: ignore[assignment]
+        self._make_room(self._heap_size + len(pages))
         self._heap_size = kernels.push(*self._heap, self._heap_size, scores, births, pages)
 
 
