@@ -78,7 +78,7 @@ class Processor:
             robots_tags=head.get_all("x-robots-tag"),
             refresh_header=head.get("refresh"),
         )
-        made = document(page, decoded_, outcome.url, links=found.links)
+        made = document(page, decoded_, outcome.url, links=found.links, only_text=True)
         return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped)
 
     def moved(self, outcome: Moved, depth: int) -> Processed:

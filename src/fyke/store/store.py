@@ -46,7 +46,7 @@ class Store:
         self.mode = mode
         self.owned = tuple(owned)
         """The tablets that this process writes, or may read."""
-        self._memory = rocks.Memory.make()
+        self._memory = rocks.Memory.make(len(self.owned))
         self._codecs = Codecs()
         self._tablets: dict[int, Tablet] = {}
         self._fresh: dict[int, float] = {}
