@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fyke.convert.markup_kernels import Bytes
-from fyke.convert.plan_kernels import Plan, empty_plan, make_plan, sizes
+from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, make_plan, sizes
 from fyke.convert.write_kernels import write, write_plain
 from fyke.errors import UrlError
 from fyke.formats.encoding import Decoded
@@ -72,6 +72,7 @@ def _plan(page: Page) -> tuple[Bytes, Plan]:
     markup = page.markup
     if page.tree.select_one("xmp") is not None or page.tree.select_one("plaintext") is not None:
         markup = _RAW.sub(lambda m: b"<pre>" + escape(m[2].decode(), quote=False).encode() + b"</pre>", markup)
+    markup = markup[:MAX_MARKUP]
     source = np.frombuffer(markup, np.uint8)
     steps = len(markup) // _BYTES_PER_STEP
     while not make_plan(source, plan := empty_plan(markup, steps)):
