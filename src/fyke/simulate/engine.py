@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from fyke.errors import UserError
 from fyke.graph.graph import Graph
 from fyke.simulate import kernels
+from fyke.simulate.focused import Clues, OnlineLinks, clues_of_urls
 from fyke.simulate.policies import Policy, Signal
+from fyke.topic.topic import Topic
 from fyke.values import Candidates
 
 Ints = NDArray[np.int64]
@@ -60,6 +62,12 @@ class World:
     change_rate: NDArray[np.float32] | None = None
     members: NDArray[np.bool_] | None = None
     """The pages that exist, where the web is a sub-archive's."""
+    clues: Clues | None = None
+    """What links show of their targets; their URLs alone where it is not given."""
+    focus: Topic = Topic()  # noqa: RUF009 - frozen
+    """Tunnelling, exploration and host shares of a crawl that learns from links."""
+    targets: NDArray[np.bool_] | None = None
+    """What is counted as relevant, where that is known; else what has a relevance above 0."""
 
 
 class VirtualCrawl:
@@ -69,8 +77,8 @@ class VirtualCrawl:
         nodes = world.graph.nodes
         if policy.signal is Signal.SITE and world.hosts is None:
             raise UserError("larger-sites-first wants to know each page's host; use a collection with URLs")
-        if policy.name == "best-first" and world.relevance is None:
-            raise UserError("best-first wants a topic; give one with --topic or examples")
+        if policy.needs_topic and world.relevance is None:
+            raise UserError(f"{policy.name} wants a topic; give one with --topic or examples")
         if politeness.delay > 0 and world.hosts is None:
             raise UserError("a delay per host wants to know each page's host; use a collection with URLs")
         self._world, self._policy, self._politeness = world, policy, politeness
@@ -92,6 +100,7 @@ class VirtualCrawl:
         self._heap_size = 0
         self._touched = np.empty(nodes, np.int64)
         self._sites = _Sites(world.hosts) if policy.signal is Signal.SITE and world.hosts is not None else None
+        self._links = _online(world) if policy.signal is Signal.LINK else None
         self._next_rank = 1.0
         self._base_rank = 0.0
         self.order: list[Ints] = []
@@ -159,6 +168,8 @@ class VirtualCrawl:
             self._touched, self._mark, self._stamp,
         )  # fmt: skip
         touched = self._touched[:count].copy()
+        if self._links is not None:
+            self._links.fetched(pages, lists.starts, lists.successors, self._state, self._signal)
         if signal is Signal.RANK:
             # What every known page has at least, so that those found since the last computation compete fairly.
             self._signal[touched[self._births[touched] >= born]] += self._base_rank
@@ -229,6 +240,12 @@ class VirtualCrawl:
         if need > len(self._heap[0]):
             self._heap = tuple(np.concatenate([a, np.empty(need, a.dtype)]) for a in self._heap)  # type: ignore[assignment]
         self._heap_size = kernels.push(*self._heap, self._heap_size, scores, births, pages)
+
+
+def _online(world: World) -> OnlineLinks:
+    assert world.relevance is not None
+    clues = world.clues or clues_of_urls(world.graph)
+    return OnlineLinks(world.relevance, clues, world.focus, world.hosts)
 
 
 class _Sites:

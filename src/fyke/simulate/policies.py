@@ -14,6 +14,7 @@ pagerank              rank on what is known      that rank, computed anew as the
 opic                  cash                       that cash (Abiteboul, Preda, Cobena 2003)
 larger-sites-first    pages waiting at the site  that number (Baeza-Yates, Castillo et al. 2005)
 best-first            relevance of a parent      that relevance (Chakrabarti et al. 1999)
+online-best-first     predicted relevance        that prediction, by a link classifier that learns (fyke.topic.links)
 omniscient            the page's own true value  that value: what no crawler can know, the bound of all
 ====================  =========================  ======================================================
 """
@@ -41,6 +42,8 @@ class Signal(Enum):
     """The best relevance among the pages seen to link here."""
     CASH = auto()
     RANK = auto()
+    LINK = auto()
+    """The worth of the best link seen to lead here, by a classifier that learns as the crawl goes on."""
     SITE = auto()
     ORACLE = auto()
 
@@ -56,6 +59,7 @@ class Policy:
     """Whether a waiting page's score can change: it is then asked for again when its candidate changes."""
     newest_first: bool = False
     """How ties are broken."""
+    needs_topic: bool = False
     foreseeable: bool = False
     """Whether what a page discovers never comes before what waits already, so pages may be fetched in batches."""
 
@@ -103,7 +107,10 @@ class BySignal:
         return candidates.parent_score.astype(np.float64)
 
 
-NAMES = ("bfs", "dfs", "random", "backlinks", "pagerank", "opic", "larger-sites-first", "best-first", "omniscient")
+NAMES = (
+    *("bfs", "dfs", "random", "backlinks", "pagerank", "opic", "larger-sites-first"),
+    *("best-first", "online-best-first", "omniscient"),
+)
 
 
 def named(name: str, generator: np.random.Generator) -> Policy:
@@ -116,7 +123,8 @@ def named(name: str, generator: np.random.Generator) -> Policy:
         "pagerank": Policy(name, BySignal(), Signal.RANK),
         "opic": Policy(name, BySignal(), Signal.CASH),
         "larger-sites-first": Policy(name, BySignal(), Signal.SITE),
-        "best-first": Policy(name, BySignal(), Signal.RELEVANCE),
+        "best-first": Policy(name, BySignal(), Signal.RELEVANCE, needs_topic=True),
+        "online-best-first": Policy(name, BySignal(), Signal.LINK, needs_topic=True),
         "omniscient": Policy(name, BySignal(), Signal.ORACLE, changing=False),
     }
     if name not in policies:
