@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ from fyke.world.config import START, WorldConfig
 from fyke.world.world import World as Web
 
 EXAMPLES, OTHERS = 20, 200
+HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 TOPICS = ("cooking", "sailing", "medicine")
 
 
@@ -54,7 +56,14 @@ def world_pages(hosts: int, pages: int) -> list[Crawled]:
     """Every page of a world that a crawl from one of its home pages may meet."""
     web = Web(
         WorldConfig(
-            hosts=hosts, pages=pages, formats=False, traps=False, flaky=False, slow=False, mirrors=False, redirects=False
+            hosts=hosts,
+            pages=pages,
+            formats=False,
+            traps=False,
+            flaky=False,
+            slow=False,
+            mirrors=False,
+            redirects=False,
         )
     )
     processor = Processor("")
@@ -63,21 +72,41 @@ def world_pages(hosts: int, pages: int) -> list[Crawled]:
         url = Url(href)
         answer = web.answer(url.host, url.target, START)
         head = "HTTP/1.1 200 OK\r\n" + "".join(f"{name}: {value}\r\n" for name, value in answer.headers) + "\r\n"
-        exchange = Exchange(b"", head.encode(), answer.body, 200, START, START)
-        made = processor.page(Fetched(url, exchange), 0)
-        text, meta = made.change.text or "", made.change.meta
-        around = surroundings(text, [link.text for link in made.links])
-        links = tuple((link.text, link.target.href, near) for link, near in zip(made.links, around, strict=True))
-        found.append(Crawled(PageText(text, meta.title, href, meta.language, meta.type), links, web.truth(href).topic))
+        found.append(crawled(processor, url, answer.body, head, web.truth(href).topic))
     return found
+
+
+def crawled(processor: Processor, url: Url, body: bytes, head: str, topic: str = "") -> Crawled:
+    exchange = Exchange(b"", head.encode(), body, 200, START, START)
+    made = processor.page(Fetched(url, exchange), 0)
+    text, meta = made.change.text or "", made.change.meta
+    around = surroundings(text, [link.text for link in made.links])
+    links = tuple((link.text, link.target.href, near) for link, near in zip(made.links, around, strict=True))
+    return Crawled(PageText(text, meta.title, url.href, meta.language, meta.type), links, topic)
+
+
+def real_pages(roots: Path, most: int) -> list[Crawled]:
+    """Pages of a folder of HTML documentation, one host a folder, at most so many of each; sorted by URL."""
+    processor, found = Processor(""), []
+    for root in sorted(p for p in roots.iterdir() if p.is_dir()):
+        files = sorted(root.rglob("*.html"))
+        for file in files[:: max(1, -(-len(files) // most))]:
+            if file.is_file():
+                url = Url.parse(f"http://{root.name.lower()}.test/{quote(str(file.relative_to(root)))}")
+                found.append(crawled(processor, url, file.read_bytes(), HTML))
+    return sorted({each.page.url: each for each in found}.values(), key=lambda each: each.page.url.encode())
 
 
 def graph_of(pages: Sequence[Crawled], folder: Path) -> Graph:
     """The graph of pages; REQUIRES: they are sorted by URL."""
     number = {each.page.url: k for k, each in enumerate(pages)}
-    lists = [sorted({number[link[1]] for link in each.links if link[1] in number} - {k}) for k, each in enumerate(pages)]
+    lists = [
+        sorted({number[link[1]] for link in each.links if link[1] in number} - {k}) for k, each in enumerate(pages)
+    ]
     starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-    write_graph(folder / "graph", [Lists(starts, np.array([y for each in lists for y in each], np.int64))], Parameters())
+    write_graph(
+        folder / "graph", [Lists(starts, np.array([y for each in lists for y in each], np.int64))], Parameters()
+    )
     write_urls(folder / "graph.urls", list(number))
     return Graph.open(folder / "graph")
 
@@ -105,7 +134,9 @@ def examples(targets: NDArray[np.bool_], chance: np.random.Generator) -> tuple[N
     return chance.choice(relevant, EXAMPLES, replace=False), chance.choice(others, OTHERS, replace=False)
 
 
-def naive_bayes(pages: Sequence[Crawled], relevant: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:
+def naive_bayes(
+    pages: Sequence[Crawled], relevant: NDArray[np.int64], others: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """The log-odds of every page by multinomial naive Bayes over words, learnt from the same examples."""
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import MultinomialNB
@@ -116,7 +147,8 @@ def naive_bayes(pages: Sequence[Crawled], relevant: NDArray[np.int64], others: N
     labels = [1] * len(relevant) + [0] * len(others)
     bayes = MultinomialNB().fit(words.transform([pages[k].page.text for k in learnt]), labels)
     logs = bayes.predict_log_proba(words.transform([each.page.text for each in pages]))
-    return np.clip(logs[:, 1] - logs[:, 0], -30, 30)
+    found: NDArray[np.float64] = np.clip(logs[:, 1] - logs[:, 0], -30, 30)
+    return found
 
 
 def crawl(web: World, name: str, budget: int) -> NDArray[np.int64]:

@@ -167,7 +167,7 @@ def test_own_sites_and_stuffed_pages_give_less() -> None:
 def test_many_accounts() -> None:
     cash, keys = Cash(), np.arange(1, 20_001, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15 >> 1)
     for chunk in np.split(keys, 20):
-        cash.endow(chunk, np.arange(len(chunk)) + 1.0)
+        cash.endow(chunk, np.arange(1.0, len(chunk) + 1.0, dtype=np.float64))
     assert len(cash) == 20_000
     assert cash.of(keys)[0].tolist() == np.tile(np.arange(1000) + 1.0, 20).tolist()
     assert Cash.decode(cash.encode()).of(keys)[0].tolist() == cash.of(keys)[0].tolist()

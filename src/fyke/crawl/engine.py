@@ -27,9 +27,11 @@ import msgspec
 
 from fyke.crawl.gate import Gate
 from fyke.crawl.mail import Letter, Offer
+from fyke.crawl.order import Order, Visit
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processed, Processor, refused
 from fyke.crawl.queues import Queues
+from fyke.crawl.reserve import Reserve
 from fyke.crawl.rules import Rules
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.leases import Idle, Lease, Why
@@ -102,16 +104,20 @@ class Agent:
         work_on: Callable[[str], None] = lambda href: None,
         quarantined: frozenset[str] = frozenset(),
         send: Callable[[int, list[Letter]], Awaitable[None]] | None = None,
+        order: Callable[[Reserve], Order] | None = None,
     ) -> None:
         """``permit`` is asked before each fetch of a page whether another one is wanted.
 
         ``beat`` is called about once a second; where it returns False the agent stops cleanly. ``work_on`` is told
         what is about to be parsed, so that what kills an agent is known; ``quarantined`` URLs did. ``send(tablet,
         letters)`` brings letters to the agent of a tablet that is not ours and returns once they are applied; with
-        it the agent is one of several, and runs until it is told to stop.
+        it the agent is one of several, and runs until it is told to stop. ``order`` makes the order in which pages are
+        wanted; without it, ``prioritizer`` decides among the pages of a host.
         """
         self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), SeenSet(), rules.worth)
         self.frontier = frontier
+        if order is not None:
+            self.queues.order = order(Reserve(store, frontier, self.queues.write_host, concurrency))
         self.tally = Tally()
         self.idle = Idle(0.0, Why.EMPTY)
         """What the agent last waited for."""
@@ -184,6 +190,8 @@ class Agent:
                 await asyncio.wait([self._syncing])
         self.queues.deliver(self._clock.now())
         self.queues.post.clear()
+        if self.queues.order is not None:
+            self.queues.order.checkpoint(force=True)
         self.queues.store.sync()
         return self.tally
 
@@ -195,7 +203,7 @@ class Agent:
     def resting(self, now: float) -> bool:
         """Whether nothing is under way, nothing is in the mail, and nothing is due within the patience."""
         waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self.idle.until > now + self._patience
-        return waits and self._settled and not self._visits and not self.queues.post.pending
+        return waits and self._settled and not self._visits and not self.queues.pending
 
     def _begin_visits(self) -> None:
         """Begin as many visits as may be."""
@@ -203,6 +211,7 @@ class Agent:
         self._settled = True
         self.queues.wake(now)
         self._deliver(now)
+        self.queues.feed(now, self.tally.pages)
         while len(self._visits) < self._concurrency and not self._stopping:
             self.queues.refill(now)
             lease = self.frontier.next(now)
@@ -240,6 +249,8 @@ class Agent:
         self._next_beat = now + SYNC_EVERY
         self._deliver(now)
         self.queues.post.clear()
+        if self.queues.order is not None:
+            self.queues.order.checkpoint()
         if self._syncing is None or self._syncing.done():
             if self._syncing is not None:
                 self._syncing.result()  # a disk that fails is heard of here
@@ -384,6 +395,8 @@ class Agent:
         number = self.queues.tablet_of(entry.url)
         tablet = self.queues.store.tablet(number)
         batch = tablet.batch()
+        if self.queues.order is not None:
+            processed = self.queues.order.read(batch, entry, processed)
         meta = processed.change.meta
         batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
@@ -411,6 +424,10 @@ class Agent:
         fresh = self.queues.unseen(targets, processed.keys)
         if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
             fresh = targets  # from one session id of the page to another: follow it, as far as the hops go
+        if self.queues.order is not None:
+            refusal = self._rules.belongs if int(hops or 0) <= MAX_HOPS else lambda url: Drop.REDIRECTS
+            visit = Visit.of(batch, self.queues.tablet_of(entry.url), entry, processed, fresh, depth, hops, refusal)
+            return self.queues.order.offers(visit)
         for url in fresh:
             why = self._rules.belongs(url)
             if hops and int(hops) > MAX_HOPS:

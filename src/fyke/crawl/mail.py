@@ -35,6 +35,12 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc
     """What a sitemap says of its priority; negative where none does."""
     kind: str = ""
     tries: int = 0
+    score: float = -1.0
+    """What a crawl for a topic thinks that it is worth; negative where nobody judged it."""
+    clue: bytes = b""
+    """How the link looked (fyke.topic.links)."""
+    cash: float = 0.0
+    """OPIC's, on its way to the URL."""
 
 
 @dataclass(frozen=True, slots=True)

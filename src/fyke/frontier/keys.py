@@ -38,6 +38,8 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A changed priority appends a new entry with a higher generation; older ones are dropped when popped."""
     kind: str = ""
     """What is expected there: a page, or ``sitemap``, ``feed``."""
+    clue: bytes = b""
+    """What the link that led here looked like, for a crawl that learns from it (fyke.topic.links)."""
 
     @property
     def url(self) -> Url:

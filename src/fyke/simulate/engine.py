@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from fyke.simulate import kernels
 from fyke.simulate.focused import Clues, OnlineLinks, clues_of_urls
 from fyke.simulate.policies import Policy, Signal
 from fyke.topic.topic import Topic
-from fyke.values import Candidates
+from fyke.values import NOT_KEPT, Candidates
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -95,6 +96,7 @@ class VirtualCrawl:
         self._mark = np.zeros(nodes, np.int32)
         self._stamp = 0
         self._born = 0
+        self._followed = 0  # links
         self._is_seed = np.zeros(nodes, np.bool_)
         self._heap = (np.empty(1024), np.empty(1024, np.int64), np.empty(1024, np.int64))
         self._heap_size = 0
@@ -158,6 +160,7 @@ class VirtualCrawl:
         self.seconds.append(seconds[good])
         lists = world.graph.lists(pages)
         self._stamp += 1
+        self._followed += len(lists.successors)
         born = self._born
         signal = self._policy.signal
         count, self._born = kernels.discover(
@@ -218,6 +221,14 @@ class VirtualCrawl:
                 break
         self._signal[:] = ranks
 
+    def _kept(self, pages: Ints) -> tuple[Any, ...]:
+        """Return cash and means for the quality formula, where cash is kept: there is 1 of it."""
+        if self._policy.signal is not Signal.CASH:
+            return ()
+        waiting = max(1, self._born - self.fetched - self.failed)
+        none = NOT_KEPT
+        return self._signal[pages].astype(np.float64), none, none, none, 1 / waiting, 0.0, self._followed / waiting
+
     def _score(self, pages: Ints) -> None:
         """Ask the policy about ``pages``, and queue those whose score is new."""
         if not len(pages):
@@ -230,6 +241,7 @@ class VirtualCrawl:
             np.full(len(pages), -1, np.float32),  # no sitemap names it
             self._is_seed[pages],
             np.zeros(len(pages), np.float32) if rate is None else rate[pages],
+            *self._kept(pages),
         )
         scores = self._policy.prioritizer.priority(candidates)
         new = scores != self._current[pages]

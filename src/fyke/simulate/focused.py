@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -15,16 +17,19 @@ from numpy.typing import NDArray
 
 from fyke.graph.graph import Graph
 from fyke.simulate import kernels
-from fyke.topic.features import LinkFeatures, link_features
+from fyke.store import Store
+from fyke.topic.features import LinkFeatures, link_features, surroundings
 from fyke.topic.linear import sigmoid
 from fyke.topic.links import LinkModel, carried, kinds_of, steps_of, worth
-from fyke.topic.model import PageModel
+from fyke.topic.model import PageModel, PageText
 from fyke.topic.topic import Topic
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _CHUNK = 4096
+LEAST_ODDS = 14.0
+"""Of a page that is not there: about a millionth."""
 T = TypeVar("T")
 
 
@@ -81,6 +86,29 @@ def clues_of_pages(
             named += [known.get(target) or ("", graph.urls[target].decode(), "") for target in targets]
         parts.append(link_features(named, model.look_weights if model else None))
     return _clues(parts, np.cumsum(degrees) - degrees, model)
+
+
+def evidence_of_store(graph: Graph, path: Path, model: PageModel) -> tuple[Floats, Clues]:
+    """Return what a store shows: the log-odds of every page by the model, and the clues of all links."""
+    relevance = np.full(graph.nodes, -LEAST_ODDS)
+    pages: list[tuple[str, list[tuple[str, str, str]]]] = []
+    with Store.open(path, mode="r") as store:
+        for row in store.scan(parts=("text", "links")):
+            node = graph.urls.find(row.url.encode())
+            if node is None:
+                continue
+            meta, text = row.meta, row.text or ""
+            relevance[node] = log_odds(model.probability(PageText(text, meta.title, row.url, meta.language, meta.type)))
+            around = surroundings(text, [link.text for link in row.links])
+            named = zip(row.links, around, strict=True)
+            pages.append((row.url, [(link.text, link.target.href, near) for link, near in named]))
+    return relevance, clues_of_pages(graph, pages, model)
+
+
+def log_odds(p: float, least: float = 1e-6) -> float:
+    """ln(p/(1 − p)), for p between ``least`` and 1 − ``least``."""
+    p = min(1 - least, max(least, p))
+    return math.log(p / (1 - p))
 
 
 def _chunks(items: Sequence[T]) -> Iterable[Sequence[T]]:

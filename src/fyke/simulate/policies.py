@@ -12,6 +12,7 @@ random                none                       a random number for each page
 backlinks             none                       links seen so far (Cho, Garcia-Molina, Page 1998)
 pagerank              rank on what is known      that rank, computed anew as the crawl grows (ibid.)
 opic                  cash                       that cash (Abiteboul, Preda, Cobena 2003)
+quality               cash                       cash, links seen and depth together (fyke.topic.quality)
 larger-sites-first    pages waiting at the site  that number (Baeza-Yates, Castillo et al. 2005)
 best-first            relevance of a parent      that relevance (Chakrabarti et al. 1999)
 online-best-first     predicted relevance        that prediction, by a link classifier that learns (fyke.topic.links)
@@ -29,6 +30,7 @@ import numpy.typing as npt
 
 from fyke.errors import UserError
 from fyke.interfaces import Prioritizer
+from fyke.topic.quality import Quality
 from fyke.values import Candidates
 
 Floats = npt.NDArray[np.float64]
@@ -108,7 +110,7 @@ class BySignal:
 
 
 NAMES = (
-    *("bfs", "dfs", "random", "backlinks", "pagerank", "opic", "larger-sites-first"),
+    *("bfs", "dfs", "random", "backlinks", "pagerank", "opic", "quality", "larger-sites-first"),
     *("best-first", "online-best-first", "omniscient"),
 )
 
@@ -122,6 +124,7 @@ def named(name: str, generator: np.random.Generator) -> Policy:
         "backlinks": Policy(name, Backlinks()),
         "pagerank": Policy(name, BySignal(), Signal.RANK),
         "opic": Policy(name, BySignal(), Signal.CASH),
+        "quality": Policy(name, Quality(), Signal.CASH),
         "larger-sites-first": Policy(name, BySignal(), Signal.SITE),
         "best-first": Policy(name, BySignal(), Signal.RELEVANCE, needs_topic=True),
         "online-best-first": Policy(name, BySignal(), Signal.LINK, needs_topic=True),

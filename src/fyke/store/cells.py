@@ -74,6 +74,8 @@ class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """The document's name in the TREC collection that it came from."""
     document: Meta | None = None
     """The fields that the document itself states."""
+    relevance: float = -1.0
+    """How probably it is about the crawl's topic; negative where nobody asked."""
 
 
 class Version(msgspec.Struct, frozen=True, array_like=True):

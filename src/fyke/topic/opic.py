@@ -23,7 +23,7 @@ import xxhash
 import zstandard
 
 from fyke.errors import StorageError
-from fyke.topic import kernels
+from fyke.topic.table import KeyTable
 
 Keys = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
@@ -32,8 +32,6 @@ Bools = npt.NDArray[np.bool_]
 MAGIC = b"fyke-cash\0"
 VERSION = 1
 OWN_SITE = 0.5
-_FIRST_BITS = 12
-_MAX_LOAD = 0.7
 _HEAD = struct.Struct("<IQ")
 
 
@@ -53,11 +51,7 @@ class Cash:
     """The accounts of the pages of one tablet, or of all."""
 
     def __init__(self) -> None:
-        self._keys: Keys = np.zeros(1 << _FIRST_BITS, np.uint64)
-        self._cash: Floats = np.zeros(1 << _FIRST_BITS)
-        self._bank: Floats = np.zeros(1 << _FIRST_BITS)
-        self._links: npt.NDArray[np.uint32] = np.zeros(1 << _FIRST_BITS, np.uint32)
-        self._held = 0
+        self._table = KeyTable(cash=np.float64, bank=np.float64, links=np.uint32)
         self.endowed = 0.0
         """What came from outside: seeds' endowments and, of one tablet, what the mail brought less what it took."""
         self.purse = 0.0
@@ -65,76 +59,59 @@ class Cash:
         """Of the last movement; a checkpoint names it, and later movements are made again."""
 
     def __len__(self) -> int:
-        return self._held
+        return len(self._table)
 
     @property
     def waiting(self) -> float:
         """All cash of all pages."""
-        return float(self._cash.sum())
+        return float(self._table.columns["cash"].sum())
+
+    @property
+    def mean(self) -> float:
+        """Cash of a page that has any, on average."""
+        return self.waiting / max(1, int(np.count_nonzero(self._table.columns["cash"])))
 
     def endow(self, keys: Keys, amounts: Floats) -> None:
         """Give cash from outside: to seeds, or from another tablet's pages."""
         self.endowed += float(amounts.sum())
-        slots = self._slots(keys)
-        np.add.at(self._cash, slots, amounts)
-        np.add.at(self._links, slots, 1)
+        self._give(keys, amounts)
 
     def visit(self, key: int, links: Keys, shares: Floats, here: Bools) -> Floats:
         """Fetch a page: bank its cash, hand it on by ``shares`` (they sum to 1, or to 0 for the purse).
 
         Links that are not ``here`` belong to other tablets; return what each link gets.
         """
-        slot = self._slots(np.array([key], np.uint64))[0]
-        cash = float(self._cash[slot])
-        self._cash[slot] = 0.0
-        self._bank[slot] += cash
-        gifts = cash * shares
+        slot = self._table.slots(np.array([key], np.uint64))[0]
+        columns = self._table.columns
+        cash = float(columns["cash"][slot])
+        columns["cash"][slot] = 0.0
+        columns["bank"][slot] += cash
         if not len(links) or not shares.any():
             self.purse += cash
             return np.zeros(len(links))
+        gifts: Floats = cash * shares
         self.endowed -= float(gifts[~here].sum())
-        slots = self._slots(links[here])
-        np.add.at(self._cash, slots, gifts[here])
-        np.add.at(self._links, slots, 1)
+        self._give(links[here], gifts[here])
         return gifts
 
     def of(self, keys: Keys) -> tuple[Floats, npt.NDArray[np.int64]]:
         """Return the cash of pages and the links seen to them."""
-        slots = self._slots(keys)
-        return self._cash[slots], self._links[slots].astype(np.int64)
+        slots = self._table.slots(keys)
+        return self._table.columns["cash"][slots], self._table.columns["links"][slots].astype(np.int64)
 
-    @property
-    def mean(self) -> float:
-        """Cash of a page that has any, on average."""
-        return self.waiting / max(1, int(np.count_nonzero(self._cash)))
-
-    def _slots(self, keys: Keys) -> npt.NDArray[np.int64]:
-        while self._held + len(keys) > _MAX_LOAD * len(self._keys):
-            self._grow()
-        slots = np.empty(len(keys), np.int64)
-        self._held += kernels.find_slots(self._keys, keys, slots)
-        return slots
-
-    def _grow(self) -> None:
-        used = np.flatnonzero(self._keys)
-        old = self._keys[used]
-        size = 2 * len(self._keys)
-        self._keys = np.zeros(size, np.uint64)
-        slots = np.empty(len(old), np.int64)
-        kernels.find_slots(self._keys, old, slots)
-        for name in ("_cash", "_bank", "_links"):
-            values = getattr(self, name)
-            grown = np.zeros(size, values.dtype)
-            grown[slots] = values[used]
-            setattr(self, name, grown)
+    def _give(self, keys: Keys, amounts: Floats) -> None:
+        slots = self._table.slots(keys)
+        np.add.at(self._table.columns["cash"], slots, amounts)
+        np.add.at(self._table.columns["links"], slots, 1)
 
     def encode(self) -> bytes:
         """Return this as a checkpoint."""
-        used = np.flatnonzero(self._keys)
+        keys, used = self._table.items()
+        columns = self._table.columns
         kept = Kept(
-            self.sequence, self.endowed, self.purse, self._keys[used].astype("<u8").tobytes(),
-            self._cash[used].astype("<f8").tobytes(), self._bank[used].astype("<f8").tobytes(),
-            self._links[used].astype("<u4").tobytes(),
+            self.sequence, self.endowed, self.purse, keys.astype("<u8").tobytes(),
+            columns["cash"][used].astype("<f8").tobytes(), columns["bank"][used].astype("<f8").tobytes(),
+            columns["links"][used].astype("<u4").tobytes(),
         )  # fmt: skip
         body = zstandard.ZstdCompressor(level=1).compress(msgspec.msgpack.encode(kept))
         return MAGIC + _HEAD.pack(VERSION, xxhash.xxh3_64_intdigest(body)) + body
@@ -149,10 +126,11 @@ class Cash:
                 raise ValueError(f"version {version}")
             kept = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(body), type=Kept)
             cash = cls()
-            slots = cash._slots(np.frombuffer(kept.keys, "<u8").astype(np.uint64))
-            cash._cash[slots] = np.frombuffer(kept.cash, "<f8")
-            cash._bank[slots] = np.frombuffer(kept.bank, "<f8")
-            cash._links[slots] = np.frombuffer(kept.links, "<u4")
+            slots = cash._table.slots(np.frombuffer(kept.keys, "<u8").astype(np.uint64))
+            columns = cash._table.columns
+            columns["cash"][slots] = np.frombuffer(kept.cash, "<f8")
+            columns["bank"][slots] = np.frombuffer(kept.bank, "<f8")
+            columns["links"][slots] = np.frombuffer(kept.links, "<u4")
         except (struct.error, zstandard.ZstdError, msgspec.DecodeError, ValueError) as error:
             raise StorageError(f"OPIC's checkpoint cannot be read ({error}); delete it and cash starts anew") from None
         cash.endowed, cash.purse, cash.sequence = kept.endowed, kept.purse, kept.sequence

@@ -6,8 +6,8 @@ The score is in [0, 1], 1 for seeds; else ::
 
 with s(x) = x/(x + the mean of x): ½ for an ordinary page, towards 1 for a great one, whatever the unit. Cash is OPIC's
 (fyke.topic.opic), which knows of links from unimportant pages that they are worth little; rank is the PageRank over
-what was crawled so far, from the last time it was computed; inlinks are links seen so far, authority is the mean rank of the
-pages of the host, sitemap what the site itself says (½ where it says nothing). What is not known counts as ordinary.
+what was crawled so far, from the last time it was computed; inlinks are links seen so far, authority is the mean rank
+of the pages of the host, sitemap what the site itself says (½ where it says nothing). What is not known counts as ½.
 
 ``frontier.priority.Levels`` makes Mercator's 1 … K of any score.
 """
