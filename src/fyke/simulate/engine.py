@@ -126,6 +126,8 @@ class VirtualCrawl:
         self._born = len(seeds)
         if self._policy.signal in {Signal.CASH, Signal.RANK}:
             self._signal[seeds] = 1 / max(1, len(seeds))
+        if self._policy.signal is Signal.LINK:
+            self._signal[seeds] = 1
         if self._policy.signal is Signal.ORACLE:
             self._signal[:] = self._world.pagerank if self._world.relevance is None else self._world.relevance
         self._score(self._heads(np.empty(0, np.int64), seeds))
