@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "demo": "Start a small web on loopback and show fyke at work on it; ends by itself.",
     "robots": "What a site's robots.txt says: groups, delays, sitemaps, and whether a URL may be fetched.",
     "dedupe": "Near-duplicates of a collection: pairs and clusters, by MinHash, simhash, fingerprints or digests.",
+    "similar": "Search by example: the stored near-duplicates of one document.",
     "convert": "Convert any supported format to tagged text: HTML, plain text or JSON.",
     "archive": "Compressed archives of document summaries with their web graph: build, show, combine, sub.",
     "graph": "Web graphs in WebGraph's BV form: convert, stats, rank.",

@@ -20,9 +20,15 @@ def table(status: Status) -> Table:
     grid.add_row("queue", f"{status.queued:,} URLs of {status.hosts:,} hosts, {status.in_flight:,} in flight")
     if status.mail:
         grid.add_row("mail", f"{status.mail:,} letters between tablets")
-    for name, counts in (("errors", status.errors), ("dropped", status.dropped)):
+    for name, counts in (
+        ("errors", status.errors),
+        ("dropped", status.dropped),
+        ("copies", status.duplicates),
+    ):
         if counts:
             grid.add_row(name, ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
+    for place, reason in status.demoted.items():
+        grid.add_row("last", f"{place}: {reason}")
     for line in status.idle:
         grid.add_row("idle", line)
     if not status.running:

@@ -65,6 +65,46 @@ def _write_text(
 
 
 @kernel
+def _write_folded(source: Bytes, start: int, stop: int, text: Bytes, place: int) -> int:
+    """Write ``source[start:stop]``, which is not preformatted, to the text alone; return the new place.
+
+    Every byte is written and the place moves on if it counts, without a branch; indices that cannot be negative are
+    not looked at twice: together half of the time of ``_write_text``.
+    """
+    i, end, t, one = np.uint64(start), np.uint64(stop), np.uint64(place), np.uint64(1)
+    last = np.uint8(32)
+    while i < end:
+        byte = source[i]
+        if (byte == 38) | (byte < 32):
+            char, step = read_entity(source, np.int64(i), stop)
+            i += np.uint64(step)
+            if char <= 32 and not is_space(char):
+                continue
+            byte = np.uint8(char)
+        else:
+            i += one
+        blank = byte <= 32
+        text[t] = byte if not blank else np.uint8(32)
+        t += np.uint64(not (blank & (last <= 32)))
+        last = byte
+    return np.int64(t) - (t > np.uint64(place) and last <= 32)
+
+
+@kernel
+def _write_plain(source: Bytes, i: int, end: int, pre: bool, text: Bytes, t: int) -> int:
+    """Write ``source[i:end]`` to the text alone, as ``_write_text`` does; return the new place."""
+    if not pre:
+        return _write_folded(source, i, end, text, t)
+    while i < end:
+        char, step = read_entity(source, i, end)
+        i += step
+        if char > 32 or is_space(char):
+            text[t] = char
+            t += 1
+    return t
+
+
+@kernel
 def _write_name(html: Bytes, h: int, kind: int) -> int:
     for k in range(NAME_LENGTHS[kind]):
         html[h + k] = NAME_BYTES[kind, k]
@@ -130,3 +170,26 @@ def write(source: Bytes, plan: Plan, html: Bytes, text: Bytes, tags: Tags) -> tu
             html[h], html[h + 1], html[h + 2], html[h + 3] = 60, 98, 114, 62  # <br>
             h += 4
     return h, t, count
+
+
+@kernel
+def write_plain(source: Bytes, plan: Plan, text: Bytes) -> int:
+    """Carry out ``plan`` for its text alone; return how much of it there is. It is that of ``write``."""
+    t = 0
+    for at in range(FIRST, FIRST + 3 * plan[STEPS], 3):
+        what, a, b = plan[at], plan[at + 1], plan[at + 2]
+        if what == DO_TEXT or what == DO_PRE_TEXT:
+            t = _write_plain(source, a, b, what == DO_PRE_TEXT, text, t)
+        elif what == DO_IMAGE:
+            t = _write_plain(source, a, b, False, text, t)
+        elif what == DO_BLANK:
+            text[t] = 32
+            t += 1
+        elif what == DO_LINES:
+            for _ in range(a):
+                text[t] = 10
+                t += 1
+        elif what == DO_TAB:
+            text[t] = 9
+            t += 1
+    return t

@@ -20,13 +20,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
+from fyke.crawl.delivery import Delivery, Send
+from fyke.crawl.duplicates import strip_all
 from fyke.crawl.gate import Gate
 from fyke.crawl.mail import Letter, Offer
+from fyke.crawl.nearcopies import Ask, NearCopies
 from fyke.crawl.order import Order, Visit
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processed, Processor, refused
@@ -53,8 +56,6 @@ RETRY_DELAY = 30.0
 """Seconds before the second try, and four times as many before the third."""
 MAX_FETCH = 180.0
 """Seconds that a fetch holds its host at most, should its agent die."""
-MAIL_RETRY = 0.5
-"""Seconds before an agent that does not answer is sent its mail again: it may be starting."""
 SYNC_EVERY = 1.0
 """Seconds between syncs of the log: what a power cut can lose."""
 
@@ -76,10 +77,6 @@ class Tally:
     bytes: int = 0
     contacts: int = 0
     """Requests sent, robots.txt included."""
-    sent: int = 0
-    """Letters that other agents have applied."""
-    applied: int = 0
-    """Letters of other agents applied here."""
 
 
 class Agent:
@@ -103,7 +100,8 @@ class Agent:
         beat: Callable[[Agent], bool] = lambda agent: True,
         work_on: Callable[[str], None] = lambda href: None,
         quarantined: frozenset[str] = frozenset(),
-        send: Callable[[int, list[Letter]], Awaitable[None]] | None = None,
+        send: Send | None = None,
+        ask: Ask | None = None,
         order: Callable[[Reserve], Order] | None = None,
     ) -> None:
         """``permit`` is asked before each fetch of a page whether another one is wanted.
@@ -111,8 +109,8 @@ class Agent:
         ``beat`` is called about once a second; where it returns False the agent stops cleanly. ``work_on`` is told
         what is about to be parsed, so that what kills an agent is known; ``quarantined`` URLs did. ``send(tablet,
         letters)`` brings letters to the agent of a tablet that is not ours and returns once they are applied; with
-        it the agent is one of several, and runs until it is told to stop. ``order`` makes the order in which pages are
-        wanted; without it, ``prioritizer`` decides among the pages of a host.
+        it the agent is one of several, and runs until it is told to stop. ``ask`` is the index of near copies.
+        ``order`` makes the order in which pages are wanted; without it ``prioritizer`` decides for each host.
         """
         self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), SeenSet(), rules.worth)
         self.frontier = frontier
@@ -134,7 +132,8 @@ class Agent:
         self._work_on = work_on
         self._quarantined = quarantined
         self._send = send
-        self._mailing: set[int] = set()
+        self._near = NearCopies(self.queues, ask, rules.learn)
+        self.delivery = Delivery(self.queues, self._near, clock, send, self._begin)
         self._visits: set[asyncio.Task[None]] = set()
         self._awake = asyncio.Event()
         self._stopping = False
@@ -165,6 +164,7 @@ class Agent:
         if not self._restored:
             self._restored = True
             self.queues.restore(self._clock.now())
+            self._near.restore()
 
     @property
     def stopped(self) -> bool:
@@ -193,6 +193,8 @@ class Agent:
         if self.queues.order is not None:
             self.queues.order.checkpoint(force=True)
         self.queues.store.sync()
+        if self._send is None and not self._stopping:  # all tablets are ours, and synced: nothing to wait for
+            strip_all(self.queues.store)
         return self.tally
 
     def _done(self) -> bool:
@@ -220,9 +222,12 @@ class Agent:
                 if lease.why is Why.REFILL:
                     continue
                 return
-            visit = asyncio.create_task(self._visit(lease))
-            self._visits.add(visit)
-            visit.add_done_callback(self._ended)
+            self._begin(self._visit(lease))
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        visit = asyncio.create_task(work)
+        self._visits.add(visit)
+        visit.add_done_callback(self._ended)
 
     def _ended(self, visit: asyncio.Task[None]) -> None:
         self._visits.discard(visit)
@@ -247,10 +252,11 @@ class Agent:
         if now < self._next_beat:
             return
         self._next_beat = now + SYNC_EVERY
-        self._deliver(now)
+        self._deliver(now, beat=True)
         self.queues.post.clear()
         if self.queues.order is not None:
             self.queues.order.checkpoint()
+        self.queues.duplicates.strip(now)
         if self._syncing is None or self._syncing.done():
             if self._syncing is not None:
                 self._syncing.result()  # a disk that fails is heard of here
@@ -259,38 +265,13 @@ class Agent:
         if not self._beat(self):
             self.stop()
 
-    def _deliver(self, now: float) -> None:
-        """Bring letters to our own tablets, and begin to bring the others to theirs, one bundle at a time for each."""
-        self.queues.deliver(now)
-        if self._send is not None and not self._stopping:  # what is left over stays in the outbox
-            store = self.queues.store
-            abroad = [n for n in range(store.settings.tablets) if n not in store.owned and n not in self._mailing]
-            for number, letters in self.queues.post.take(abroad).items():
-                self._mailing.add(number)
-                visit = asyncio.create_task(self._deliver_abroad(number, letters))
-                self._visits.add(visit)
-                visit.add_done_callback(self._ended)
-
-    async def _deliver_abroad(self, number: int, letters: list[Letter]) -> None:
-        assert self._send is not None
-        try:
-            await self._send(number, letters)
-        except OSError:  # its agent is starting anew; the letters stay in the outbox until it has them
-            await self._clock.sleep(MAIL_RETRY)
-            self.queues.post.give_back(letters)
-        else:
-            self.queues.post.delivered(letters)
-            self.tally.sent += len(letters)
-        finally:
-            self._mailing.discard(number)
+    def _deliver(self, now: float, beat: bool = False) -> None:
+        if not self._stopping:  # what is left over stays in the outbox
+            self.delivery.deliver(now, eager=beat or not self._visits)
 
     async def receive(self, letters: list[Letter]) -> None:
         """Take letters of another agent in; they have taken effect, and are synced, when this returns."""
-        now = self._clock.now()
-        for number in dict.fromkeys(letter.destination for letter in letters):
-            self.queues.apply([letter for letter in letters if letter.destination == number], now)
-            self.queues.store.tablet(number).sync()
-        self.tally.applied += len(letters)
+        await self.delivery.receive(letters)
         self._settled = False
         self._awake.set()
 
@@ -398,7 +379,7 @@ class Agent:
         if self.queues.order is not None:
             processed = self.queues.order.read(batch, entry, processed)
         meta = processed.change.meta
-        batch.put_row(entry.url.key, processed.change, int(now * 1e6))
+        stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
             batch.count("errors:" + meta.error)
         if processed.redirected:
@@ -411,6 +392,9 @@ class Agent:
         self.frontier.done(lease, now, contact)
         self.queues.finish(batch, lease)
         self.queues.offer(batch, number, self._offers(batch, lease, processed), now)
+        if processed.digests is not None:
+            self.queues.duplicates.sighted(batch, number, entry.url, stamp, processed.digests)
+            self._near.keep(entry.href, processed.main)
         tablet.write(batch)
 
     def _offers(self, batch: Batch, lease: Lease, processed: Processed) -> list[Offer]:

@@ -13,9 +13,11 @@ from itertools import islice
 
 import numpy as np
 
+from fyke.crawl.duplicates import Duplicates
 from fyke.crawl.mail import Letter, Offer, Post
 from fyke.crawl.order import Order
 from fyke.crawl.reserve import ALL_WAITING, FED, WAITING, level_of
+from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry, HostRecord, lane_prefix, later_due, later_key, later_range
 from fyke.frontier.leases import Lease
@@ -46,6 +48,9 @@ class Queues:
         self.store = store
         self.frontier = frontier
         self.post = Post(store)
+        self.duplicates = Duplicates(store, self.post)
+        self.demoted: dict[str, str] = {}
+        """Places whose pages come last, and why: hosts and templates that breed copies."""
         self._prioritizer = prioritizer
         self._levels = Levels(frontier.priorities)
         self._seen = seen
@@ -74,6 +79,7 @@ class Queues:
         if self.order is not None:
             self.order.reserve.restore()
             self.order.restore()
+        self.duplicates.restore()
 
     def _remember(self, urls: Iterable[Url], *, waits: bool = False) -> None:
         urls = iter(urls)
@@ -187,6 +193,10 @@ class Queues:
             change_rate=np.zeros(count, np.float32),
         )
         priorities: list[int] = self._levels.priorities(self._prioritizer.priority(candidates)).tolist()
+        if self.demoted:
+            for i, each in enumerate(offers):
+                if is_demoted(self.demoted, (url := Url(each.href)).host, url.target):
+                    priorities[i] = self.frontier.priorities
         return priorities
 
     def write_host(self, batch: Batch, host: str) -> None:
@@ -273,6 +283,7 @@ class Queues:
                 if self.order is None:  # an order has a memory of its own
                     offers = [each for each in offers if each.href in fresh]
             self.enqueue(batch, offers, now)
+        self.duplicates.apply(batch, number, [note for letter in letters for note in letter.notes])
         self.post.applied(batch, letters)
         tablet.write(batch)
 

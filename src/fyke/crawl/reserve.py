@@ -2,7 +2,8 @@
 
 Mercator's frontier serves every host in its turn, whatever its pages are worth. So a crawl with an order keeps what it
 finds here, in L levels of worth, and hands the frontier only as much as it can soon fetch: the best level first, but
-never more than a few URLs of one host ahead; what is worth less than half of the best waits until the best has gone. On disk, per tablet, beside the queue::
+never more than a few URLs of one host; what is worth less than half of the best waits until the best has gone. On
+disk, per tablet, beside the queue::
 
     queue   "w" ‖ level (1 byte) ‖ sequence (8)      → Entry      one FIFO for each level, 1 the best
 
@@ -32,7 +33,7 @@ FED = 127
 LEAST_AHEAD = 8
 """Hosts with URLs at the frontier: enough to begin with."""
 SHARE_AHEAD = 0.25
-"""Of the pages fetched, at most so many hosts are served at once: what is chosen early is chosen with less knowledge."""
+"""Of the pages fetched, at most so many hosts are served at once: what is chosen early is chosen knowing less."""
 HOST_AHEAD = 3
 """URLs of one host with the frontier, so that it does not hold up better ones of others."""
 WORTH_AHEAD = 0.5

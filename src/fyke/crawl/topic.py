@@ -99,7 +99,8 @@ class Focus:
             return processed
         p = 0.0
         if not meta.error or processed.change.text:
-            page = PageText(processed.change.text or "", meta.title, entry.href, meta.language, meta.type)
+            text = processed.main or processed.change.text or ""
+            page = PageText(text, meta.title, entry.href, meta.language, meta.type)
             p = self._model.probability(page)
         self._probability = p
         self._teach(batch, entry, p)

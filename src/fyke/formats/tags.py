@@ -171,6 +171,9 @@ class Synonyms:
                 raise ValueError(f"unknown field {name!r}; write one of {', '.join(SYNONYMS)}")
 
 
+_NO_META = Meta()
+
+
 def canonical(pairs: Iterable[tuple[str, str]], table: Table = TABLE) -> tuple[Meta, str]:
     """Return the canonical fields and the title of (source tag, content) pairs; unreadable dates are left out."""
     best: dict[str, tuple[int, str]] = {}
@@ -188,6 +191,8 @@ def canonical(pairs: Iterable[tuple[str, str]], table: Table = TABLE) -> tuple[M
         value = date(value) if field in _DATES else " ".join(value.split())
         if value and (field not in best or rank < best[field][0]) and not _is_address(field, value):
             best[field] = rank, value
+    if not best:
+        return _NO_META, ""
     known = {field.name for field in fields(Meta)}
     title = best.get("title", (0, ""))[1]
     return replace(Meta(), **{name: value for name, (_, value) in best.items() if name in known}), title
