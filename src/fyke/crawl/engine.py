@@ -39,6 +39,7 @@ from fyke.crawl.queues import AGAIN, Queues
 from fyke.crawl.reserve import Reserve
 from fyke.crawl.revisits import Revisits, RevisitSettings, Seen
 from fyke.crawl.rules import Rules
+from fyke.crawl.seenruns import SeenRuns
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.leases import Idle, Lease, Why
@@ -124,7 +125,9 @@ class Agent:
         With ``revisits`` the crawl is continuous: it never ends by itself.
         ``order`` makes the order in which pages are wanted; without it ``prioritizer`` decides for each host.
         """
-        self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), SeenSet(), rules.worth)
+        seen = SeenSet()
+        self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), seen, rules.worth)
+        self._seen_runs = SeenRuns(seen, store.path)
         self.frontier = frontier
         if order is not None:
             self.queues.order = order(Reserve(store, frontier, self.queues.write_host, concurrency))
@@ -212,6 +215,7 @@ class Agent:
             for visit in self._visits:
                 visit.cancel()
             await asyncio.gather(*self._visits, return_exceptions=True)
+            await self._seen_runs.finish()
             if self._syncing is not None:
                 await asyncio.wait([self._syncing])
         self.queues.anchors.step(self._clock.now(), everything=True)
@@ -294,6 +298,7 @@ class Agent:
         if self.queues.order is not None:
             self.queues.order.checkpoint()
         self.queues.duplicates.strip(now)
+        self._seen_runs.relieve()
         if self._syncing is None or self._syncing.done():
             if self._syncing is not None:
                 self._syncing.result()  # a disk that fails is heard of here
