@@ -1,4 +1,4 @@
-"""The seen-set's runs on disk: sorted and written in a thread once the table in memory is full, merged when they are many.
+"""The seen-set on disk: sorted runs, written in a thread once the table in memory is full, merged when there are many.
 
 The files are of this process alone, and without names: a restart makes the seen-set anew from rows and queues.
 """
