@@ -81,7 +81,7 @@ def site_by_site(archive: Archive, graph: Graph) -> None:
         if crawl.fetched >= 200:
             rows.append([name, crawl.fetched, *shares])
     ahead = [sum(row[2] > row[k] for row in rows) for k in range(2, 6)]  # type: ignore[operator]
-    rows.append(["mean", "", *(float(np.mean([row[k] for row in rows])) for k in range(2, 6))])  # type: ignore[arg-type]
+    rows.append(["mean", "", *(float(np.mean([row[k] for row in rows])) for k in range(2, 6))])
     print("\nshare of PageRank after a quarter of the pages, site by site, 16 in flight\n")
     print(table(["site", "pages", *SITE_ORDERS], rows))
     print(f"\npartial PageRank is ahead of breadth-first on {ahead[2]} of {len(rows) - 1} sites")
