@@ -1,4 +1,4 @@
-"""Crawls with an order of their own, in virtual time: a topic's against its simulation; cash and lessons over crashes."""
+"""Crawls with an order of their own, in virtual time: topics against simulation; cash and lessons over crashes."""
 
 from __future__ import annotations
 
@@ -102,11 +102,14 @@ def test_a_live_focused_crawl_harvests_what_its_simulation_does(
 
     build(pages_of_store(everything[0]), tmp_path / "c")
     graph = graph_of(Archive.open(tmp_path / "c"))
-    relevance, clues = evidence_of_store(graph, everything[0], model)
+    evidence = evidence_of_store(graph, everything[0], model)
     urls = [graph.urls[x].decode() for x in range(graph.nodes)]
     seeds = np.array([urls.index(seed) for seed in world.seeds if seed in urls])
     budget = len(everything[1]) // 5
-    web = Web(graph, seeds, np.ones(graph.nodes), relevance, hosts_of(graph)[1], clues=clues, focus=model.topic)
+    web = Web(
+        graph, seeds, np.ones(graph.nodes), evidence.relevance, hosts_of(graph)[1], clues=evidence.clues,
+        focus=evidence.focus,
+    )  # fmt: skip
     harvest = {}
     for policy in ("bfs", "online-best-first"):
         virtual = VirtualCrawl(web, named(policy, np.random.default_rng(0)), 1, Virtual())
@@ -139,6 +142,7 @@ def test_an_order_leaves_nothing_out(
 
 def test_lessons_survive_a_crash(tmp_path: Path, world: World, model: PageModel) -> None:
     """What was learnt is learnt again from checkpoint and lessons, to the bit; nothing is fetched twice."""
+
     def order(store: Store, reserve: Reserve) -> Focus:
         focus = Focus(store, model, reserve)
         made.append(focus)

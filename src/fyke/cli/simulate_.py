@@ -20,10 +20,19 @@ def simulate(
     folder: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="A folder that `fyke archive build` made.")],
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="bfs, dfs, random, backlinks, pagerank, opic, larger-sites-first, best-first or omniscient."),
+        typer.Option(
+            help="bfs, dfs, random, backlinks, pagerank, opic, quality, larger-sites-first, best-first, "
+            "online-best-first or omniscient."
+        ),
     ] = None,
     topic: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A text, or example URLs one a line: what the crawl is after.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="What the crawl is after: a text, example URLs one a line, or with --store a model."
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The store of the archive: pages for a model, anchor texts.")
     ] = None,
     classifier: Annotated[str, typer.Option(help="bayes or svm, for example URLs.")] = "svm",
     start: Annotated[list[str] | None, typer.Option(metavar="URL", help="Where to start; repeatable.")] = None,
@@ -42,8 +51,10 @@ def simulate(
     from fyke.archive.archive import Archive
     from fyke.simulate import measures
     from fyke.simulate.collection import graph_of
+    from fyke.simulate.focused import Evidence, evidence_of_store
     from fyke.simulate.run import simulate as run
     from fyke.simulate.topic import Topic, from_examples, from_words
+    from fyke.topic.model import PageModel
 
     archive = Archive.open(folder)
     graph = graph_of(archive)
@@ -57,11 +68,11 @@ def simulate(
         return inside
 
     chosen: Topic | None = None
-    if topic is not None:
-        try:
-            text = topic.read_text(encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise UserError(f"{topic} cannot be read ({error.strerror}); give a text file") from None
+    evidence: Evidence | None = None
+    if topic is not None and store is not None:
+        evidence = evidence_of_store(graph, store, PageModel.decode(_read(topic), str(topic)))
+    elif topic is not None:
+        text = _read(topic).decode("utf-8", "replace")
         lines = text.split()
         if lines and all(line.startswith(("http://", "https://", "file://")) for line in lines):
             examples = np.array([document(line) for line in lines])
@@ -69,11 +80,13 @@ def simulate(
         else:
             chosen = from_words(archive, text)
     seeds = [document(url) for url in start] if start else None
-    results = run(archive, policy or ["bfs"], graph=graph, seeds=seeds, topic=chosen, settings=settings)
+    results = run(
+        archive, policy or ["bfs"], graph=graph, seeds=seeds, topic=chosen, settings=settings, evidence=evidence
+    )
     if csv is not None:
         measures.write_csv(csv, results)
     if plot is not None:
-        measures.plot(plot, results, chosen is not None)
+        measures.plot(plot, results, chosen is not None or evidence is not None)
     for result in results:
         end = len(result.curve.pages) - 1
         said = {
@@ -94,5 +107,14 @@ def simulate(
             typer.echo(
                 f"{result.policy:20} {len(result.order):>10,} pages   PageRank {said['pagerank']:.3f}   "
                 f"τ {result.kendall_tau:+.3f}"
-                + (f"   harvest {said['harvest']:.4f}   recall {said['recall']:.3f}" if chosen else "")
+                + (f"   harvest {said['harvest']:.4f}   recall {said['recall']:.3f}" if chosen or evidence else "")
             )
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"{file} cannot be read ({error.strerror}); give a text file, or a model with --store"
+        ) from None
