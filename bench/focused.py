@@ -130,13 +130,13 @@ class Set:
     pages: list[Crawled]
     graph: Graph
     rank: NDArray[np.float64]
-    hosts: NDArray[np.int64]
+    hosts: NDArray[np.int32]
 
 
 def make_set(pages: list[Crawled], folder: Path) -> Set:
     graph = graph_of(pages, folder)
     names: dict[str, int] = {}
-    hosts = np.array([names.setdefault(Url(each.page.url).host, len(names)) for each in pages])
+    hosts = np.array([names.setdefault(Url(each.page.url).host, len(names)) for each in pages], np.int32)
     return Set(pages, graph, pagerank(graph), hosts)
 
 
@@ -166,7 +166,7 @@ def naive_bayes(
 def crawl(web: World, name: str, budget: int, in_flight: int = 1) -> NDArray[np.int64]:
     run = VirtualCrawl(web, named(name, np.random.default_rng(0)), in_flight, Politeness())
     run.run(budget)
-    return np.concatenate(run.order)
+    return np.asarray(run.order)
 
 
 def odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -208,7 +208,9 @@ def focused(
     for name in ("bfs", "backlinks", "plain best-first", "best-first", "online-best-first", "omniscient"):
         truth = np.where(targets, 1.0, -1.0)
         relevance = {"plain best-first": bayes, "omniscient": truth}.get(name, odds(p))
-        web = World(found.graph, seeds, found.rank, relevance, found.hosts, clues=clues, targets=targets)
+        web = World(
+            found.graph, seeds, found.rank, relevance.astype(np.float32), found.hosts, clues=clues, targets=targets
+        )
         order = crawl(web, "best-first" if name == "plain best-first" else name, found.graph.nodes)
         hits = np.cumsum(targets[order])
         fifth, third = int(BUDGET * len(order) / 5), 3 * len(order) // 10

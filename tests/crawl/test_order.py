@@ -93,28 +93,34 @@ def test_a_live_focused_crawl_harvests_what_its_simulation_does(
     tmp_path: Path, world: World, model: PageModel, everything: tuple[Path, list[str]]
 ) -> None:
     from fyke.archive.archive import Archive
-    from fyke.simulate.collection import build, graph_of, hosts_of, pages_of_store
+    from fyke.simulate.collection import build, graph_of, hosts_of
     from fyke.simulate.engine import Politeness as Virtual
     from fyke.simulate.engine import VirtualCrawl
     from fyke.simulate.engine import World as Web
     from fyke.simulate.focused import evidence_of_store
+    from fyke.simulate.pages import Source
     from fyke.simulate.policies import named
 
-    build(pages_of_store(everything[0]), tmp_path / "c")
+    build(Source(store=everything[0]).pages(), tmp_path / "c")
     graph = graph_of(Archive.open(tmp_path / "c"))
     evidence = evidence_of_store(graph, everything[0], model)
     urls = [graph.urls[x].decode() for x in range(graph.nodes)]
     seeds = np.array([urls.index(seed) for seed in world.seeds if seed in urls])
     budget = len(everything[1]) // 5
     web = Web(
-        graph, seeds, np.ones(graph.nodes), evidence.relevance, hosts_of(graph)[1], clues=evidence.clues,
+        graph,
+        seeds,
+        np.ones(graph.nodes),
+        evidence.relevance.astype(np.float32),
+        hosts_of(graph)[1],
+        clues=evidence.clues,
         focus=evidence.focus,
-    )  # fmt: skip
+    )
     harvest = {}
     for policy in ("bfs", "online-best-first"):
         virtual = VirtualCrawl(web, named(policy, np.random.default_rng(0)), 1, Virtual())
         virtual.run(budget)
-        harvest[policy] = sum(world.truth(urls[x]).topic == TOPIC for x in np.concatenate(virtual.order))
+        harvest[policy] = sum(world.truth(urls[x]).topic == TOPIC for x in virtual.order)
     live = crawl(tmp_path / "s", world, lambda store, reserve: Focus(store, model, reserve), pages=budget)
     found = sum(world.truth(url).topic == TOPIC for url in live)
     assert found > 2 * harvest["bfs"]

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from fyke.store import Batch, Store
+from fyke.values import Meta
 
 INDEX = 0xFFFF
 """The destination of questions to the index of near copies: no store has so many tablets."""
@@ -38,6 +39,8 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc
     """What a sitemap says of its priority; negative where none does."""
     kind: str = ""
     tries: int = 0
+    told: Meta | None = None
+    """What a feed said of it."""
     score: float = -1.0
     """What a crawl for a topic thinks that it is worth; negative where nobody judged it."""
     clue: bytes = b""

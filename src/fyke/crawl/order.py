@@ -39,21 +39,21 @@ class Visit:
     """``id`` of the targets that nobody has seen before."""
     depth: int
     """Of the links."""
-    hops: str
-    """The redirects in a row up to here, as ``Offer.kind`` has them."""
+    kind: str
+    """``Offer.kind`` of the links: how often they were redirected."""
     refusal: Callable[[Url], Drop | None]
     """Why a URL does not belong to the crawl."""
 
     @classmethod
     def of(
-        cls, batch: Batch, tablet: int, entry: Entry, processed: Processed, fresh: Sequence[Url], depth: int, hops: str,
+        cls, batch: Batch, tablet: int, entry: Entry, processed: Processed, fresh: Sequence[Url], depth: int, kind: str,
         refusal: Callable[[Url], Drop | None],
     ) -> Visit:  # fmt: skip
         """The visit of a page, of whose links ``fresh`` are new."""
         targets = [link.target for link in processed.links]
         keys = url_keys(map(seen_form, targets)) if processed.keys is None else processed.keys
         return cls(
-            batch, tablet, entry, processed, targets, keys, frozenset(map(id, fresh)), depth, hops, refusal
+            batch, tablet, entry, processed, targets, keys, frozenset(map(id, fresh)), depth, kind, refusal
         )  # fmt: skip
 
 

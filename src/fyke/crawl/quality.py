@@ -68,7 +68,7 @@ class ByQuality:
         gifts = self.accounts.visit(visit.batch, visit.tablet, page, keys, own, here, self._honest)
         known = self.reserve.levels(keys)
         return [
-            Offer(visit.targets[i].href, visit.depth, kind=visit.hops, cash=0.0 if here[k] else float(gifts[k]))
+            Offer(visit.targets[i].href, visit.depth, kind=visit.kind, cash=0.0 if here[k] else float(gifts[k]))
             for k, i in enumerate(chosen)
             if not (here[k] and known[k] == FED)
         ]

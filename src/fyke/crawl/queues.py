@@ -19,18 +19,22 @@ from fyke.crawl.order import Order
 from fyke.crawl.reserve import ALL_WAITING, FED, WAITING, level_of
 from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
-from fyke.frontier.keys import Entry, HostRecord, lane_prefix, later_due, later_key, later_range
+from fyke.frontier.keys import Entry, HostRecord, lane_prefix, later_due, later_from, later_key, later_range
 from fyke.frontier.leases import Lease
 from fyke.frontier.priority import Levels
 from fyke.frontier.seen import Keys, SeenSet, url_keys
 from fyke.interfaces import Prioritizer
 from fyke.sites.traps import seen_form
-from fyke.store import Batch, Store
+from fyke.store import Batch, Store, Tablet
 from fyke.url import Url, host_key
 from fyke.values import Candidates, Drop
 
 _LATER_BATCH = 1000  # entries that become due are queued in steps, so that no step is long
 _MEMORY_OF_TABLETS = 200_000
+_NOT_NOW = 86_400.0  # seconds until a crawl that does not revisit looks at a revisit again
+
+AGAIN = "again"
+"""The kind of an entry that is a revisit (fyke.crawl.revisits)."""
 
 
 class Queues:
@@ -55,7 +59,11 @@ class Queues:
         self._levels = Levels(frontier.priorities)
         self._seen = seen
         self._worth = worth
+        self._later: dict[int, float] = {}
+        """For each tablet, a lower bound of when its first entry for later is due: nothing stands before it."""
         self._next_later = float("inf")
+        self.judge: Callable[[Entry, Tablet, float], float] | None = None
+        """Says of a revisit whose time has come: 0 where it is due, else when to look again. None: not in this run."""
         self._tablets: dict[str, int] = {}
         self.order: Order | None = None
         """Which page first, where it is not breadth first."""
@@ -73,8 +81,12 @@ class Queues:
             self._remember(Entry.decode(value).url for key, value in tablet.items("queue") if key[:1] != WAITING)
             self._remember((Entry.decode(value).url for _, value in tablet.items("queue", *ALL_WAITING)), waits=True)
             for key, _ in tablet.items("queue", *_all_later()):
-                self._next_later = min(self._next_later, later_due(key))
+                self._later[number] = later_due(key)
                 break
+        self._note_later()
+
+    def _note_later(self) -> None:
+        self._next_later = min(self._later.values(), default=float("inf"))
         self.frontier.note_later(self._next_later)
         if self.order is not None:
             self.order.reserve.restore()
@@ -111,6 +123,10 @@ class Queues:
             number = self._tablets[host] = self.store.tablet_of(url.key)
         return number
 
+    def tablet(self, url: Url) -> Tablet:
+        """The tablet that a URL belongs to. REQUIRES: it is ours."""
+        return self.store.tablet(self.tablet_of(url))
+
     def offer(self, batch: Batch, here: int, offers: Sequence[Offer], now: float) -> None:
         """Queue what belongs to tablet ``here``, and write letters for the rest, all in ``batch``.
 
@@ -145,7 +161,7 @@ class Queues:
             return
         hosts: defaultdict[str, list[Entry]] = defaultdict(list)
         for each, priority in zip(wanted, self._priorities(wanted), strict=True):
-            entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind)
+            entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind, told=each.told)
             hosts[Url(each.href).host].append(entry)
         for host, entries in hosts.items():
             for key, value in self.frontier.add(host, entries, now):
@@ -214,7 +230,10 @@ class Queues:
 
     def postpone(self, batch: Batch, entry: Entry, due: float) -> None:
         """Write an entry that is to be queued again at ``due``."""
-        batch.put("queue", later_key(due, entry.url), entry.encode())
+        url = entry.url
+        batch.put("queue", later_key(due, url), entry.encode())
+        number = self.tablet_of(url)
+        self._later[number] = min(self._later.get(number, due), due)
         if due < self._next_later:
             self._next_later = due
             self.frontier.note_later(due)
@@ -238,27 +257,36 @@ class Queues:
         """Queue the entries whose time has come."""
         if self._next_later > now:
             return
-        self._next_later = float("inf")
-        first, end = later_range(now)
-        for number in self.store.owned:
-            tablet = self.store.tablet(number)
-            due: list[tuple[bytes, Entry]] = []
-            for key, value in tablet.items("queue", first, _all_later()[1]):
-                if key >= end or len(due) == _LATER_BATCH:
-                    self._next_later = min(self._next_later, later_due(key))
-                    break
-                due.append((key, Entry.decode(value)))
-            if due:
-                batch = tablet.batch()
-                for key, _ in due:
-                    batch.delete("queue", key)
-                for _, entry in due:
-                    host = entry.url.host
-                    for key, value in self.frontier.add(host, [entry], now):
-                        batch.put("queue", key, value)
-                    self.write_host(batch, host)
-                tablet.write(batch)
-        self.frontier.note_later(self._next_later)
+        for number in [number for number, due in self._later.items() if due <= now]:
+            self._wake_tablet(number, now)
+        self._note_later()
+
+    def _wake_tablet(self, number: int, now: float) -> None:
+        tablet = self.store.tablet(number)
+        first, end, last = later_from(self._later.pop(number)), later_range(now)[1], _all_later()[1]
+        due: list[tuple[bytes, Entry]] = []
+        for key, value in tablet.items("queue", first, last):
+            if key >= end or len(due) == _LATER_BATCH:
+                self._later[number] = later_due(key)
+                break
+            due.append((key, Entry.decode(value)))
+        if not due:
+            return
+        batch = tablet.batch()
+        for key, _ in due:
+            batch.delete("queue", key)
+        for _, entry in due:
+            if entry.kind == AGAIN and not entry.tries:
+                again = self.judge(entry, tablet, now) if self.judge is not None else now + _NOT_NOW
+                if again:
+                    if again < float("inf"):
+                        self.postpone(batch, entry, again)
+                    continue
+            host = entry.url.host
+            for key, value in self.frontier.add(host, [entry], now):
+                batch.put("queue", key, value)
+            self.write_host(batch, host)
+        tablet.write(batch)
 
     # ---- mail
 

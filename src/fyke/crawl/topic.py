@@ -142,7 +142,7 @@ class Focus:
         if visit.processed.redirected:  # the same link, a step further
             score = self._again(visit.entry.clue)
             return [
-                Offer(visit.targets[i].href, visit.depth, kind=visit.hops, score=score, clue=visit.entry.clue)
+                Offer(visit.targets[i].href, visit.depth, kind=visit.kind, score=score, clue=visit.entry.clue)
                 for i in belonging(visit)
                 if id(visit.targets[i]) in visit.fresh
             ]
@@ -156,7 +156,7 @@ class Focus:
             url = visit.targets[i]
             if better[i] or id(url) in visit.fresh:
                 clue = pack_clue(steps, reached, kinds[i], found.features[found.starts[i] : found.starts[i + 1]])
-                offers.append(Offer(url.href, visit.depth, kind=visit.hops, score=float(scores[i]), clue=clue))
+                offers.append(Offer(url.href, visit.depth, kind=visit.kind, score=float(scores[i]), clue=clue))
         return offers
 
     def _again(self, clue: bytes) -> float:
