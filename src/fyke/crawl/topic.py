@@ -26,7 +26,7 @@ from fyke.frontier.keys import Entry
 from fyke.store import Batch, Store
 from fyke.store.cells import Version
 from fyke.topic.features import LinkFeatures, link_features, surroundings
-from fyke.topic.links import LinkModel, Page, kinds_of, pack_clue, unpack_clue
+from fyke.topic.links import SEED_WORTH, LinkModel, Page, kinds_of, pack_clue, unpack_clue
 from fyke.topic.model import PageModel, PageText
 from fyke.url import Url
 
@@ -193,12 +193,12 @@ class Focus:
         return scores, kinds, found, steps, reached
 
     def scores(self, batch: Batch, tablet: int, offers: Sequence[Offer], keys: Keys) -> Floats:
-        """Return what the offers say; seeds are worth 1, and what nobody judged (a sitemap's URLs) by its URL."""
+        """Return what the offers say; seeds have a worth of their own, and a sitemap's URLs are judged as such."""
         return np.array([each.score if each.score >= 0 else self._unjudged(each) for each in offers])
 
     def _unjudged(self, offer: Offer) -> float:
         if offer.depth == 0:
-            return 1.0
+            return SEED_WORTH
         found = link_features([("", offer.href, "")], self._model.look_weights)
         kinds = kinds_of(np.array([0.3]), np.ones(1, np.bool_), self._model.looks(found.looks), np.array([-1.0]))
         return float(self.links.predict(_ALONE, found, kinds)[0])

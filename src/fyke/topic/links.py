@@ -45,6 +45,8 @@ VERSION = 1
 RATE = 0.25
 """Of learning: a word that always leads to the topic has gained 1 (odds of 2.7) after about ten links."""
 DECAY = 1e-4
+SEED_WORTH = 0.5
+"""Of a seed: a link that is more likely than not to be relevant goes before it."""
 
 _PARENT = np.array([0.05, 0.2, 0.4, 0.6, 0.85])
 _LOOK = np.array([0.02, 0.06, 0.15, 0.3, 0.5, 0.75])
