@@ -108,7 +108,9 @@ def evidence_of_store(graph: Graph, path: Path, model: PageModel) -> Evidence:
             if node is None:
                 continue
             meta, text = row.meta, row.text or ""
-            relevance[node] = log_odds(model.probability(PageText(text, meta.title, row.url, meta.language, meta.type)))
+            relevance[node] = log_odds(
+                model.probability(PageText(row.main, meta.title, row.url, meta.language, meta.type))
+            )
             around = surroundings(text, [link.text for link in row.links])
             named = zip(row.links, around, strict=True)
             pages.append((row.url, [(link.text, link.target.href, near) for link, near in named]))
