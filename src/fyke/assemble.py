@@ -178,7 +178,7 @@ def _crawl_here(run: _Run, prioritizer: Prioritizer | None, scope: Scope | None,
 async def _run_agent(run: _Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> bool:
     agent, transport = make(**options)
     try:
-        async with serving(agent, transport, run.plan.settings, SystemClock()):
+        async with serving(agent, run.plan.settings, SystemClock()):
             await agent.run([Url(href) for href in run.plan.seeds])
     finally:
         await transport.close()
