@@ -131,9 +131,11 @@ class Discovery:
     async def read(self, outcome: Fetched, entry: Entry, now: float) -> Listing | None:
         """What a sitemap or feed lists; None where ``outcome`` is neither."""
         body, kind = outcome.exchange.body, entry.kind
+        if not kind and b"text/html" in outcome.exchange.response_head:
+            return None  # what most are, at the cost of a microsecond
         root = _LIST.search(body, 0, _WINDOW)
         if not (kind or root or (body[:1] == b"{" and _JSON_FEED.match(body))):
-            return None  # at the cost of a few microseconds for a page
+            return None
         head = parse_head(outcome.exchange.response_head)
         if "html" in head.media_type and not is_sitemap(kind):
             return None
