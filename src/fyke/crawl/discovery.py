@@ -82,7 +82,7 @@ def is_free(kind: str) -> bool:
 def redirected(kind: str) -> tuple[str, int]:
     """Return the kind of what a redirect leads to, and how many there were."""
     name, colon, hops = kind.rpartition(":")
-    count = int(hops or 0) + 1
+    count = (int(hops) if hops.isdigit() else 0) + 1
     return f"{name}{colon}{count}", count
 
 
