@@ -229,7 +229,9 @@ def _agent_maker(
             clock,
             # A page that only a sitemap tells is at no known distance from the seeds.
             discovery=Discovery(
-                processor, sitemaps=settings.sitemaps and not settings.max_depth, poll=bool(settings.websub)
+                processor,
+                sitemaps=settings.sitemaps and not settings.max_depth,
+                poll=settings.continuous or bool(settings.websub),
             ),
             gate=Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address),
             prioritizer=prioritizer,

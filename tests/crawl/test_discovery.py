@@ -11,7 +11,6 @@ import pytest
 
 from fyke.clock import VirtualClock
 from fyke.convert import Source, convert_here
-from fyke.crawl import engine
 from fyke.crawl.discovery import Discovery, places, redirected
 from fyke.crawl.engine import Agent
 from fyke.crawl.lister import Lister
@@ -67,13 +66,6 @@ async def _convert(source: Source) -> Document:
 
 def crawl(path: Path, places: dict[str, Place], *, days: float = 0.0, sitemaps: bool = True, **options: object) -> Web:
     """Crawl from the front page; with ``days``, for so long, and feeds are polled."""
-    with pytest.MonkeyPatch.context() as patch:
-        if days:
-            patch.setattr(engine, "SYNC_EVERY", 3600.0)  # ten days have too many seconds
-        return _crawl(path, places, days, sitemaps, options)
-
-
-def _crawl(path: Path, places: dict[str, Place], days: float, sitemaps: bool, options: dict[str, object]) -> Web:
     clock = VirtualClock(NOW)
     web = Web(clock, places)
     settings = CrawlSettings(**{"delay": 0.01, **options})  # type: ignore[arg-type]
@@ -92,6 +84,7 @@ def _crawl(path: Path, places: dict[str, Place], days: float, sitemaps: bool, op
                 clock,
                 discovery=Discovery(processor, sitemaps=sitemaps, poll=bool(days)),
                 patience=1e9 if days else settings.patience,
+                beat_every=3600.0 if days else 1.0,  # ten days have too many seconds
                 beat=lambda agent: not days or clock.now() < NOW + days * 86_400,
             )
             await agent.run(seeds)
@@ -228,6 +221,23 @@ def test_polled_items_come_nearly_as_soon_as_they_can(tmp_path: Path) -> None:
     assert 100 < len(polls) < 1000
 
 
+def test_sitemaps_are_asked_again(tmp_path: Path) -> None:
+    def growing(now: float) -> Answer:
+        days = int((now - NOW) // 86_400)
+        return sitemap(*(url(f"/day/{k}", "<lastmod>2026-11-01</lastmod>") for k in range(days + 1)))
+
+    places: dict[str, Place] = {"/": page(), "/sitemap.xml": growing, **{f"/day/{k}": page(f"{k}") for k in range(9)}}
+    web = crawl(tmp_path / "s", places, days=5)
+    came = {path: when for when, path in web.log if "/day/" in path}
+    assert set(came) >= {f"{BASE}/day/{k}" for k in range(5)}
+    late = [came[f"{BASE}/day/{k}"] - (NOW + k * 86_400) for k in range(1, 5)]
+    assert max(late) < 86_400
+    assert 5 <= web.fetched().count("/sitemap.xml") <= 5 * 24
+    web = crawl(tmp_path / "s", places)  # a crawl that does not poll keeps what it finds scheduled
+    web = crawl(tmp_path / "s", places, days=7)  # the clock begins anew, before all that is due
+    assert "/sitemap.xml" in web.fetched()
+
+
 def test_a_feed_that_fails_and_one_that_changes_its_ids(tmp_path: Path) -> None:
     def broken(now: float) -> Answer:
         return (500, "text/plain", b"") if now > NOW + 3600 else (200, "application/rss+xml", FEED.encode())
@@ -286,6 +296,7 @@ def test_redirects_keep_the_kind() -> None:
     assert redirected("1") == ("2", 2)
     assert redirected("sitemap1:") == ("sitemap1:1", 1)
     assert redirected("sitemap1:9") == ("sitemap1:10", 10)
+    assert redirected("again")[1] == 1
 
 
 def test_websub_wants_both_its_settings() -> None:
