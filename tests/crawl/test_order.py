@@ -107,12 +107,20 @@ def test_a_live_focused_crawl_harvests_what_its_simulation_does(
     urls = [graph.urls[x].decode() for x in range(graph.nodes)]
     seeds = np.array([urls.index(seed) for seed in world.seeds if seed in urls])
     budget = len(everything[1]) // 5
-    web = Web(graph, seeds, np.ones(graph.nodes), relevance.astype(np.float32), hosts_of(graph)[1], clues=clues, focus=model.topic)
+    web = Web(
+        graph,
+        seeds,
+        np.ones(graph.nodes),
+        relevance.astype(np.float32),
+        hosts_of(graph)[1],
+        clues=clues,
+        focus=model.topic,
+    )
     harvest = {}
     for policy in ("bfs", "online-best-first"):
         virtual = VirtualCrawl(web, named(policy, np.random.default_rng(0)), 1, Virtual())
         virtual.run(budget)
-        harvest[policy] = sum(world.truth(urls[x]).topic == TOPIC for x in np.concatenate(virtual.order))
+        harvest[policy] = sum(world.truth(urls[x]).topic == TOPIC for x in virtual.order)
     live = crawl(tmp_path / "s", world, lambda store, reserve: Focus(store, model, reserve), pages=budget)
     found = sum(world.truth(url).topic == TOPIC for url in live)
     assert found > 2 * harvest["bfs"]
@@ -140,6 +148,7 @@ def test_an_order_leaves_nothing_out(
 
 def test_lessons_survive_a_crash(tmp_path: Path, world: World, model: PageModel) -> None:
     """What was learnt is learnt again from checkpoint and lessons, to the bit; nothing is fetched twice."""
+
     def order(store: Store, reserve: Reserve) -> Focus:
         focus = Focus(store, model, reserve)
         made.append(focus)
