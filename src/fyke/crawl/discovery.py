@@ -58,6 +58,7 @@ _LIST = re.compile(rb"<(?:[\w.-]{1,64}:)?(urlset|sitemapindex|rss|rdf|feed)[\s>/
 _JSON_FEED = re.compile(rb'\s*\{[^\0]{0,2000}?"https?://jsonfeed\.org/version/')
 _SITEMAP_POLLS = PollSettings(cost=10 * POLL_COST, shortest=3600.0)
 """A sitemap is large, and lags: it is asked again every hour at most. One of news is a feed."""
+_LATE_NEWS = 0.4  # below the protocol's default: what is no longer news, and what is too much of it, comes last
 _FEED_WORTH, _OLD_WORTH = 1.0, 0.7
 
 
@@ -297,7 +298,8 @@ def _pages(found: Sitemap, base: Url, now: float) -> Iterator[Offer]:
         if entry.news is not None:
             told = Meta(published=date(entry.news.published), source=entry.news.name)
             fresh = moment(entry.news.published) > now - FRESH
-            worth = 1.0 if fresh and first > 0 and url.domain == domain else worth
+            if url.domain == domain:
+                worth = 1.0 if fresh and first > 0 else min(worth, _LATE_NEWS)
             first -= fresh
         yield Offer(url.href, 1, worth, told=told)
 
