@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import msgspec
 
 from fyke.crawl.delivery import Delivery, Send
-from fyke.crawl.discovery import Discovery, Listing, is_feed, is_free, is_guess, places, redirected, tell
+from fyke.crawl.discovery import Discovery, Listing, is_free, is_guess, is_poll, places, redirected, tell
 from fyke.crawl.duplicates import strip_all
 from fyke.crawl.gate import Gate
 from fyke.crawl.lister import Lister
@@ -417,7 +417,7 @@ class Agent:
                 self._keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
         elif isinstance(outcome, Moved):
             self._keep(lease, self._processor.moved(outcome, entry.depth), contact)
-        elif isinstance(outcome, Unchanged) and is_feed(entry.kind):
+        elif isinstance(outcome, Unchanged) and is_poll(entry.kind):
             self._lister.forget(lease, contact, unchanged=True)
         elif isinstance(outcome, Unchanged):  # nobody asked: we sent no validators
             failure = Failed(outcome.url, Reason.PROTOCOL, detail="304 without being asked", exchange=outcome.exchange)
@@ -487,7 +487,7 @@ class Agent:
             self.frontier.done(lease, now, contact)
             self.queues.finish(batch, lease)
             tablet.write(batch)
-        elif is_guess(entry.kind) or (is_feed(entry.kind) and outcome.reason is not Reason.GONE):
+        elif is_guess(entry.kind) or (is_poll(entry.kind) and outcome.reason is not Reason.GONE):
             self._lister.forget(lease, contact)
         else:
             self._keep(lease, self._processor.failed(outcome, entry.depth, now), contact)
@@ -510,7 +510,7 @@ class Agent:
             batch.count("errors:" + meta.error)
         if processed.redirected:
             batch.count("moved")
-        elif 200 <= meta.status < 400 and not is_feed(entry.kind):  # which is counted already
+        elif 200 <= meta.status < 400 and not is_poll(entry.kind):  # which is counted already
             batch.count("pages")
             batch.count("bytes", meta.length)
         for why, count in processed.dropped:
