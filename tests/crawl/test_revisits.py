@@ -8,22 +8,28 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from fyke.cli import run
 from fyke.clock import VirtualClock
 from fyke.crawl import freshness
 from fyke.crawl.board import Board
 from fyke.crawl.engine import Agent
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
+from fyke.crawl.queues import Queues
 from fyke.crawl.revisits import HostMemory, Revisits, RevisitSettings
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
-from fyke.frontier.revisit import DAY, ChangeState
-from fyke.store import Settings, Store
+from fyke.frontier.priority import DefaultPrioritizer
+from fyke.frontier.revisit import DAY, ChangeState, Signal
+from fyke.frontier.seen import SeenSet
+from fyke.store import Settings, Store, Tablet
 from fyke.url import Url
 from fyke.values import Exchange, Outcome, Request
 from fyke.world.config import START, WorldConfig
@@ -109,8 +115,10 @@ def test_most_changes_are_noticed_and_few_are_imagined(crawled: Crawled) -> None
 
 def test_rates_are_learnt_and_visits_follow_them(crawled: Crawled) -> None:
     world, transport, _, path, now = crawled
-    visits = Counter(f"http://{visit.host}{visit.target}" for visit in transport.log)
-    slow, quick = [], []
+    late = [visit for visit in transport.log if visit.started > START + 6 * DAY]
+    visits = Counter(f"http://{visit.host}{visit.target}" for visit in late)
+    slow: list[int] = []
+    quick: list[int] = []
     with Store.open(path, "r") as store:
         for row in store.scan():
             if world.version(row.url, now) is not None and "?" not in row.url:
@@ -259,6 +267,52 @@ def test_a_crawl_that_is_not_continuous_is_taken_up_and_ends_by_itself(tmp_path:
     again = len(site.requests)
     crawl(tmp_path / "s", site, ["http://one.test/"], clock, 1, None)
     assert len(site.requests) <= again + 2, "a crawl without revisits makes none"
+
+
+def test_a_trusted_signal_brings_the_visit_forward(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+    site = OnePage(clock, lambda request, now: (200, "", _page("new" if now > START + 4 * DAY else "old")))
+    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 4, None)
+    clock.advance(4 * DAY)
+    with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as store:
+        revisits = Revisits(RevisitSettings())
+        revisits.threshold.value = 30.0
+        queues = Queues(store, Frontier(), DefaultPrioritizer(), SeenSet(), lambda url, depth, now: None)
+        queues.judge = revisits.judge
+        revisits.take_up(queues, clock.now())
+        url, now = Url("http://one.test/"), clock.now() + 5
+        tablet = store.tablet(queues.tablet_of(url))
+        old = [entry for entry in _entries(tablet) if entry.href == url.href]
+        alone = revisits.policy.due_after(ChangeState.decode(store.get(url.href).meta.change).rate, 30.0)  # type: ignore[union-attr]
+        early = now + 0.7 * alone * DAY
+        assert revisits.judge(old[0], tablet, early) > early, "its rate alone would let it wait"
+        assert revisits.signal(queues, url, Signal(now + 99, "push", 1.0), now)  # from a clock that goes wrong
+        assert not revisits.signal(queues, url, Signal(now, "push", 1.0), now), "said already"
+        assert not revisits.signal(queues, Url("http://one.test/x"), Signal(now, "push", 1.0), now), "a page we lack"
+        assert not revisits.signal(queues, url, Signal(START, "sitemap", 1.0), now), "older than our copy"
+        entries = [entry for entry in _entries(tablet) if entry.href == url.href]
+        assert len(entries) == 2
+        stale, fresh = sorted(entries, key=lambda entry: entry.generation)
+        assert stale in old
+        assert revisits.judge(stale, tablet, now + 300 * DAY) == float("inf"), "its time was moved"
+        again = revisits.judge(fresh, tablet, now)
+        assert again == 0.0 or now < again <= now + DAY
+        assert revisits.judge(fresh, tablet, early) == 0.0
+
+
+def _entries(tablet: Tablet) -> list[Entry]:
+    return [Entry.decode(value) for key, value in tablet.items("queue") if key.startswith(b"t")]
+
+
+def test_the_command_tells_and_draws(crawled: Crawled, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = crawled[3]
+    assert run(["freshness", "--store", str(path), "--plot", str(tmp_path / "f.png"), "--json"]) == 0
+    said = msgspec.json.decode(capsys.readouterr().out)
+    assert said["pages"] > 80
+    assert 0 <= said["freshness"] <= 1
+    assert said["hosts"]
+    assert (tmp_path / "f.png").exists()
+    assert run(["freshness", "--store", str(path), "--plot", str(tmp_path / "no" / "f.png")]) == 2
 
 
 def test_soft_errors_are_told_from_copies() -> None:

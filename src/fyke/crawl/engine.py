@@ -217,6 +217,9 @@ class Agent:
         """Begin as many visits as may be."""
         now = self._clock.now()
         self._settled = True
+        if self.revisits is not None:
+            counts = self.frontier.counts()
+            self.revisits.passed(now, counts.hosts, counts.queued)
         self.queues.wake(now)
         self._deliver(now)
         while len(self._visits) < self._concurrency and not self._stopping:
@@ -259,9 +262,6 @@ class Agent:
         if now < self._next_beat:
             return
         self._next_beat = now + self._beat_every
-        if self.revisits is not None:
-            counts = self.frontier.counts()
-            self.revisits.passed(now, counts.hosts, counts.queued)
         self._deliver(now)
         self.queues.post.clear()
         if self._syncing is None or self._syncing.done():

@@ -26,7 +26,7 @@ from fyke.crawl.queues import AGAIN, Queues
 from fyke.formats.http import Head, http_date, parse_head
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
-from fyke.frontier.revisit import DAY, ChangeState, Priors, RevisitPolicy, Threshold, visited
+from fyke.frontier.revisit import DAY, ChangeState, Priors, RevisitPolicy, Signal, Threshold, visited
 from fyke.store import Batch, Change, RowMeta, Tablet, Version
 from fyke.url import Url, host_key
 from fyke.values import Failed, Fetched, Link, Outcome, Reason, Request, Unchanged, Validators
@@ -35,8 +35,8 @@ RETIRE_AFTER = 3
 """Visits in a row that find a page gone before it is believed: servers have bad days."""
 LARGE = 500_000.0
 """Bytes: from this mean size on a HEAD, whose answer costs two contacts if the page did change, pays."""
-LEAST_WAIT = 1.0
-"""Seconds before a page may be due again, whatever its rate."""
+LEAST_WAIT = 0.05
+"""Seconds before a page is looked at again, whatever its rate; politeness makes it more."""
 ABSENT_WAIT = DAY
 """Seconds until the second look at a page that was not there; doubled for the third."""
 LONGEST_WAIT = 365 * DAY
@@ -119,7 +119,7 @@ class Revisits:
         self.gauge = Gauge()
         self._memories: dict[str, HostMemory] = {}
         self._last = 0.0
-        self._started = False
+        self._sized = 0
         self._allowance = 0.0
 
     # ---- when
@@ -129,9 +129,10 @@ class Revisits:
         budget = self.settings.budget or hosts / (10 * max(self.settings.delay, 0.01))
         if waiting > self.outstanding:
             budget *= self.settings.share
-        if not self._started and self.pages:
-            self._started = True
-            self.threshold = Threshold.guess(self.policy, self.pages, max(budget, 1e-9) * DAY)
+        if self.pages and self.pages >= 2 * self._sized:  # it grew: fewer visits for each page, so a higher threshold
+            guesses = [Threshold.guess(self.policy, n, max(budget, 1e-9) * DAY) for n in (self.pages, self._sized)]
+            self.threshold.value = guesses[0].value * (self.threshold.value / guesses[1].value if self._sized else 1.0)
+            self._sized = self.pages
         backlog = self.outstanding / max(_BACKLOG, self.pages / 50)  # they wait for hosts, or for the budget
         budget *= max(1 - backlog * backlog, 0.0)
         self.threshold.budget, self.threshold.gain = budget * DAY, Threshold.gain_for(self.pages)
@@ -160,14 +161,33 @@ class Revisits:
         if version is None:
             return math.inf
         state = ChangeState.decode(version.meta.change)
-        age = max(now - state.seen, 0.0) / DAY
-        if not state.absent:
-            again = self.policy.look_again(state.rate, age, self.threshold.value, state.weight)
-            if again:
-                return min(max(state.seen + again * DAY, now + LEAST_WAIT), now + LONGEST_WAIT)
+        if entry.generation < state.generation:
+            return math.inf
+        if not state.absent and (again := self.policy.due_at(state, self.threshold.value, now)):
+            return min(max(again, now + LEAST_WAIT), now + LONGEST_WAIT)
         self.threshold.visited()
         self.outstanding += 1
         return 0.0
+
+    def signal(self, queues: Queues, url: Url, signal: Signal, now: float) -> bool:
+        """Take in that a page is said to have changed; return whether that is news.
+
+        REQUIRES: the URL belongs to this agent's tablets. The page is judged again at once: how soon it is visited
+        depends on the signal's trust and the page's rate.
+        """
+        tablet = queues.store.tablet(queues.tablet_of(url))
+        version = tablet.version(url.key)
+        state = ChangeState.decode(version.meta.change) if version is not None else ChangeState()
+        when = min(signal.when, now)  # nobody knows what will change
+        if version is None or not state.seen or when <= state.seen or signal.trust <= state.signal[1]:
+            return False
+        state = msgspec.structs.replace(state, signal=(when, signal.trust), generation=state.generation + 1)
+        batch = tablet.batch()
+        batch.put_meta(url.key, msgspec.structs.replace(version.meta, change=state.encode()))
+        batch.count("signals:" + signal.kind)
+        queues.postpone(batch, _entry(url.href, version.meta.depth, state), now)
+        tablet.write(batch)
+        return True
 
     def due(self, state: ChangeState) -> float:
         """Return when to look at a page again that was visited just now: before it is due."""
@@ -213,7 +233,7 @@ class Revisits:
         self.memory(host, tablet).honesty.sized(meta.length)
         self.pages += 1
         self.gauge.note(entry.href, host, state)
-        queues.postpone(batch, Entry(entry.href, 1, entry.depth, kind=AGAIN), self.due(state))
+        queues.postpone(batch, _entry(entry.href, entry.depth, state), self.due(state))
         return _with(processed, msgspec.structs.replace(meta, change=state.encode()))
 
     def write(self, batch: Batch, queues: Queues, entry: Entry, seen: Seen) -> None:
@@ -221,8 +241,9 @@ class Revisits:
         host = entry.url.host
         batch.put("host", _memory_key(host), msgspec.msgpack.encode(self._memories.get(host, HostMemory())))
         if seen.due < math.inf:
-            self.gauge.note(entry.href, host, ChangeState.decode(seen.meta.change))
-            queues.postpone(batch, Entry(entry.href, 1, entry.depth, kind=AGAIN), seen.due)
+            state = ChangeState.decode(seen.meta.change)
+            self.gauge.note(entry.href, host, state)
+            queues.postpone(batch, _entry(entry.href, entry.depth, state), seen.due)
         else:
             self.gauge.drop(entry.href)
 
@@ -269,7 +290,7 @@ class Revisits:
                     state = ChangeState(seen=meta.fetched, text=text_digest(text))
                     state = self.priors.learn(state, url.host, meta.type)
                     batch.put_meta(key, msgspec.structs.replace(meta, change=state.encode()))
-                    queues.postpone(batch, Entry(url.href, 1, max(meta.depth, 0), kind=AGAIN), now)
+                    queues.postpone(batch, _entry(url.href, meta.depth, state), now)
                 elif state.belief[1] > 0:
                     self.priors.learn(msgspec.structs.replace(state, belief=(0.0, 0.0, 0.0)), url.host, meta.type)
                 self.pages += 1
@@ -363,6 +384,11 @@ def _with(processed: Processed, meta: RowMeta) -> Processed:
     change = processed.change
     replaced = Change(meta, change.page, change.text, change.links, change.columns)
     return Processed(replaced, processed.links, processed.keys, processed.dropped, processed.redirected)
+
+
+def _entry(href: str, depth: int, state: ChangeState) -> Entry:
+    """A revisit as it is queued: before new pages, as the budget has been judged already."""
+    return Entry(href, 1, max(depth, 0), generation=state.generation, kind=AGAIN)
 
 
 def _memory_key(host: str) -> bytes:
