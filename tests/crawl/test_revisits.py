@@ -284,7 +284,7 @@ def test_a_trusted_signal_brings_the_visit_forward(tmp_path: Path) -> None:
         tablet = store.tablet(queues.tablet_of(url))
         old = [entry for entry in _entries(tablet) if entry.href == url.href]
         alone = revisits.policy.due_after(ChangeState.decode(store.get(url.href).meta.change).rate, 30.0)  # type: ignore[union-attr]
-        early = now + 0.7 * alone * DAY
+        early = START + 0.9 * alone * DAY
         assert revisits.judge(old[0], tablet, early) > early, "its rate alone would let it wait"
         assert revisits.signal(queues, url, Signal(now + 99, "push", 1.0), now)  # from a clock that goes wrong
         assert not revisits.signal(queues, url, Signal(now, "push", 1.0), now), "said already"
