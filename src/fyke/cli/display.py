@@ -18,11 +18,19 @@ def table(status: Status) -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_row("pages", f"{status.pages:,}  ({status.rate:,.1f}/s, {status.bytes / 1e6:,.1f} MB)")
     grid.add_row("queue", f"{status.queued:,} URLs of {status.hosts:,} hosts, {status.in_flight:,} in flight")
+    if status.relevant:
+        grid.add_row("harvest", f"{status.harvest:.1%}  ({status.relevant:,} pages are about the topic)")
     if status.mail:
         grid.add_row("mail", f"{status.mail:,} letters between tablets")
-    for name, counts in (("errors", status.errors), ("dropped", status.dropped)):
+    for name, counts in (
+        ("errors", status.errors),
+        ("dropped", status.dropped),
+        ("copies", status.duplicates),
+    ):
         if counts:
             grid.add_row(name, ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
+    for place, reason in status.demoted.items():
+        grid.add_row("last", f"{place}: {reason}")
     if status.freshness is not None and status.age is not None:
         grid.add_row("freshness", f"{status.freshness:.1%} of copies are right; mean age {duration(status.age)}")
         grid.add_row("revisits", ", ".join(f"{what} {count:,}" for what, count in status.revisits.items()))

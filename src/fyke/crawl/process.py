@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fyke.convert import Source, convert_here, prepare
 from fyke.convert.html import document
+from fyke.crawl.maintext import MARKUP, main_text
+from fyke.dedupe.exact import Digests, text_digest
 from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 from fyke.formats.http import Head, parse_head
@@ -22,8 +24,6 @@ from fyke.store import Change, Page, RowMeta
 from fyke.url import Url
 from fyke.values import Document, Drop, Exchange, Failed, Fetched, Link, Meta, Moved, Reason
 from fyke.workers.conversion import AT_ONCE
-
-_MARKUP = frozenset({"text/html", "application/xhtml+xml"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,10 @@ class Processed:
     """Of the links in the seen-set, where they are known."""
     dropped: tuple[tuple[Drop, int], ...] = ()
     redirected: bool = False
+    main: str = ""
+    """The main text of a document."""
+    digests: Digests | None = None
+    """Of a document, by which its copies are known."""
 
 
 class Processor:
@@ -56,7 +60,7 @@ class Processor:
         head = parse_head(exchange.response_head)
         declared = head.get("content-type")
         kind = sniff(exchange.body, declared, outcome.url.path)
-        if kind in _MARKUP and len(exchange.body) <= AT_ONCE:
+        if kind in MARKUP and len(exchange.body) <= AT_ONCE:
             return self.page(outcome, depth)
         source = prepare(exchange.body, declared, outcome.url)
         made = await self._convert(source)
@@ -79,7 +83,14 @@ class Processor:
             refresh_header=head.get("refresh"),
         )
         made = document(page, decoded_, outcome.url, links=found.links, only_text=True)
-        return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped)
+        main = main_text(decoded_.text, made.text)
+        return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped, main)
+
+    def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
+        """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""
+        head = parse_head(outcome.exchange.response_head)
+        made = _processed(outcome, head, depth, Document("", "", media_type=media_type), links[:MAX_LINKS])
+        return replace(made, links=())
 
     def moved(self, outcome: Moved, depth: int) -> Processed:
         """The document is elsewhere: a row that says where, and a link to there."""
@@ -119,11 +130,21 @@ def _processed(
     links: tuple[Link, ...],
     keys: Keys | None = None,
     dropped: tuple[tuple[Drop, int], ...] = (),
+    main: str = "",
 ) -> Processed:
     exchange = outcome.exchange
     meta = _meta(exchange, head, depth, made)
     page = Page(exchange.request_head, exchange.response_head, exchange.body)
-    return Processed(Change(meta, page, text=made.text or None, links=links), links, keys, dropped)
+    change = Change(meta, page, text=made.text or None, links=links)
+    main = main or made.text
+    return Processed(change, links, keys, dropped, main=main, digests=_digests(exchange, main))
+
+
+def _digests(exchange: Exchange, text: str) -> Digests | None:
+    if not exchange.body:
+        return None
+    # A body that was cut off is no exact copy of another that was.
+    return Digests(b"" if exchange.truncated else hashlib.sha256(exchange.body).digest(), text_digest(text))
 
 
 async def _convert_here(source: Source) -> Document:

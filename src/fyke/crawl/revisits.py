@@ -7,27 +7,27 @@ The life of a page in a continuous crawl::
                   └─────────────────────────────────────┘                          ▼ retired
 
 Everything that is learnt of a page stands in its row's meta (``ChangeState``), of a host behind its host record
-(``HostMemory``), both written in the batch of the visit. The main text decides whether a page changed: where the
-converted text differs, what the cleaner finds in the old and the new body is compared.
+(``HostMemory``), both written in the batch of the visit. The main text decides whether a page changed, so that another
+advertisement is no change.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import xxhash
 
-from fyke.clean.extract import extract
 from fyke.crawl.freshness import Gauge
+from fyke.crawl.maintext import main_text_of
 from fyke.crawl.process import Processed
 from fyke.crawl.queues import AGAIN, Queues
 from fyke.formats.http import Head, http_date, parse_head
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
 from fyke.frontier.revisit import DAY, ChangeState, Priors, RevisitPolicy, Signal, Threshold, visited
-from fyke.store import Batch, Change, RowMeta, Tablet, Version
+from fyke.store import Batch, Change, RowMeta, Tablet
 from fyke.url import Url, host_key
 from fyke.values import Failed, Fetched, Link, Outcome, Reason, Request, Unchanged, Validators
 
@@ -227,7 +227,7 @@ class Revisits:
     def first(self, batch: Batch, queues: Queues, entry: Entry, processed: Processed, now: float) -> Processed:
         """A page was fetched for the first time: queue its revisit in ``batch``, and return it with its state."""
         meta, host = processed.change.meta, entry.url.host
-        state = ChangeState(text=text_digest(processed.change))
+        state = ChangeState(text=text_digest(processed))
         state = self.priors.learn(visited(state, now, False), host, meta.type)
         tablet = queues.store.tablet(queues.tablet_of(entry.url))
         self.memory(host, tablet).honesty.sized(meta.length)
@@ -260,8 +260,8 @@ class Revisits:
         if processed is None or not isinstance(outcome, Fetched):  # it did not answer: nothing is learnt
             return Seen(meta, None, (), now + ABSENT_WAIT, (("revisits:failed", 1),))
         head = parse_head(outcome.exchange.response_head)
-        fresh = text_digest(processed.change)
-        same = fresh == state.text or self._same_main(url, processed, version, tablet)
+        fresh = text_digest(processed)
+        same = fresh == state.text
         date = self._compare(memory.honesty, meta, head, same, state, now)
         memory.honesty.sized(processed.change.meta.length)
         if not same:
@@ -285,9 +285,9 @@ class Revisits:
                 meta = version.meta
                 state = ChangeState.decode(meta.change)
                 if not state.seen:
-                    row = tablet.read(key, parts=("text",))
-                    text = Change(meta, text=row.text if row is not None else None)
-                    state = ChangeState(seen=meta.fetched, text=text_digest(text))
+                    row = tablet.read(key)
+                    text = _digest(main_text_of(row), row.raw or b"") if row is not None else b""
+                    state = ChangeState(seen=meta.fetched, text=text)
                     state = self.priors.learn(state, url.host, meta.type)
                     batch.put_meta(key, msgspec.structs.replace(meta, change=state.encode()))
                     queues.postpone(batch, _entry(url.href, meta.depth, state), now)
@@ -344,16 +344,6 @@ class Revisits:
         retired = _with(processed, gone) if processed is not None else Processed(Change(gone))
         return Seen(gone, retired, (), math.inf, (("revisits:retired", 1), ("pages", -1)))
 
-    def _same_main(self, url: Url, processed: Processed, version: Version, tablet: Tablet) -> bool:
-        """Whether the main text is the same although the whole is not: an advertisement changed."""
-        page = processed.change.page
-        row = tablet.read(url.key, parts=("page",))
-        if page is None or row is None or row.raw is None or processed.change.meta.type != "text/html":
-            return False
-        if processed.change.meta.title != version.meta.title:
-            return False
-        return extract(row.raw, url=url.href).text == extract(page.body, url=url.href).text
-
     def _compare(
         self, honesty: Honesty, meta: RowMeta, head: Head, same: bool, state: ChangeState, now: float
     ) -> float | None:
@@ -373,17 +363,19 @@ class Revisits:
         return date
 
 
-def text_digest(change: Change) -> bytes:
-    """Digest of a document's text; of its body where it has none."""
-    if change.text is not None:
-        return xxhash.xxh3_64_digest(change.text.encode("utf-8", "surrogatepass"))
-    return xxhash.xxh3_64_digest(change.page.body if change.page is not None else b"")
+def text_digest(processed: Processed) -> bytes:
+    """Digest of a document's main text; of its body where it has none."""
+    page = processed.change.page
+    return _digest(processed.main or processed.change.text or "", page.body if page is not None else b"")
+
+
+def _digest(text: str, body: bytes) -> bytes:
+    return xxhash.xxh3_64_digest(text.encode("utf-8", "surrogatepass") or body)
 
 
 def _with(processed: Processed, meta: RowMeta) -> Processed:
     change = processed.change
-    replaced = Change(meta, change.page, change.text, change.links, change.columns)
-    return Processed(replaced, processed.links, processed.keys, processed.dropped, processed.redirected)
+    return replace(processed, change=Change(meta, change.page, change.text, change.links, change.columns))
 
 
 def _entry(href: str, depth: int, state: ChangeState) -> Entry:

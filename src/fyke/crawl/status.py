@@ -14,6 +14,8 @@ from fyke.errors import StorageError
 
 VERSION = 1
 _FOLDER = "status"
+MAX_DEMOTED = 20
+"""Demoted places that a report names."""
 
 
 class AgentStatus(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -33,6 +35,8 @@ class AgentStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     hosts: int = 0
     mail: int = 0
     """Letters that are not delivered yet."""
+    demoted: dict[str, str] = {}
+    """Hosts and templates whose pages come last, and why; the first few."""
     waiting: str = ""
     """Why it is idle: what the next host waits for; empty while it is busy."""
     waiting_host: str = ""
@@ -56,6 +60,14 @@ class Status(msgspec.Struct, frozen=True):
     mail: int
     errors: dict[str, int]
     dropped: dict[str, int]
+    duplicates: dict[str, int]
+    """Copies found: exact ones, and near ones."""
+    demoted: dict[str, str]
+    """Hosts and templates whose pages come last, and why; the first few of each agent."""
+    relevant: int
+    """Documents about the crawl's topic."""
+    harvest: float
+    """Relevant documents, of those that were classified; 0 without a topic."""
     moved: int
     rate: float
     """Pages a second since the agents started."""
@@ -126,6 +138,10 @@ def total(agents: Iterable[AgentStatus], now: float) -> Status:
         mail=sum(r.mail for r in reports),
         errors=_named(counters, "errors:"),
         dropped=_named(counters, "dropped:"),
+        duplicates=_named(counters, "duplicates:"),
+        demoted={place: reason for report in reports for place, reason in report.demoted.items()},
+        relevant=counters["relevant"],
+        harvest=counters["relevant"] / max(1, counters["judged"]),
         moved=counters["moved"],
         rate=rate,
         idle=idle,

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 from fyke.values import Meta
 
@@ -172,6 +173,7 @@ class Synonyms:
 
 
 _NO_META = Meta()
+_KNOWN = frozenset(field.name for field in fields(Meta))
 
 
 def canonical(pairs: Iterable[tuple[str, str]], table: Table = TABLE) -> tuple[Meta, str]:
@@ -193,19 +195,32 @@ def canonical(pairs: Iterable[tuple[str, str]], table: Table = TABLE) -> tuple[M
             best[field] = rank, value
     if not best:
         return _NO_META, ""
-    known = {field.name for field in fields(Meta)}
     title = best.get("title", (0, ""))[1]
-    return replace(Meta(), **{name: value for name, (_, value) in best.items() if name in known}), title
+    return Meta(**{name: value for name, (_, value) in best.items() if name in _KNOWN}), title
 
 
 def date(text: str) -> str:
     """Return a date in ISO 8601 with the precision of the source, in UTC where it names a zone; empty if it is none."""
-    text = " ".join(text[:100].split())
+    return _date(" ".join(text[:100].split()))
+
+
+@lru_cache(maxsize=4096)
+def _date(text: str) -> str:
     for pattern in _PATTERNS:
         match = pattern.fullmatch(text)
         if match and (found := _iso(match.groupdict())):
             return found
     return ""
+
+
+def moment(text: str) -> float:
+    """Return a date as seconds since 1970, in UTC where it names no zone and at its first moment; 0.0 if it is none."""
+    found = date(text)
+    if not found:
+        return 0.0
+    found += "0000-01-01"[len(found) :] if len(found) < 10 else ""
+    when = datetime.fromisoformat(found)
+    return max((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp(), 0.0)
 
 
 def visible_date(text: str) -> str:

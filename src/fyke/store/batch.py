@@ -19,6 +19,7 @@ from fyke.store.cells import (
     TEXT,
     Anchor,
     Change,
+    Page,
     RowMeta,
     Version,
     after,
@@ -31,6 +32,7 @@ from fyke.store.cells import (
     pack_page,
     pack_text,
     pack_version,
+    unpack_page,
 )
 from fyke.store.hosts import Totals
 from fyke.store.rocks import WriteBatch
@@ -113,12 +115,8 @@ class Batch:
         """
         tablet, put, handles = self._tablet, self.put_raw, self._handles
         with tablet.lock:
-            known = self._rows.get(row)
-            if known is None:
-                current = tablet.version(row)
-                known = self._rows[row] = {} if current is None else {current.stamp: current}
-            else:
-                current = max(known.values(), key=_by_stamp)
+            known = self._known(row)
+            current = max(known.values(), key=_by_stamp, default=None)
             while current is not None and self._taken(row, stamp, current):
                 stamp += 1
             base = current
@@ -143,13 +141,58 @@ class Batch:
                 self._prune(row)
         return stamp
 
-    def put_meta(self, row: bytes, meta: RowMeta) -> None:
-        """Replace what is known of a row's current version; its cells and its stamp stay. REQUIRES: it has one."""
-        with self._tablet.lock:
+    def version(self, row: bytes, stamp: int) -> Version | None:
+        """Return the version of that stamp, put by this batch or before."""
+        return self._known(row).get(stamp) or self._versions(row).get(stamp)
+
+    def mark(self, row: bytes, version: Version, meta: RowMeta) -> None:
+        """Replace what is said of a version that is there; its cells and its stamp stay. REQUIRES: as ``put_row``."""
+        self._put_version(row, msgspec.structs.replace(version, meta=meta))
+
+    def strip(self, row: bytes, stamp: int) -> int:
+        """Drop the body of the page that was put at ``stamp`` and keep its heads; return the bytes saved.
+
+        For exact copies: ``Row.page`` takes the body from the original. REQUIRES: as ``put_row``, and the original's
+        page is kept.
+        """
+        tablet = self._tablet
+        with tablet.lock:
+            sharing = [version for version in self._versions(row).values() if version.page == stamp]
+            if not sharing:
+                return 0
+            page = unpack_page(tablet.decode(tablet.cell(row, sharing[0], PAGE)))
+            data = pack_page(Page(page.request_head, page.response_head))
+            value = tablet.encode(PAGE, row, sharing[0].meta.type, data)
+            self.put_raw(cell_key(row, stamp), value, self._handles[PAGE])
+            size, stored = sharing[0].size, sharing[0].stored
+            totals = self._totals_of(row)
+            totals.size += len(data) - size
+            totals.stored += len(value) - stored
+            for version in sharing:
+                self._put_version(row, msgspec.structs.replace(version, size=len(data), stored=len(value)))
+        return stored - len(value)
+
+    def _put_version(self, row: bytes, version: Version) -> None:
+        known = self._known(row)
+        if version.stamp == max(known):
+            self.put_raw(row, pack_version(version), self._handles[META])
+        else:
+            self.put_raw(cell_key(row, version.stamp), pack_version(version), self._handles[PAST])
+        known[version.stamp] = version
+
+    def _known(self, row: bytes) -> dict[int, Version]:
+        """The versions of a row that this batch puts, and the one that was current before."""
+        known = self._rows.get(row)
+        if known is None:
             current = self._tablet.version(row)
-            assert current is not None, "a row without a version"
-            assert row not in self._rows, "this batch puts the row"
-            self.put_raw(row, pack_version(msgspec.structs.replace(current, meta=meta)), self._handles[META])
+            known = self._rows[row] = {} if current is None else {current.stamp: current}
+        return known
+
+    def put_meta(self, row: bytes, meta: RowMeta) -> None:
+        """Replace what is said of a row's current version (``mark``). REQUIRES: it has one."""
+        with self._tablet.lock:
+            known = self._known(row)
+            self.mark(row, known[max(known)], meta)
 
     def delete_row(self, row: bytes) -> None:
         """Delete all cells of a row, its history and its anchors too. REQUIRES: this batch does not put the row."""

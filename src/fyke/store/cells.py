@@ -34,6 +34,9 @@ OWN = "default"
 
 FAMILIES = (*ROW_FAMILIES, *RAW_FAMILIES)
 
+EXACT = "sha256"
+"""``RowMeta.duplicate_by`` of an exact copy: the bodies have one SHA-256, so one of them is enough."""
+
 MAX_STAMP = (1 << 64) - 1
 MAX_QUALIFIER = 1024
 """Longest name of a sparse column in bytes: it is repeated in every cell's key."""
@@ -74,8 +77,14 @@ class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """The document's name in the TREC collection that it came from."""
     document: Meta | None = None
     """The fields that the document itself states."""
+    similarity: float = 0.0
+    """With ``duplicate_of``: the Jaccard coefficient of the main texts, 1 for an exact copy."""
+    duplicate_by: str = ""
+    """How it was found to be a duplicate: EXACT, ``text`` (the same words), ``jaccard`` or ``minhash`` (estimated)."""
     change: bytes = b""
     """How the page changes (``frontier.revisit.ChangeState``), of a continuous crawl."""
+    relevance: float = -1.0
+    """How probably it is about the crawl's topic; negative where nobody asked."""
 
 
 class Version(msgspec.Struct, frozen=True, array_like=True):

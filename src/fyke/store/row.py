@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from fyke.store.cells import (
+    EXACT,
     LINKS,
     PAGE,
     TEXT,
@@ -68,9 +70,15 @@ class Row:
 
     @property
     def page(self) -> Page | None:
-        """Request head, response head and decoded body; None where nothing was stored."""
+        """Request head, response head and decoded body; None where nothing was stored.
+
+        The body of an exact copy is that of its original.
+        """
         if self._page is None and (data := self._part(PAGE)) is not None:
-            self._page = unpack_page(data)
+            page, meta = unpack_page(data), self.meta
+            if not page.body and meta.length and meta.duplicate_by == EXACT:
+                page = replace(page, body=self._table.body_of(meta.duplicate_of, meta.digest))
+            self._page = page
         return self._page
 
     @property

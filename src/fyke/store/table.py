@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from fyke.store.cells import Anchor, Cell, Change, Version, pack_links, pack_page, pack_text
+from fyke.store.codec import sha1
 from fyke.store.row import PARTS, Row
+from fyke.url import Url
 
 
 class Table(Protocol):
@@ -58,6 +60,10 @@ class Table(Protocol):
 
     def decode(self, value: bytes) -> bytes:
         """Return what ``cell`` returned, decompressed."""
+        ...
+
+    def body_of(self, href: str, digest: bytes) -> bytes:
+        """Return the body with this digest that a document of the store has, or had; empty where it is not found."""
         ...
 
 
@@ -137,3 +143,7 @@ class MemoryTable:
 
     def decode(self, value: bytes) -> bytes:
         return value
+
+    def body_of(self, href: str, digest: bytes) -> bytes:
+        bodies = (row.raw for row in (Row(self, Url(href).key, v) for v in self.versions(Url(href).key)) if row.page)
+        return next((body for body in bodies if body and sha1(body) == digest), b"")
