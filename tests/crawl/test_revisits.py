@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from fyke.cli import run
 from fyke.clock import VirtualClock
 from fyke.crawl import freshness
 from fyke.crawl.board import Board
+from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
@@ -45,8 +47,9 @@ class Ended:
 
 
 def crawl(
-    path: Path, transport: object, seeds: list[str], clock: VirtualClock, days: float, settings: RevisitSettings | None
-) -> Ended:
+    path: Path, transport: object, seeds: list[str], clock: VirtualClock, days: float,
+    settings: RevisitSettings | None, *, sitemaps: bool = False,
+) -> Ended:  # fmt: skip
     urls = [Url.parse(seed) for seed in seeds]
     until = clock.now() + days * DAY
     log = freshness.Log(path, 0)
@@ -56,11 +59,14 @@ def crawl(
             log.note(clock.now(), agent.revisits.gauge, agent.tally.revisits, agent.tally.changed, 1.0)
         return clock.now() < until
 
+    processor = Processor("fyke")
+
     async def main() -> Ended:
         with Store.open(path, settings=Settings(tablets=2)) as store:
             agent = Agent(
                 store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),  # type: ignore[arg-type]
-                Permissions("fyke"), Processor("fyke"), clock, revisits=settings, beat=beat, beat_every=1200.0,
+                Permissions("fyke"), processor, clock, revisits=settings, beat=beat, beat_every=1200.0,
+                discovery=Discovery(processor, sitemaps=sitemaps),
             )  # fmt: skip
             await agent.run(urls)
             counters: Counter[str] = Counter()
@@ -159,18 +165,27 @@ def test_freshness_is_told_now_and_over_time(crawled: Crawled, tmp_path: Path) -
 class OnePage:
     """A site of one page, answered by a function of (request, time)."""
 
-    def __init__(self, clock: VirtualClock, answer: Callable[[Request, float], tuple[int, str, str]]) -> None:
-        self._clock, self._answer = clock, answer
+    def __init__(
+        self, clock: VirtualClock, answer: Callable[[Request, float], tuple[int, str, str]], sitemap: str = ""
+    ) -> None:
+        """``sitemap`` is the media type of its sitemap, where it has one."""
+        self._clock, self._answer, self._sitemap = clock, answer, sitemap
         self.requests: list[Request] = []
 
     async def fetch(self, request: Request) -> Outcome:
         now = self._clock.now()
+        media = "text/html"
         if request.url.path == "/robots.txt":
+            status, etag, body = (
+                (404, "", "") if not self._sitemap else (200, "", "Sitemap: http://one.test/sitemap.xml")
+            )
+        elif request.url.path == "/sitemap.xml" and not self._sitemap:
             status, etag, body = 404, "", ""
         else:
             self.requests.append(request)
             status, etag, body = self._answer(request, now)
-        headers = [("Content-Type", "text/html"), ("Content-Length", str(len(body)))]
+            media = self._sitemap if request.url.path == "/sitemap.xml" else media
+        headers = [("Content-Type", media), ("Content-Length", str(len(body)))]
         if etag:
             headers.append(("ETag", etag))
         sent = b"" if request.method == "HEAD" or status == 304 else body.encode()
@@ -298,6 +313,40 @@ def test_a_trusted_signal_brings_the_visit_forward(tmp_path: Path) -> None:
         again = revisits.judge(fresh, tablet, now)
         assert again == 0.0 or now < again <= now + DAY
         assert revisits.judge(fresh, tablet, early) == 0.0
+
+
+def test_what_a_sitemap_says_is_weighed_by_what_visits_find(tmp_path: Path) -> None:
+    """An honest sitemap is asked again, its new pages are found, and its host comes to be trusted."""
+    clock = VirtualClock(START)
+
+    def at(number: int, now: float) -> float:
+        return START + DAY * (1 + number % 5) * int((now - START) / DAY / (1 + number % 5))
+
+    def answer(request: Request, now: float) -> tuple[int, str, str]:
+        path = request.url.path
+        if path == "/sitemap.xml":
+            count = 40 if now > START + 3 * DAY else 30
+            pages = ((number, at(number, now)) for number in range(count))
+            rows = (f"<url><loc>http://one.test/{n}</loc><lastmod>{_iso(t)}</lastmod></url>" for n, t in pages)
+            return 200, "", f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{''.join(rows)}</urlset>"
+        if not path[1:].isdigit():
+            return 200, "", _page("home")
+        return 200, "", f"<title>t</title><p>page {path} as of {at(int(path[1:]), now):.0f}</p>"
+
+    site = OnePage(clock, answer, "application/xml")
+    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 30, RevisitSettings(budget=30 / DAY), sitemaps=True)
+    asked = Counter(request.url.path for request in site.requests)
+    assert asked["/sitemap.xml"] >= 3
+    assert asked["/35"] >= 1, "a page that the sitemap told of later"
+    with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as store:
+        number = store.tablet_of(Url("http://one.test/").key)
+        memory = Revisits(RevisitSettings()).memory("one.test", store.tablet(number))
+        assert store.tablet(number).ledger.counter("signals:sitemap") >= 10
+    assert memory.trust.trust > 0.3, "its signals were right more often than chance"
+
+
+def _iso(t: float) -> str:
+    return datetime.fromtimestamp(t, UTC).isoformat()
 
 
 def _entries(tablet: Tablet) -> list[Entry]:

@@ -14,6 +14,7 @@ advertisement is no change.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -26,7 +27,7 @@ from fyke.crawl.queues import AGAIN, Queues
 from fyke.formats.http import Head, http_date, parse_head
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
-from fyke.frontier.revisit import DAY, ChangeState, Priors, RevisitPolicy, Signal, Threshold, visited
+from fyke.frontier.revisit import DAY, ChangeState, Priors, RevisitPolicy, Signal, Threshold, Trust, visited
 from fyke.store import Batch, Change, RowMeta, Tablet
 from fyke.url import Url, host_key
 from fyke.values import Failed, Fetched, Link, Outcome, Reason, Request, Unchanged, Validators
@@ -45,6 +46,7 @@ _BACKLOG = 8
 _HOSTS = 20_000
 _BATCH = 1000
 _REGRETS = 8
+_SIGNALS = 500  # of one list: less than 50 ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class HostMemory(msgspec.Struct, array_like=True):
 
     honesty: Honesty = msgspec.field(default_factory=Honesty)
     regrets: list[Regret] = msgspec.field(default_factory=list)
+    trust: Trust = msgspec.field(default_factory=Trust)
+    """In what its sitemaps and feeds say of changes."""
 
     def regretted(self, text: bytes) -> bool:
         """Whether a text is the host's way to say that a page is gone."""
@@ -179,15 +183,27 @@ class Revisits:
         version = tablet.version(url.key)
         state = ChangeState.decode(version.meta.change) if version is not None else ChangeState()
         when = min(signal.when, now)  # nobody knows what will change
-        if version is None or not state.seen or when <= state.seen or signal.trust <= state.signal[1]:
+        if version is None or not state.seen or when <= state.seen:
             return False
-        state = msgspec.structs.replace(state, signal=(when, signal.trust), generation=state.generation + 1)
+        if state.signal[0] and signal.trust <= state.signal[1]:
+            return False
+        state = msgspec.structs.replace(state, signal=(when, signal.trust))
         batch = tablet.batch()
+        if signal.trust > 0:  # else it is only remembered, so that the visit tells whether it was true
+            state = msgspec.structs.replace(state, generation=state.generation + 1)
+            queues.postpone(batch, _entry(url.href, version.meta.depth, state), now)
         batch.put_meta(url.key, msgspec.structs.replace(version.meta, change=state.encode()))
         batch.count("signals:" + signal.kind)
-        queues.postpone(batch, _entry(url.href, version.meta.depth, state), now)
         tablet.write(batch)
         return True
+
+    def told(self, queues: Queues, signals: Sequence[tuple[str, float]], kind: str, now: float) -> None:
+        """Take in what a sitemap or feed says of pages that may be known: (URL, when it changed); the newest ones."""
+        for href, when in sorted(signals, key=lambda pair: -pair[1])[:_SIGNALS]:
+            url = Url(href)
+            if queues.tablet_of(url) in queues.store.owned:
+                trust = self.memory(url.host, queues.tablet(url)).trust.trust
+                self.signal(queues, url, Signal(when, kind, trust), now)
 
     def due(self, state: ChangeState) -> float:
         """Return when to look at a page again that was visited just now: before it is due."""
@@ -253,7 +269,9 @@ class Revisits:
         assert version is not None, "a revisit of nothing"
         memory, meta = self.memory(url.host, tablet), version.meta
         state = ChangeState.decode(meta.change)
+        chance = -math.expm1(-state.rate * max(now - state.seen, 0.0) / DAY)
         if isinstance(outcome, Unchanged) or (isinstance(outcome, Fetched) and processed is None):
+            memory.trust.judged(state.signal[0] > 0, False, chance)
             return self._same(url, state, meta, (), tablet, now, (("revisits:unchanged", 1),))
         if isinstance(outcome, Failed) and outcome.reason in (Reason.GONE, Reason.CLIENT_ERROR):
             return self._absent(state, meta, now, processed)
@@ -262,6 +280,7 @@ class Revisits:
         head = parse_head(outcome.exchange.response_head)
         fresh = text_digest(processed)
         same = fresh == state.text
+        memory.trust.judged(state.signal[0] > 0, not same, chance)
         date = self._compare(memory.honesty, meta, head, same, state, now)
         memory.honesty.sized(processed.change.meta.length)
         if not same:
