@@ -1,8 +1,8 @@
 """Which page first: focused crawls and quality orders on the world and on real pages, beside plain policies.
 
 The world's topics are known, so harvest and recall are counted by truth. Pages pass through the crawler's own
-processor: the classifiers see what a live crawl sees. Plain best-first is a naive Bayes classifier (scikit-learn's) over
-words, a link being worth its page: ACHE's baseline.
+processor: the classifiers see what a live crawl sees. Plain best-first is a naive Bayes classifier (scikit-learn's)
+over words, a link being worth its page: ACHE's baseline.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def naive_bayes(
 def crawl(web: World, name: str, budget: int) -> NDArray[np.int64]:
     run = VirtualCrawl(web, named(name, np.random.default_rng(0)), 1, Politeness())
     run.run(budget)
-    return np.concatenate(run.order)
+    return np.asarray(run.order)
 
 
 def log_odds(p: NDArray[np.float64], threshold: float = 0.5) -> NDArray[np.float64]:

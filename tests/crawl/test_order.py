@@ -120,7 +120,7 @@ def test_a_live_focused_crawl_harvests_what_its_simulation_does(
     for policy in ("bfs", "online-best-first"):
         virtual = VirtualCrawl(web, named(policy, np.random.default_rng(0)), 1, Virtual())
         virtual.run(budget)
-        harvest[policy] = sum(world.truth(urls[x]).topic == TOPIC for x in np.concatenate(virtual.order))
+        harvest[policy] = sum(world.truth(urls[x]).topic == TOPIC for x in virtual.order)
     live = crawl(tmp_path / "s", world, lambda store, reserve: Focus(store, model, reserve), pages=budget)
     found = sum(world.truth(url).topic == TOPIC for url in live)
     assert found > 2 * harvest["bfs"]
