@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -143,8 +144,10 @@ def main() -> None:
     for policy in given.policy or ("age-optimal", "uniform"):
         if given.days:
             rows.append(virtual(policy, given.days, given.pages))
+            print(*rows[-1], file=sys.stderr)
         if given.seconds:
             rows.append(sockets(policy, given.seconds, min(given.pages, 150)))
+            print(*rows[-1], file=sys.stderr)
     head = ["policy", "time", "pages", "visits per page and day", "freshness", "age, hours", "least possible age"]
     print(table([*head, "uniform's in theory", "CPU s"], rows))
 

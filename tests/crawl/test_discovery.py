@@ -11,7 +11,6 @@ import pytest
 
 from fyke.clock import VirtualClock
 from fyke.convert import Source, convert_here
-from fyke.crawl import engine
 from fyke.crawl.discovery import Discovery, places, redirected
 from fyke.crawl.engine import Agent
 from fyke.crawl.lister import Lister
@@ -67,13 +66,6 @@ async def _convert(source: Source) -> Document:
 
 def crawl(path: Path, places: dict[str, Place], *, days: float = 0.0, sitemaps: bool = True, **options: object) -> Web:
     """Crawl from the front page; with ``days``, for so long, and feeds are polled."""
-    with pytest.MonkeyPatch.context() as patch:
-        if days:
-            patch.setattr(engine, "SYNC_EVERY", 3600.0)  # ten days have too many seconds
-        return _crawl(path, places, days, sitemaps, options)
-
-
-def _crawl(path: Path, places: dict[str, Place], days: float, sitemaps: bool, options: dict[str, object]) -> Web:
     clock = VirtualClock(NOW)
     web = Web(clock, places)
     settings = CrawlSettings(**{"delay": 0.01, **options})  # type: ignore[arg-type]
@@ -93,6 +85,7 @@ def _crawl(path: Path, places: dict[str, Place], days: float, sitemaps: bool, op
                 discovery=Discovery(processor, sitemaps=sitemaps, poll=bool(days)),
                 patience=1e9 if days else settings.patience,
                 beat=lambda agent: not days or clock.now() < NOW + days * 86_400,
+                beat_every=3600.0 if days else 1.0,  # ten days have too many seconds
             )
             await agent.run(seeds)
 
