@@ -393,8 +393,7 @@ def _digest(text: str, body: bytes) -> bytes:
 
 
 def _with(processed: Processed, meta: RowMeta) -> Processed:
-    change = processed.change
-    return replace(processed, change=Change(meta, change.page, change.text, change.links, change.columns))
+    return replace(processed, change=replace(processed.change, meta=meta))
 
 
 def _entry(href: str, depth: int, state: ChangeState) -> Entry:
