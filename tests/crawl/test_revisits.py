@@ -18,10 +18,11 @@ from fyke.crawl import freshness
 from fyke.crawl.board import Board
 from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent
+from fyke.crawl.hostmemory import HostMemory
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
 from fyke.crawl.queues import Queues
-from fyke.crawl.revisits import HostMemory, Revisits, RevisitSettings
+from fyke.crawl.revisits import Revisits, RevisitSettings
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.formats.http import build_head, outcome

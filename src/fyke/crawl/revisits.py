@@ -21,15 +21,16 @@ import msgspec
 import xxhash
 
 from fyke.crawl.freshness import Gauge
+from fyke.crawl.hostmemory import HostMemory, memory_key
 from fyke.crawl.maintext import main_text_of
 from fyke.crawl.process import Processed
 from fyke.crawl.queues import AGAIN, Queues
 from fyke.formats.http import Head, http_date, parse_head
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
-from fyke.frontier.revisit import DAY, ChangeState, Priors, RevisitPolicy, Signal, Threshold, Trust, visited
+from fyke.frontier.revisit import DAY, ChangeState, Priors, RevisitPolicy, Signal, Threshold, visited
 from fyke.store import Batch, Change, RowMeta, Tablet
-from fyke.url import Url, host_key
+from fyke.url import Url
 from fyke.values import Failed, Fetched, Link, Outcome, Reason, Request, Unchanged, Validators
 
 RETIRE_AFTER = 3
@@ -45,7 +46,6 @@ _BACKLOG = 8
 """Revisits, or a fiftieth of the pages: so many queued ones stop the threshold's fall; a queue knows no values."""
 _HOSTS = 20_000
 _BATCH = 1000
-_REGRETS = 8
 _SIGNALS = 500  # of one list: less than 50 ms
 
 
@@ -59,36 +59,6 @@ class RevisitSettings:
     budget: float = 0.0
     """Requests a second of this agent; 0 for a tenth of what politeness allows: hosts ÷ (10 × delay)."""
     delay: float = 1.0
-
-
-class Regret(msgspec.Struct, frozen=True, array_like=True):
-    """A text that some page of a host turned into; if another page does too, it is how the host says "not found"."""
-
-    text: bytes
-    before: bytes
-    """What that page said until then."""
-    sure: bool = False
-
-
-class HostMemory(msgspec.Struct, array_like=True):
-    """What is learnt of a host; key: host key ‖ ``revisit`` in the family ``host``. Version 1."""
-
-    honesty: Honesty = msgspec.field(default_factory=Honesty)
-    regrets: list[Regret] = msgspec.field(default_factory=list)
-    trust: Trust = msgspec.field(default_factory=Trust)
-    """In what its sitemaps and feeds say of changes."""
-
-    def regretted(self, text: bytes) -> bool:
-        """Whether a text is the host's way to say that a page is gone."""
-        return any(r.sure and r.text == text for r in self.regrets)
-
-    def turned(self, before: bytes, text: bytes) -> None:
-        """Note that a page turned from one text into another."""
-        for i, regret in enumerate(self.regrets):
-            if regret.text == text:
-                self.regrets[i] = Regret(text, before, regret.sure or regret.before != before)
-                return
-        self.regrets = [*self.regrets[-_REGRETS + 1 :], Regret(text, before)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +225,7 @@ class Revisits:
     def write(self, batch: Batch, queues: Queues, entry: Entry, seen: Seen) -> None:
         """Write what a revisit taught, and queue the next."""
         host = entry.url.host
-        batch.put("host", _memory_key(host), msgspec.msgpack.encode(self._memories.get(host, HostMemory())))
+        batch.put("host", memory_key(host), msgspec.msgpack.encode(self._memories.get(host, HostMemory())))
         if seen.due < math.inf:
             state = ChangeState.decode(seen.meta.change)
             self.gauge.note(entry.href, host, state)
@@ -323,7 +293,7 @@ class Revisits:
         """What is known of a host."""
         memory = self._memories.get(host)
         if memory is None:
-            stored = tablet.get("host", _memory_key(host))
+            stored = tablet.get("host", memory_key(host))
             memory = msgspec.msgpack.decode(stored, type=HostMemory) if stored else HostMemory()
             if len(self._memories) >= _HOSTS:
                 self._memories.pop(next(iter(self._memories)))
@@ -399,7 +369,3 @@ def _with(processed: Processed, meta: RowMeta) -> Processed:
 def _entry(href: str, depth: int, state: ChangeState) -> Entry:
     """A revisit as it is queued: before new pages, as the budget has been judged already."""
     return Entry(href, 1, max(depth, 0), generation=state.generation, kind=AGAIN)
-
-
-def _memory_key(host: str) -> bytes:
-    return host_key(host) + b"revisit"
