@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.measure import table
-from fyke.frontier.revisit import RevisitPolicy, Threshold
+from fyke.frontier.revisit import RevisitPolicy
 from fyke.frontier.schedule import Schedule
 from fyke.simulate.change import ChangingWorld, Signals, simulate_changes
 from fyke.world.config import WorldConfig
@@ -28,26 +28,24 @@ Floats = npt.NDArray[np.float64]
 class Multiplicative:
     """Nutch's AdaptiveFetchSchedule: a change shortens a page's interval by a fifth, none lengthens it by two fifths.
 
-    Nutch has no budget; here a page is due when its age exceeds its interval by one adaptive factor for all pages,
-    moved by the same rule as fyke's threshold, so that the peer makes as many visits.
+    Of the pages whose interval has passed, the longest overdue are fetched, as many as the budget allows; where fewer
+    are due, the rest of the budget is saved.
     """
 
     def __init__(self, world: ChangingWorld, budget: float) -> None:
-        self._interval = np.full(len(world.rates), 30.0)
+        self._interval = np.full(len(world.rates), len(world.rates) / budget)  # the best common start
         self._last = world.first_visits(budget)
-        self._factor = Threshold(len(world.rates) / budget / 30.0, budget)
-        self._now = 0.0
+        self._budget = budget
+        self._now = self._saved = 0.0
 
     def due(self, now: float) -> npt.NDArray[np.int64]:
-        """The pages whose interval has passed."""
-        self._factor.passed(now - self._now)
+        """The pages to fetch."""
+        self._saved = min(self._saved + self._budget * (now - self._now), self._budget)  # a day's worth at most
         self._now = now
-        overdue = (now - self._last) / self._interval
-        candidates = np.flatnonzero(overdue >= self._factor.value)
-        candidates = candidates[np.argsort(-overdue[candidates])]
-        rising = self._factor.value * np.exp(self._factor.gain * np.arange(len(candidates)))
-        taken = candidates[: int((overdue[candidates] >= rising).sum())]
-        self._factor.visited(len(taken))
+        due = self._last + self._interval
+        found = np.flatnonzero(due <= now)
+        taken = found[np.argsort(due[found])][: int(self._saved)]
+        self._saved -= len(taken)
         return taken
 
     def visited(self, pages: npt.NDArray[np.int64], now: float, changed: npt.NDArray[np.bool_]) -> None:
