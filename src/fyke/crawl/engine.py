@@ -214,6 +214,7 @@ class Agent:
             await asyncio.gather(*self._visits, return_exceptions=True)
             if self._syncing is not None:
                 await asyncio.wait([self._syncing])
+        self.queues.anchors.step(self._clock.now(), everything=True)
         self.queues.deliver(self._clock.now())
         self.queues.post.clear()
         if self.queues.order is not None:
@@ -302,6 +303,7 @@ class Agent:
             self.stop()
 
     def _deliver(self, now: float, beat: bool = False) -> None:
+        self.queues.anchors.step(now, everything=not self._visits and self.idle.until > now + self._patience)
         if not self._stopping:  # what is left over stays in the outbox
             self.delivery.deliver(now, eager=beat or not self._visits)
 
@@ -533,7 +535,8 @@ class Agent:
             self.revisits.told(self.queues, listing.signals, "feed" if polled else "sitemap", now)
 
     def _sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:
-        """Have it found out whether a document is a copy."""
+        """Have it found out whether a document is a copy, and its anchor texts brought to their targets."""
+        self.queues.anchors.note(number, entry.href, stamp, processed.change.links or ())
         if processed.digests is not None:
             self.queues.duplicates.sighted(batch, number, entry.url, stamp, processed.digests)
             self._near.keep(entry.href, processed.main)
