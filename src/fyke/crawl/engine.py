@@ -244,6 +244,9 @@ class Agent:
         """Begin as many visits as may be."""
         now = self._clock.now()
         self._settled = True
+        if self.revisits is not None:
+            counts = self.frontier.counts()
+            self.revisits.passed(now, counts.hosts, counts.queued)
         self.queues.wake(now)
         self._deliver(now)
         self.queues.feed(now, self.tally.pages)
@@ -290,9 +293,6 @@ class Agent:
         if now < self._next_beat:
             return
         self._next_beat = now + self._beat_every
-        if self.revisits is not None:
-            counts = self.frontier.counts()
-            self.revisits.passed(now, counts.hosts, counts.queued)
         self._deliver(now, beat=True)
         self.queues.post.clear()
         if self.queues.order is not None:
@@ -433,6 +433,7 @@ class Agent:
         contact, tablet = _contact(outcome, 0.0, now), self.queues.store.tablet(self.queues.tablet_of(entry.url))
         self.tally.contacts += 1
         processed: Processed | None = None
+        listing: Listing | None = None
         if isinstance(outcome, Failed) and outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES:
             self._fail(lease, outcome, contact, now)
             return
@@ -449,13 +450,18 @@ class Agent:
             self._work_on(entry.href)
             self.tally.pages += 1
             self.tally.bytes += len(outcome.exchange.body)
-            processed = await self._processor.fetched(outcome, entry.depth)
+            listing = await self._discovery.read(outcome, msgspec.structs.replace(entry, kind=""), now)
+            if listing is not None:
+                listing, _ = await self._lister.offer_most(entry.url, listing)
+                processed = listing.processed
+            else:
+                processed = await self._processor.fetched(outcome, entry.depth)
             self._work_on("")
         elif isinstance(outcome, Failed):
             processed = self._processor.failed(outcome, entry.depth, now)
-        self._settle(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact)
+        self._settle(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact, listing)
 
-    def _settle(self, lease: Lease, seen: Seen, contact: Contact) -> None:
+    def _settle(self, lease: Lease, seen: Seen, contact: Contact, listing: Listing | None) -> None:
         """Write all that follows from a revisit in one batch, and free the host."""
         entry, now, revisits = lease.entry, self._clock.now(), self.revisits
         assert revisits is not None
@@ -474,8 +480,11 @@ class Agent:
         self.queues.finish(batch, lease)
         revisits.write(batch, self.queues, entry, seen)
         offered = seen.processed or Processed(Change(seen.meta), seen.links)
-        self.queues.offer(batch, number, self._offers(batch, lease, offered), now)
+        offers = self._lister.wanted(batch, listing.offers) if listing is not None else []
+        self.queues.offer(batch, number, offers + self._offers(batch, lease, offered), now)
         tablet.write(batch)
+        if listing is not None:
+            revisits.told(self.queues, listing.signals, "sitemap", now)
 
     def _fail(self, lease: Lease, outcome: Failed, contact: Contact | None, now: float) -> None:
         entry = lease.entry
@@ -503,7 +512,8 @@ class Agent:
         if self.queues.order is not None:
             processed = self.queues.order.read(batch, entry, processed)
         meta = processed.change.meta
-        if self.revisits is not None and listing is None and 200 <= meta.status < 300 and not meta.error:
+        polled = listing is not None and listing.feed is not None  # a feed is asked again in its own rhythm
+        if self.revisits is not None and not polled and 200 <= meta.status < 300 and not meta.error:
             processed = self.revisits.first(batch, self.queues, entry, processed, now)
         stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
@@ -526,6 +536,8 @@ class Agent:
             self._discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
         self.queues.offer(batch, number, offers + self._offers(batch, lease, processed), now)
         tablet.write(batch)
+        if listing is not None and self.revisits is not None:
+            self.revisits.told(self.queues, listing.signals, "feed" if polled else "sitemap", now)
 
     def _sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:
         """Have it found out whether a document is a copy, and its anchor texts brought to their targets."""
