@@ -96,6 +96,14 @@ def test_the_headline_above_the_text_is_kept() -> None:
     assert choice_kernels.add_headline(np.zeros(5, bool), blocks, elements, 4) == -1
 
 
+@pytest.mark.kernel
+def test_a_gap_of_one_block_is_filled() -> None:
+    kept = np.array([1, 0, 1, 0, 0, 1, 0, 1, 0], bool)
+    blocks = np.full((9, COLUMNS), 2, np.int64)
+    choice_kernels.fill_gaps(kept, np.array([0.9, 0.2, 0.9, 0.4, 0.4, 0.9, 0.01, 0.9, 0.4], np.float32), blocks)
+    assert kept.tolist() == [True, True, True, False, False, True, False, True, False]
+
+
 def expected_f1(kept: tuple[int, ...], sure: np.ndarray, words: np.ndarray) -> float:
     mask = np.array(kept, bool)
     return float(2 * (sure * words)[mask].sum() / (words[mask].sum() + (sure * words).sum()))

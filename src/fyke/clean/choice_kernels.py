@@ -13,9 +13,10 @@ from fyke.bits.jit import kernel, leaf
 from fyke.clean.columns import CONTAINER, TITLED, WORDS
 from fyke.clean.elements import ID, Array
 
-SHARPNESS = 1.5
+SHARPNESS = 1.25
 """Exponent on the chances. Blocks of a page are wrong together, so that hundreds of small chances, taken as if
 they were independent, would promise more content than there is; chosen on held-out hosts."""
+_POSSIBLE = 0.05
 _H1, _H2 = ID["h1"], ID["h2"]
 _HEADLINE_REACH = 12
 """Blocks from a headline to the text below it: between them stand author, date and buttons."""
@@ -45,7 +46,7 @@ def add_headline(kept: Array, blocks: Array, element_of: Array, title_size: int)
 def best_expected(chance: Array, blocks: Array) -> Array:
     """Mark the blocks that maximise the page's expected F1, given the chance of each to be content."""
     order = np.argsort(-chance, kind="mergesort")
-    sure = chance * np.sqrt(chance)  # to the power of SHARPNESS
+    sure = chance * np.sqrt(np.sqrt(chance))  # to the power of SHARPNESS
     words = blocks[:, WORDS] + 0.3  # a block without words costs a little, so that it needs a reason too
     expected = 0.0
     for k in range(order.size):
@@ -63,6 +64,17 @@ def best_expected(chance: Array, blocks: Array) -> Array:
     return marked
 
 
+@leaf
+def fill_gaps(kept: Array, chance: Array, blocks: Array) -> None:
+    """Keep a block of some words between two that are kept, unless it is most unlikely: the title of a teaser."""
+    before = False
+    for k in range(kept.size - 1):
+        own = kept[k]
+        if before and not own and kept[k + 1] and chance[k] >= _POSSIBLE and blocks[k, WORDS] > 1:
+            kept[k] = True
+        before = own
+
+
 @kernel
 def choose(chance: Array, blocks: Array, element_of: Array, title_size: int) -> tuple[Array, bool]:
     """Return (kept blocks with their headline, whether there is any); a headline that is kept is at least likely."""
@@ -70,6 +82,7 @@ def choose(chance: Array, blocks: Array, element_of: Array, title_size: int) -> 
     headline = add_headline(kept, blocks, element_of, title_size)
     if headline >= 0:
         chance[headline] = max(chance[headline], np.float32(0.5))
+    fill_gaps(kept, chance, blocks)
     return kept, bool(kept.any())
 
 
