@@ -1,7 +1,8 @@
 """Near-duplicates beside datasketch, rensa, gaoya and simhash-pybind: sketches, inline, quality, discovery, growth.
 
 ``python -m bench.dedupe`` takes about a minute; ``--documents 100000`` judges quality and discovery at that size;
-``--growth 10000 100000 1000000`` shows time and memory of the out-of-core discovery, one process for each size.
+``--growth 10000 100000 1000000`` shows time and memory of the out-of-core discovery, one process for each size;
+``--capacity 2500000`` what an inline index of so many documents takes.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ import itertools
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +24,9 @@ from numpy.typing import NDArray
 
 from bench.measure import best_cpu, table
 from fyke.dedupe.discover import near_duplicates
+from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.index import DuplicateIndex
-from fyke.dedupe.sketch import Parameters, sketch
+from fyke.dedupe.sketch import Parameters, Sketches, sketch
 from fyke.dedupe.spool import Spool
 from fyke.dedupe.words import shingle_hashes
 
@@ -155,26 +160,82 @@ def sketches(texts: list[str]) -> str:
     return table(["text to sketch", "µs per text", "× fyke"], [[n, t * 1e6, t / own] for n, t in rows.items()])
 
 
-def inline(texts: list[str]) -> str:
-    """CPU time of each call, the best of nine runs for each text: neighbours on the machine do not count."""
+def inline(texts: list[str], documents: int) -> str:
+    """CPU time of each call, the best of nine runs for each text: neighbours on the machine do not count.
+
+    On disk: ``documents`` others are in the index before, the texts are among them, and all bands are in the run.
+    """
     rows = []
-    ids = [f"http://example.org/{i}" for i in range(len(texts))]
     for permutations in (128, 192):
-        runs = []
-        for _ in range(9):
-            index = DuplicateIndex(parameters=Parameters(permutations=permutations))
-            clock = min(-time.thread_time_ns() + time.thread_time_ns() for _ in range(1000))
-            spent = []
-            for name, text in zip(ids, texts, strict=True):
-                started = time.thread_time_ns()
-                index.seen(text, name)
-                spent.append(time.thread_time_ns() - started - clock)
-            runs.append(spent)
-        best = np.min(runs, axis=0) / 1000
-        rows.append(
-            [f"DuplicateIndex.seen, {permutations}", *map(float, np.percentile(best, [50, 99])), float(best.mean())]
-        )
+        best = np.min([timed(DuplicateIndex(parameters=Parameters(permutations=permutations)), texts)
+                       for _ in range(9)], axis=0)  # fmt: skip
+        rows.append([f"DuplicateIndex.seen, {permutations}", *summary(best)])
+    with tempfile.TemporaryDirectory() as folder:
+        fill(folder, documents, texts)
+        memory = 25 * 8 * documents // 8  # of the bands an eighth fits
+        with DuplicateIndex(folder, memory=memory) as index:
+            index._spill(index._folder, len(index))  # type: ignore[arg-type]
+            best = np.min([timed(index, texts, keep=False) for _ in range(9)], axis=0)
+            rows.append(
+                [f"the same, 128, all bands of {len(index):,} on disk, asked for what is there", *summary(best)]
+            )
+            fresh = [text for _, text in generate(len(texts), seed=7)]
+            best = np.min([timed(index, fresh, keep=False) for _ in range(9)], axis=0)
+            rows.append(["the same, asked for what is not there", *summary(best)])
     return table(["inline", "p50 µs", "p99 µs", "mean µs"], rows)
+
+
+def timed(index: DuplicateIndex, texts: list[str], keep: bool = True) -> list[int]:
+    """CPU ns of each call."""
+    ask = index.seen if keep else index.similar
+    clock = min(-time.thread_time_ns() + time.thread_time_ns() for _ in range(1000))
+    spent = []
+    for i, text in enumerate(texts):
+        name = f"http://example.org/{i if keep else -i}"
+        started = time.thread_time_ns()
+        ask(text, name)
+        spent.append(time.thread_time_ns() - started - clock)
+    return spent
+
+
+def summary(spent: Any) -> list[float]:
+    return [*map(float, np.percentile(spent, [50, 99]) / 1000), float(np.mean(spent)) / 1000]
+
+
+def fill(folder: str, documents: int, texts: list[str]) -> None:
+    """Put sketches straight into a folder: of ``texts``, and random ones of as many documents as wanted."""
+    parameters = Parameters(permutations=128)
+    chance = np.random.default_rng(3)
+    with closing(SketchFolder.open(folder, parameters, create=True)) as made:
+        made.append([f"http://example.org/{i}" for i in range(len(texts))], sketch(texts, parameters))
+        for start in range(0, documents, 1 << 14):
+            count = min(1 << 14, documents - start)
+            words = chance.integers(0, 2**64, (2, count), np.uint64)
+            made.append(
+                [f"http://www.example.org/articles/{start + i:08d}" for i in range(count)],
+                Sketches(
+                    parameters, chance.integers(0, 2**32, (count, 128), np.uint32), words[0],
+                    np.full(count, 450, np.int64), words[1],
+                ),
+            )  # fmt: skip
+
+
+def capacity(documents: int) -> str:
+    """What an index of many documents takes, with the memory of 10 million in 2 GB in proportion."""
+    import resource
+
+    texts = [text for _, text in generate(3000)]
+    with tempfile.TemporaryDirectory() as folder:
+        fill(folder, documents, texts)
+        started, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with DuplicateIndex(folder, memory=200 * documents) as index:
+            opened, memory = time.process_time() - started, index.memory
+            spent = np.min([timed(index, texts, keep=False) for _ in range(5)], axis=0)
+        disk = sum(path.stat().st_size for path in Path(folder).iterdir())
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
+    rows = [[f"{documents:,}", memory / documents, disk / documents, opened, *summary(spent)[:2], grown // 1024]]
+    head = ["documents", "bytes of memory each", "of disk each", "opens in CPU s", "p50 µs", "p99 µs", "peak MB more"]
+    return table(head, rows)
 
 
 def quality_and_discovery(texts: list[str]) -> str:
@@ -244,17 +305,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--growth", type=int, nargs="*")
+    parser.add_argument("--capacity", type=int)
     parser.add_argument("--one", type=int)
     chosen = parser.parse_args()
     if chosen.one:
         one(chosen.one)
+        return
+    if chosen.capacity:
+        print(capacity(chosen.capacity))
         return
     if chosen.growth:
         print(growth(chosen.growth))
         return
     texts = [text for _, text in generate(chosen.documents)]
     print(f"texts of {sum(map(len, texts)) / len(texts):,.0f} bytes on average\n")
-    print(sketches(texts[:3000]), inline(texts[:3000]), quality_and_discovery(texts), sep="\n\n")
+    print(sketches(texts[:3000]), inline(texts[:3000], 200_000), quality_and_discovery(texts), sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -7,22 +7,22 @@ ways write the same store, so a crawl may be resumed with another number of agen
 from __future__ import annotations
 
 import asyncio
-import logging
 import multiprocessing
 import os
 import resource
 import shutil
 import signal
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
-import uvloop
 
 from fyke.clock import SystemClock
 from fyke.config import build
@@ -30,23 +30,33 @@ from fyke.convert import Source, convert_here
 from fyke.crawl import plan as plans
 from fyke.crawl import status as statuses
 from fyke.crawl.board import Board, Sign
+from fyke.crawl.discovery import Discovery
+from fyke.crawl.duplicates import strip_all
 from fyke.crawl.engine import Agent
 from fyke.crawl.exchange import Exchange
+from fyke.crawl.focusing import order_of, prepare
+from fyke.crawl.freshness import Log
 from fyke.crawl.gate import Gate
 from fyke.crawl.mail import Letter
+from fyke.crawl.nearcopies import FOLDER, Beside, Line, LookAlikes, serve
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.plan import Plan
 from fyke.crawl.process import Processor, warm
+from fyke.crawl.revisits import RevisitSettings
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.status import AgentStatus, Status
-from fyke.crawl.supervisor import Death, Quarantine, supervise
+from fyke.crawl.subscriptions import serving
+from fyke.crawl.supervisor import Death, Kept, Quarantine, supervise
+from fyke.crawl.surroundings import Signals, log, logging_to
+from fyke.crawl.surroundings import run as run_loop
 from fyke.errors import StorageError, UserError
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
+from fyke.frontier.revisit import RevisitPolicy
 from fyke.interfaces import Prioritizer
 from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
@@ -57,9 +67,6 @@ from fyke.workers.conversion import needs_worker, shared_pool
 
 PERMITS = 16
 """Pages that an agent is allowed at a time: a crawl exceeds ``max_pages`` by none, and asks seldom."""
-
-T = TypeVar("T")
-log = logging.getLogger("fyke")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,10 @@ class Summary:
     duplicates: int
     queued: int
     hosts: int
+    relevant: int
+    """Documents about the crawl's topic, where it has one."""
+    harvest: float
+    """Of the documents that were classified, the share that is relevant."""
     finished: bool
     """Nothing is left to do now; False where the crawl was stopped."""
 
@@ -110,10 +121,12 @@ def crawl(
     if not every:
         raise UserError("no seed was given; name at least one URL")
     Store.open(path, settings=_store_settings(path, settings)).close()
+    if why := prepare(settings, path):
+        print(f"fyke: {why}", file=sys.stderr, flush=True)
     plan = Plan(every, settings)
     plans.write(path, plan)
     statuses.clear(path)
-    agents = 1 if prioritizer or scope else settings.agents or os.cpu_count() or 1
+    agents = 1 if prioritizer or scope or settings.websub else settings.agents or os.cpu_count() or 1
     with Store.open(path, "r") as reader:
         agents = min(agents, reader.settings.tablets)
         pages = sum(tablet.ledger.counter("pages") for tablet in reader.tablets())
@@ -121,7 +134,7 @@ def crawl(
     left = max(settings.max_pages - pages, 0) if settings.max_pages else 0
     run = _Run(path, plan, agents, left)
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
-    with _logging(path):
+    with logging_to(path):
         finished = _crawl_here(run, prioritizer, scope, progress) if agents == 1 else _crawl_apart(run, progress)
     return _summary(path, began, cpu, finished)
 
@@ -137,6 +150,8 @@ class _Run:
     """With ``max_pages``: what this run may still fetch."""
     folder: Path = Path()
     """Board and sockets of several agents."""
+    parent: int = 0
+    """The process that started them: without it they end. (Asked for here: it may die before they could ask.)"""
 
     def tablets(self, agent: int, count: int) -> range:
         """The tablets of an agent: an even share, side by side."""
@@ -150,25 +165,28 @@ class _Run:
 def _crawl_here(run: _Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress) -> bool:
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(run.store))
+        index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         permits = iter(range(run.pages_left))
         limited = bool(run.plan.settings.max_pages)
 
         def beat(agent: Agent) -> bool:
             report = _report(run, 0, agent, began)
             statuses.write(run.store, report)
+            _log_freshness(log_, agent)
             progress(statuses.total([report], time.time()))
             return not interrupted and _has_room(run)
 
         interrupted: list[int] = []
-        began = time.time()
+        began, log_ = time.time(), Log(run.store, 0)
         agent_maker = _agent_maker(run, store, prioritizer, scope)
-        with _signals(interrupted.append):
-            return asyncio_run(
+        with Signals(interrupted.append):
+            return run_loop(
                 _run_agent(
                     run,
                     agent_maker,
                     permit=(lambda: next(permits, None) is not None) if limited else lambda: True,
                     beat=beat,
+                    ask=index.ask,
                 )
             )
 
@@ -176,17 +194,12 @@ def _crawl_here(run: _Run, prioritizer: Prioritizer | None, scope: Scope | None,
 async def _run_agent(run: _Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> bool:
     agent, transport = make(**options)
     try:
-        await agent.run([Url(href) for href in run.plan.seeds])
+        async with serving(agent, transport, run.plan.settings, SystemClock()):
+            await agent.run([Url(href) for href in run.plan.seeds])
     finally:
         await transport.close()
     options["beat"](agent)
     return not agent.stopped
-
-
-def asyncio_run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on uvloop."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(main)
 
 
 def _agent_maker(
@@ -205,19 +218,26 @@ def _agent_maker(
         veto = Veto(frozenset(seed.host for seed in seeds), settings.allow_private)
         resolver = Resolver(clock, settings.fixed_addresses())
         transport = HttpTransport(settings.fetch(), resolver, veto, clock)
+        processor = Processor(product, _convert)
         agent = Agent(
             store,
             frontier,
             transport,
             Rules.of(settings, seeds, scope, frontier.added),
             Permissions(product, ignore=settings.no_robots),
-            Processor(product, _convert),
+            processor,
             clock,
+            # A page that only a sitemap tells is at no known distance from the seeds.
+            discovery=Discovery(
+                processor, sitemaps=settings.sitemaps and not settings.max_depth, poll=bool(settings.websub)
+            ),
             gate=Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address),
             prioritizer=prioritizer,
             concurrency=settings.concurrency,
-            patience=settings.patience,
+            patience=float("inf") if settings.websub else settings.patience,
             quarantined=Quarantine(run.store).read(),
+            revisits=_revisits(settings, run.agents) if settings.continuous else None,
+            order=order_of(settings, run.store, store),
             **options,
         )
         return agent, transport
@@ -234,7 +254,7 @@ def _crawl_apart(run: _Run, progress: Progress) -> bool:
     interrupted: list[int] = []
     board = Board(folder / "board", run.agents)
     board.clear()
-    apart = _Run(run.store, run.plan, run.agents, run.pages_left, folder)
+    apart = _Run(run.store, run.plan, run.agents, run.pages_left, folder, os.getpid())
     last = 0.0
 
     def start(number: int) -> Any:
@@ -242,8 +262,14 @@ def _crawl_apart(run: _Run, progress: Progress) -> bool:
         process.start()
         return process
 
+    def start_index() -> Any:
+        process = context.Process(target=_index_process, args=(apart,), daemon=True)
+        process.start()
+        return process
+
     def poll() -> bool:
         nonlocal last
+        index.keep()
         if time.time() - last >= 1:
             last = time.time()
             progress(statuses.total(statuses.read(run.store), last))
@@ -254,13 +280,18 @@ def _crawl_apart(run: _Run, progress: Progress) -> bool:
             "agent %d died with status %s while working on %s", death.agent, death.status, death.url or "nothing"
         )
 
+    index = Kept(start_index, "the index of duplicates")
     try:
-        with _signals(interrupted.append):
+        with Signals(interrupted.append):
             supervise(board, start, Quarantine(run.store), poll, died)
         progress(statuses.total(statuses.read(run.store), time.time()))
+        if not interrupted:
+            with Store.open(run.store) as store:
+                strip_all(store)
         limit_reached = bool(run.plan.settings.max_pages) and board.permits(1, run.pages_left) == 0
         return not interrupted and not limit_reached
     finally:
+        index.end()
         board.close()
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -268,11 +299,34 @@ def _crawl_apart(run: _Run, progress: Progress) -> bool:
 def _agent_process(run: _Run, number: int) -> None:
     """What an agent's process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the supervisor's
-    with _logging(run.store):
+    with logging_to(run.store):
         try:
-            asyncio_run(_agent_main(run, number))
+            run_loop(_agent_main(run, number))
         except Exception:
             log.exception("agent %d ends", number)
+            raise
+
+
+def _index_process(run: _Run) -> None:
+    """What the process of the index of duplicates does: answer until it is told to end, or its parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    async def main(index: LookAlikes) -> None:
+        done, loop = asyncio.Event(), asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, done.set)
+
+        def watch() -> None:
+            done.set() if os.getppid() != run.parent else loop.call_later(1.0, watch)
+
+        watch()
+        await serve(run.folder, index, done)
+
+    with logging_to(run.store), Store.open(run.store, "r") as store:
+        try:
+            with closing(LookAlikes(run.store / FOLDER, store)) as index:
+                run_loop(main(index))
+        except Exception:
+            log.exception("the index of duplicates ends")
             raise
 
 
@@ -280,9 +334,9 @@ async def _agent_main(run: _Run, number: int) -> None:
     board = Board(run.folder / "board", run.agents)
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
-    began, parent = time.time(), os.getppid()
+    began = time.time()
     limited = bool(run.plan.settings.max_pages)
-    granted = 0
+    granted, log_ = 0, Log(run.store, number)
 
     def permit() -> bool:
         nonlocal granted
@@ -297,17 +351,20 @@ async def _agent_main(run: _Run, number: int) -> None:
     def beat(agent: Agent) -> bool:
         now = time.time()
         statuses.write(run.store, _report(run, number, agent, began))
-        tally = agent.tally
+        _log_freshness(log_, agent)
+        if agent.revisits is not None:
+            threshold = agent.revisits.threshold
+            threshold.value = board.threshold(number, threshold.value)
         resting = agent.idle.until if agent.resting(now) else 0.0
-        board.show(number, Sign(now, resting, tally.sent, tally.applied, tally.pages))
-        return not board.stopping and os.getppid() == parent and _has_room(run)
+        board.show(number, Sign(now, resting, agent.delivery.sent, agent.delivery.applied, agent.tally.pages))
+        return not board.stopping and os.getppid() == run.parent and _has_room(run)
 
     async def send(tablet: int, letters: list[Letter]) -> None:
         await exchange.send(run.agent_of(tablet, count), letters)
 
-    with Store.open(run.store, tablets=run.tablets(number, count)) as store:
+    with Store.open(run.store, tablets=run.tablets(number, count)) as store, closing(Line(run.folder)) as line:
         agent, transport = _agent_maker(run, store)(
-            permit=permit, beat=beat, send=send, work_on=lambda href: board.work_on(number, href)
+            permit=permit, beat=beat, send=send, work_on=lambda href: board.work_on(number, href), ask=line.ask
         )
         exchange = Exchange(run.folder, number, agent.receive)
         try:
@@ -324,45 +381,21 @@ async def _agent_main(run: _Run, number: int) -> None:
 # ---- small parts
 
 
+def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:
+    """An agent's part of the budget; the threshold that they share evens out what its hosts are worth."""
+    policy = RevisitPolicy(settings.revisit_policy)
+    return RevisitSettings(policy, settings.revisit_share, settings.request_rate / agents, settings.delay)
+
+
+def _log_freshness(log_: Log, agent: Agent) -> None:
+    revisits, tally = agent.revisits, agent.tally
+    if revisits is not None:
+        log_.note(time.time(), revisits.gauge, tally.revisits, tally.changed, revisits.threshold.value)
+
+
 async def _convert(source: Source) -> Document:
     """Convert what is not plain HTML: in a worker that can be killed where that may be needed."""
     return await shared_pool().aconvert(source) if needs_worker(source) else convert_here(source)
-
-
-@contextmanager
-def _logging(store: Path) -> Iterator[None]:
-    """Write what happens to ``fyke.log`` in the store."""
-    handler = logging.FileHandler(store / "fyke.log")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        handler.close()
-
-
-class _signals:  # noqa: N801 - used as a function
-    """Ctrl-C and SIGTERM call ``handler`` instead of raising; a second Ctrl-C raises."""
-
-    def __init__(self, handler: Callable[[int], object]) -> None:
-        self._handler = handler
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            try:
-                self._before[number] = signal.signal(number, self._handle)
-            except ValueError:  # not the main thread: whoever owns it decides
-                return
-
-    def _handle(self, number: int, frame: object) -> None:
-        signal.signal(number, self._before[number])
-        self._handler(number)
-
-    def __exit__(self, *reason: object) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)
 
 
 def _store_settings(path: Path, settings: CrawlSettings) -> Settings:
@@ -392,6 +425,7 @@ def _report(run: _Run, number: int, agent: Agent, began: float) -> AgentStatus:
             counters[name] = counters.get(name, 0) + value
     idle = agent.idle
     resting = counts.leased == 0
+    gauge, now = agent.revisits.gauge if agent.revisits is not None else None, time.time()
     return AgentStatus(
         version=statuses.VERSION,
         agent=number,
@@ -401,13 +435,16 @@ def _report(run: _Run, number: int, agent: Agent, began: float) -> AgentStatus:
         pages=agent.tally.pages,
         bytes=agent.tally.bytes,
         counters=counters,
-        queued=counts.queued,
+        queued=counts.queued + agent.queues.pending - agent.queues.post.pending,
         in_flight=counts.leased,
         hosts=counts.hosts,
         mail=agent.queues.post.pending,
+        demoted=dict(islice(agent.queues.demoted.items(), statuses.MAX_DEMOTED)),
         waiting=idle.why if resting else "",
         waiting_host=idle.host if resting else "",
         waiting_until=idle.until if resting and idle.until != float("inf") else 0.0,
+        fresh=gauge.read(now) if gauge is not None else None,
+        fresh_hosts=gauge.hosts(now) if gauge is not None else {},
     )
 
 
@@ -420,9 +457,11 @@ def _summary(path: Path, began: float, cpu: float, finished: bool) -> Summary:
         cpu_seconds=round(_cpu() - cpu, 3),
         errors=status.errors,
         dropped=status.dropped,
-        duplicates=0,
+        duplicates=sum(status.duplicates.values()),
         queued=status.queued,
         hosts=status.hosts,
+        relevant=status.relevant,
+        harvest=round(status.harvest, 4),
         finished=finished,
     )
 

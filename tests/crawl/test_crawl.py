@@ -11,12 +11,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from fyke.store import Store
+from fyke.store import EXACT, Store
 from fyke.world.config import WorldConfig
+from fyke.world.pairs import resembling
 from fyke.world.serve import Served, serve
 
 # What takes time on purpose is off: delays, slow hosts, retries, formats that worker processes convert.
@@ -47,16 +49,55 @@ def run(words: list[str]) -> dict[str, object]:
     return summary
 
 
-@pytest.mark.parametrize("agents", [1, 4])
-def test_all_that_is_expected_is_fetched_once(served: Served, tmp_path: Path, agents: int) -> None:
+@dataclass(frozen=True)
+class Crawled:
+    store: Path
+    summary: dict[str, object]
+    visits: Counter[tuple[str, str]]
+
+
+@pytest.fixture(scope="module", params=[1, 4])
+def crawled(served: Served, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Crawled:
+    """A whole crawl of the world by one agent, and one by four."""
     served.log()
-    summary = run(command(served, tmp_path / "s", "--agents", str(agents)))
+    store = tmp_path_factory.mktemp("whole") / "s"
+    summary = run(command(served, store, "--agents", str(request.param)))
+    return Crawled(store, summary, Counter((visit.host, visit.target) for visit in served.log()))
+
+
+def test_all_that_is_expected_is_fetched_once(served: Served, crawled: Crawled) -> None:
     expected = served.world.expected(served.world.seeds)
-    assert expected.pages <= stored(tmp_path / "s")
-    assert summary["queued"] == 0
-    assert summary["pages"] == len(stored(tmp_path / "s"))
-    visits = Counter((visit.host, visit.target) for visit in served.log())
-    assert [v for v, count in visits.items() if count > 1] == []
+    assert expected.pages <= stored(crawled.store)
+    assert crawled.summary["queued"] == 0
+    assert crawled.summary["pages"] == len(stored(crawled.store))
+    assert [v for v, count in crawled.visits.items() if count > 1] == []
+
+
+def test_copies_and_near_copies_are_found_and_no_others(served: Served, crawled: Crawled) -> None:
+    pages = served.world.expected(served.world.seeds).pages
+    with Store.open(crawled.store, "r") as store:
+        rows = {row.url: row for row in store.scan(parts=()) if row.url in pages}
+        found = {url: row.meta.duplicate_of for url, row in rows.items() if row.meta.duplicate_of in pages}
+        truth = {(pair.first, pair.second): pair for pair in resembling(served.world, rows)}
+        assert len(truth) > 50
+        recalled = sum(first in found or second in found for first, second in truth)
+        right = sum((min(pair), max(pair)) in truth for pair in found.items())
+        assert recalled >= 0.99 * len(truth)
+        assert right >= 0.99 * len(found)
+        for url, original in found.items():
+            meta = rows[url].meta
+            if (min(url, original), max(url, original)) in truth:
+                pair = truth[min(url, original), max(url, original)]
+                assert meta.similarity == pytest.approx(pair.jaccard, abs=0.05)
+            if meta.duplicate_by == EXACT:
+                version = rows[url].version
+                assert version is not None
+                assert version.size < meta.length, "an exact copy is stored once"
+                row = store.get(original)
+                assert row is not None
+                assert rows[url].raw == row.raw
+        marked = sum(bool(row.meta.duplicate_of) for row in store.scan(parts=()))
+        assert crawled.summary["duplicates"] == marked
 
 
 def test_kill_9_of_the_whole_tree_loses_nothing(served: Served, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fyke.dedupe import breeding
-from fyke.dedupe.breeding import KEEP, Breeding, template
+from fyke.dedupe.breeding import Breeding, Verdict, template
 
 
 def test_templates() -> None:
@@ -17,13 +17,24 @@ def test_mirrors_and_breeding_templates() -> None:
         counts.note("mirror.example", f"/{i}", "www.example")
         counts.note("shop.example", f"/item/{i}?session={i}", "shop.example")
         counts.note("shop.example", f"/about{'x' * i}")
-    assert counts.verdict("mirror.example", "/99") == KEEP, "nineteen pages are too few"
+    assert counts.verdict("mirror.example", "/99") is None, "nineteen pages are too few"
     counts.note("mirror.example", "/19", "www.example")
     counts.note("shop.example", "/item/19?session=1", "shop.example")
-    assert counts.verdict("mirror.example", "/new").reason == "mirror of www.example"
-    assert counts.verdict("shop.example", "/item/20?session=7").reason == "template breeds copies"
-    assert counts.verdict("shop.example", "/aboutus") == KEEP
-    assert counts.verdict("www.example", "/") == KEEP
+    assert counts.verdict("mirror.example", "/new") == Verdict("mirror.example", "mirror of www.example")
+    bred = Verdict("shop.example/item/0?session", "breeds copies")
+    assert counts.verdict("shop.example", "/item/20?session=7") == bred
+    assert counts.verdict("shop.example", "/aboutus") is None
+    assert counts.verdict("www.example", "/") is None
+
+
+def test_one_of_two_mirrors_that_are_fetched_at_once() -> None:
+    counts = Breeding()
+    for i in range(40):
+        first, second = ("a.example", "b.example") if i % 3 else ("b.example", "a.example")
+        counts.note(first, f"/{'x' * i}")
+        counts.note(second, f"/{'x' * i}", first)
+    assert counts.verdict("b.example", "/") == Verdict("b.example", "mirror of a.example")
+    assert counts.verdict("a.example", "/") is None
 
 
 def test_memory_is_bounded() -> None:
@@ -33,4 +44,4 @@ def test_memory_is_bounded() -> None:
     for i in range(breeding.MAX_PLACES // 2 + 10):
         counts.note(f"h{i}.example", f"/p{'a' * (i % 7)}")
     assert len(counts.pages) <= breeding.MAX_PLACES
-    assert counts.verdict("mirror.example", "/x").reason == "mirror of www.example"
+    assert counts.verdict("mirror.example", "/x") == Verdict("mirror.example", "mirror of www.example")

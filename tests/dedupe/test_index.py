@@ -41,7 +41,7 @@ def test_finds_what_came_before(texts: list[str]) -> None:
             i = int(answer.id.removeprefix("doc-"))
             assert (i, j) in near, "clear strangers are not"
             assert abs(answer.similarity - near[i, j]) < 0.15
-            assert answer.method == "minhash"
+            assert answer.method == ("text" if answer.similarity == 1.0 else "minhash")
 
 
 def test_true_similarity_where_texts_are_at_hand(texts: list[str]) -> None:
@@ -52,7 +52,7 @@ def test_true_similarity_where_texts_are_at_hand(texts: list[str]) -> None:
     assert set(found) == {j for _, j in truth}
     for j, answer in found.items():
         assert truth[int(answer.id.removeprefix("doc-")), j] == pytest.approx(answer.similarity)
-        assert answer.method == "jaccard"
+        assert answer.method == ("text" if answer.similarity == 1.0 else "jaccard")
 
 
 def test_versions_of_a_page_are_no_copies_of_it(texts: list[str]) -> None:
@@ -72,7 +72,7 @@ def test_empty_texts_and_search_leave_no_trace(texts: list[str]) -> None:
     assert index.similar(texts[0]) is None
     assert len(index) == 0
     index.seen(texts[0], "c")
-    assert index.similar(texts[0]) == Match("c", 1.0, "minhash")
+    assert index.similar(texts[0]) == Match("c", 1.0, "text")
     assert index.similar(texts[0], "c") is None
 
 
@@ -112,7 +112,7 @@ def test_a_killed_process_loses_nothing(tmp_path: Path) -> None:
     with DuplicateIndex(tmp_path / "index") as index:
         assert len(index) == 500
         for i in (0, 250, 499):
-            assert index.similar(" ".join(f"w{i}-{j}" for j in range(20))) == Match(f"doc-{i}", 1.0, "minhash")
+            assert index.similar(" ".join(f"w{i}-{j}" for j in range(20))) == Match(f"doc-{i}", 1.0, "text")
 
 
 @pytest.mark.parametrize("part", ["signatures", "facts", "names"])
@@ -195,14 +195,20 @@ def test_index_kernels_small(tmp_path: Path) -> None:
             assert index.seen("x y z", "2") is None
             index._make_room()
             index._spill(index._folder, len(index))  # type: ignore[arg-type]
-            assert index.seen("a b c d e f", "3") == Match("1", 1.0, "minhash")
+            assert index.seen("a b c d e f", "3") == Match("1", 1.0, "text")
             assert index.seen("a b c d e f g", "4") is not None
         with DuplicateIndex(tmp_path / "index", threshold=0.5, parameters=SMALL) as index:
             assert len(index) == 3
-            assert index.seen("x y z", "5") == Match("2", 1.0, "minhash")
+            assert index.seen("x y z", "5") == Match("2", 1.0, "text")
             index._folder.append(["6"], sketch(["k l m"], SMALL))  # type: ignore[union-attr]
-        run = np.sort(np.random.default_rng(1).integers(0, 2**64, 1000, np.uint64))
-        for at in (0, 1, 500, 998, 999):
-            tag = run[at] & ~index_kernels.DOCUMENT
-            assert index_kernels.lower_bound(run, tag) == np.searchsorted(run, tag)
-        assert index_kernels.lower_bound(run, np.uint64(2**64 - 2**28)) == 1000
+        same = np.empty(2, np.uint16)
+        index_kernels.agreements(np.array([[1, 2, 3], [1, 5, 3]], np.uint16), np.array([1, 2, 4], np.uint16), same)
+        assert same.tolist() == [2, 1]
+        for size in (1, 511, 512, 513, 3000):
+            run = np.sort(np.random.default_rng(size).integers(0, 2**64, size, np.uint64))
+            run[size // 2 : size // 2 + 40] = run[size // 2]  # a crowd
+            marks = run[:: index_kernels.STRIDE].copy()
+            places = {0, 1, size // 3, size // 2, size // 2 + 39, size // 2 + 40, 512, 1024, size - 2, size - 1}
+            tags = [run[at] & ~index_kernels.DOCUMENT for at in places if 0 <= at < size]
+            for tag in [*tags, np.uint64(0), np.uint64(2**64 - 2**28)]:
+                assert index_kernels.lower_bound(run, marks, tag) == np.searchsorted(run, tag)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fyke.dedupe import kernels
+from fyke.dedupe import kernels, similarity_kernels
 from fyke.dedupe.sketch import (
     LINEAR_PRIME,
     Parameters,
@@ -115,7 +115,9 @@ def test_majority_counts_high(picks: list[int], chance: object) -> None:
 def test_common_shingles_are_the_intersection(left: list[str], right: list[str]) -> None:
     buffer, offsets = pack([" ".join(left), " ".join(right)])
     out = np.zeros((3, 3), np.int64)
-    kernels.common_shingles(buffer, offsets, np.array([0, 0, 1]), np.array([1, 0, 0]), 2, character_table(), out)
+    similarity_kernels.common_shingles(
+        buffer, offsets, np.array([0, 0, 1]), np.array([1, 0, 0]), 2, character_table(), out
+    )
     sets = [set(reference.shingles(reference.word_hashes(" ".join(words)), 2)) for words in (left, right)]
     both = len(sets[0] & sets[1])
     assert out.tolist() == [

@@ -67,10 +67,17 @@ def _file(path: Path, raw: bool) -> str | bytes:
 
 
 def page_text(html: bytes) -> str:
-    """Return the text of an HTML page as a reader sees it, without scripts, styles and tags."""
+    """Return the main content of an HTML page, or where nothing looks like content all of its text."""
+    from fyke.clean.extract import extract
+    from fyke.formats.encoding import decoded
+
+    text = decoded(html, "").text
+    content = extract(text).text
+    if content:
+        return content
     from turbohtml import parse
 
-    return str(parse(html).to_text())
+    return str(parse(text).to_text())
 
 
 def _warc(path: Path, raw: bool) -> Iterator[Document]:

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fyke.convert.plan_kernels import empty_plan, make_plan, sizes
-from fyke.convert.write_kernels import write
+from fyke.convert.markup_kernels import Bytes
+from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, make_plan, sizes
+from fyke.convert.write_kernels import write, write_plain
 from fyke.errors import UrlError
 from fyke.formats.encoding import Decoded
 from fyke.formats.html import Page, Reference, fold
@@ -30,8 +31,11 @@ _RAW = re.compile(rb"<(xmp|plaintext)(?: [^>]*)?>(.*?)</\1>", re.DOTALL)
 _RELATIVE = re.compile(r'<a href="([^"]*)"')
 _CUES = ("ublished", "osted on", "pdated")
 """Words behind which a visible date is the document's."""
+_ENDS = (3000, 1000)
+"""Characters at the beginning and at the end of a text among which a visible date is looked for."""
 _BYTES_PER_STEP = 12
-"""Markup per step of its plan, a first guess: pages have 15 to 40; where it falls short the plan is made anew."""
+"""Markup per step of its plan, a first guess: pages have 15 to 40. Where it falls short tags are counted."""
+_STEPS_PER_TAG = 2
 _MAX_ITEMS = 400
 _ITEM_LENGTH = 500
 
@@ -46,13 +50,7 @@ class Tagged(NamedTuple):
 
 def tagged(page: Page) -> Tagged:
     """Return the tagged text of a page. Linear; well-formed whatever the page."""
-    markup = page.markup
-    if page.tree.select_one("xmp") is not None or page.tree.select_one("plaintext") is not None:
-        markup = _RAW.sub(lambda m: b"<pre>" + escape(m[2].decode(), quote=False).encode() + b"</pre>", markup)
-    source = np.frombuffer(markup, np.uint8)
-    steps = len(markup) // _BYTES_PER_STEP
-    while not make_plan(source, plan := empty_plan(markup, steps)):
-        steps = 2 * steps + 1
+    source, plan = _plan(page)
     html_size, text_size, count = sizes(plan)
     html, text = np.empty(html_size, np.uint8), np.empty(text_size, np.uint8)
     tags = np.empty((count, 3), np.int32)
@@ -64,6 +62,25 @@ def tagged(page: Page) -> Tagged:
     )
 
 
+def plain(page: Page) -> str:
+    """Return the text of ``tagged`` alone, for half of its cost."""
+    source, plan = _plan(page)
+    text = np.empty(sizes(plan)[1], np.uint8)
+    return text[: write_plain(source, plan, text)].tobytes().decode("utf-8", "replace")
+
+
+def _plan(page: Page) -> tuple[Bytes, Plan]:
+    markup = page.markup
+    if page.tree.select_one("xmp") is not None or page.tree.select_one("plaintext") is not None:
+        markup = _RAW.sub(lambda m: b"<pre>" + escape(m[2].decode(), quote=False).encode() + b"</pre>", markup)
+    markup = markup[:MAX_MARKUP]
+    source = np.frombuffer(markup, np.uint8)
+    steps = len(markup) // _BYTES_PER_STEP
+    while not make_plan(source, plan := empty_plan(markup, steps)):
+        steps = max(2 * steps + 1, _STEPS_PER_TAG * markup.count(b"<"))
+    return source, plan
+
+
 def document(
     page: Page,
     decoded: Decoded | None = None,
@@ -73,13 +90,15 @@ def document(
     links: tuple[Link, ...] | None = None,
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
+    only_text: bool = False,
 ) -> Document:
     """Return the document of a page at ``url``.
 
     ``links`` are its links if the caller has resolved them already; ``pairs`` are source tags that the page itself
-    does not hold (those of a container, say), which count before its own.
+    does not hold (those of a container, say), which count before its own. With ``only_text`` there is no HTML and there
+    are no tags.
     """
-    html, text, tags = tagged(page)
+    html, text, tags = Tagged("", plain(page), Tags()) if only_text else tagged(page)
     if page.base and url is not None:
         html = _RELATIVE.sub(lambda m: f'<a href="{_absolute(m[1], page.base, url)}"', html)
     meta, title = canonical([*pairs, *source_tags(page, text)], table)
@@ -122,19 +141,18 @@ def source_tags(page: Page, text: str) -> Iterator[tuple[str, str]]:
     """Yield what the page says of itself as (source tag, content)."""
     yield from page.metas
     yield from _json_ld(page)
-    markup = page.markup
     for attribute in ("itemprop", "property"):
-        if f' {attribute}="'.encode() in markup:
-            for element in page.tree.select(f"[{attribute}]")[:_MAX_ITEMS]:
-                get = element.attr
-                value = get("content") or get("datetime") or element.text[:_ITEM_LENGTH]
-                yield (get(attribute) or "").strip().split(" ")[0].removeprefix("schema:"), value
+        for element in page.tree.select(f"[{attribute}]")[:_MAX_ITEMS]:
+            get = element.attr
+            value = get("content") or get("datetime") or element.text[:_ITEM_LENGTH]
+            yield (get(attribute) or "").strip().split(" ")[0].removeprefix("schema:"), value
     for element in page.tree.select("time")[:20]:
         yield ("pubdate" if element.attr("pubdate") is not None else "time"), element.attr("datetime") or element.text
+    ends = text if len(text) <= sum(_ENDS) else f"{text[: _ENDS[0]]}\n{text[-_ENDS[1] :]}"
     for cue in _CUES:
-        at = text.find(cue)
+        at = ends.find(cue)
         if at >= 0:
-            yield "updated" if cue == "pdated" else "time", visible_date(text[at : at + 60])
+            yield "updated" if cue == "pdated" else "time", visible_date(ends[at : at + 60])
 
 
 def _json_ld(page: Page) -> Iterator[tuple[str, str]]:

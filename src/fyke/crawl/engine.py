@@ -20,18 +20,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
+from fyke.crawl.delivery import Delivery, Send
+from fyke.crawl.discovery import Discovery, Listing, is_feed, is_free, is_guess, places, redirected, tell
+from fyke.crawl.duplicates import strip_all
 from fyke.crawl.gate import Gate
+from fyke.crawl.lister import Lister
 from fyke.crawl.mail import Letter, Offer
+from fyke.crawl.nearcopies import Ask, NearCopies
+from fyke.crawl.order import Order, Visit
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processed, Processor, refused
-from fyke.crawl.queues import Queues
+from fyke.crawl.queues import AGAIN, Queues
+from fyke.crawl.reserve import Reserve
+from fyke.crawl.revisits import Revisits, RevisitSettings, Seen
 from fyke.crawl.rules import Rules
 from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import Entry
 from fyke.frontier.leases import Idle, Lease, Why
 from fyke.frontier.politeness import Contact
 from fyke.frontier.priority import DefaultPrioritizer
@@ -39,7 +48,7 @@ from fyke.frontier.seen import SeenSet
 from fyke.interfaces import Clock, Prioritizer, Transport
 from fyke.sites.standing import Permission, Verdict
 from fyke.sites.traps import seen_form
-from fyke.store import Batch, Store
+from fyke.store import Batch, Change, Store
 from fyke.url import Url
 from fyke.values import Drop, Failed, Fetched, Moved, Outcome, Reason, Request, Unchanged
 
@@ -51,8 +60,6 @@ RETRY_DELAY = 30.0
 """Seconds before the second try, and four times as many before the third."""
 MAX_FETCH = 180.0
 """Seconds that a fetch holds its host at most, should its agent die."""
-MAIL_RETRY = 0.5
-"""Seconds before an agent that does not answer is sent its mail again: it may be starting."""
 SYNC_EVERY = 1.0
 """Seconds between syncs of the log: what a power cut can lose."""
 
@@ -74,10 +81,10 @@ class Tally:
     bytes: int = 0
     contacts: int = 0
     """Requests sent, robots.txt included."""
-    sent: int = 0
-    """Letters that other agents have applied."""
-    applied: int = 0
-    """Letters of other agents applied here."""
+    revisits: int = 0
+    """Pages asked for again."""
+    changed: int = 0
+    """Of these, those that had changed."""
 
 
 class Agent:
@@ -95,23 +102,32 @@ class Agent:
         *,
         gate: Gate | None = None,
         prioritizer: Prioritizer | None = None,
+        discovery: Discovery | None = None,
         concurrency: int = 256,
         patience: float = 60.0,
         permit: Callable[[], bool] = lambda: True,
         beat: Callable[[Agent], bool] = lambda agent: True,
         work_on: Callable[[str], None] = lambda href: None,
         quarantined: frozenset[str] = frozenset(),
-        send: Callable[[int, list[Letter]], Awaitable[None]] | None = None,
+        send: Send | None = None,
+        ask: Ask | None = None,
+        revisits: RevisitSettings | None = None,
+        beat_every: float = SYNC_EVERY,
+        order: Callable[[Reserve], Order] | None = None,
     ) -> None:
         """``permit`` is asked before each fetch of a page whether another one is wanted.
 
         ``beat`` is called about once a second; where it returns False the agent stops cleanly. ``work_on`` is told
         what is about to be parsed, so that what kills an agent is known; ``quarantined`` URLs did. ``send(tablet,
         letters)`` brings letters to the agent of a tablet that is not ours and returns once they are applied; with
-        it the agent is one of several, and runs until it is told to stop.
+        it the agent is one of several, and runs until it is told to stop. ``ask`` is the index of near copies.
+        With ``revisits`` the crawl is continuous: it never ends by itself.
+        ``order`` makes the order in which pages are wanted; without it ``prioritizer`` decides for each host.
         """
         self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), SeenSet(), rules.worth)
         self.frontier = frontier
+        if order is not None:
+            self.queues.order = order(Reserve(store, frontier, self.queues.write_host, concurrency))
         self.tally = Tally()
         self.idle = Idle(0.0, Why.EMPTY)
         """What the agent last waited for."""
@@ -119,6 +135,8 @@ class Agent:
         self._rules = rules
         self._permissions = permissions
         self._processor = processor
+        self.discovery = self._discovery = discovery or Discovery(processor, sitemaps=False)
+        self._lister = Lister(self.queues, rules, self._discovery, clock)
         self._clock = clock
         self._gate = gate or Gate(frontier.politeness, MAX_FETCH)
         self._concurrency = concurrency
@@ -128,7 +146,12 @@ class Agent:
         self._work_on = work_on
         self._quarantined = quarantined
         self._send = send
-        self._mailing: set[int] = set()
+        self._near = NearCopies(self.queues, ask, rules.learn)
+        self.delivery = Delivery(self.queues, self._near, clock, send, self._begin)
+        self.revisits = Revisits(revisits) if revisits else None
+        if self.revisits is not None:
+            self.queues.judge = self.revisits.judge
+        self._beat_every = beat_every
         self._visits: set[asyncio.Task[None]] = set()
         self._awake = asyncio.Event()
         self._stopping = False
@@ -159,6 +182,15 @@ class Agent:
         if not self._restored:
             self._restored = True
             self.queues.restore(self._clock.now())
+            self._near.restore()
+            if self.revisits is not None:
+                self.revisits.take_up(self.queues, self._clock.now())
+
+    def push(self, url: Url, offers: Sequence[Offer]) -> None:
+        """Take in what a hub pushed from the feed at ``url``."""
+        self._lister.push(url, offers)
+        self._settled = False
+        self._awake.set()
 
     @property
     def stopped(self) -> bool:
@@ -182,9 +214,14 @@ class Agent:
             await asyncio.gather(*self._visits, return_exceptions=True)
             if self._syncing is not None:
                 await asyncio.wait([self._syncing])
+        self.queues.anchors.step(self._clock.now(), everything=True)
         self.queues.deliver(self._clock.now())
         self.queues.post.clear()
+        if self.queues.order is not None:
+            self.queues.order.checkpoint(force=True)
         self.queues.store.sync()
+        if self._send is None and not self._stopping:  # all tablets are ours, and synced: nothing to wait for
+            strip_all(self.queues.store)
         return self.tally
 
     def _done(self) -> bool:
@@ -194,8 +231,10 @@ class Agent:
 
     def resting(self, now: float) -> bool:
         """Whether nothing is under way, nothing is in the mail, and nothing is due within the patience."""
+        if self.revisits is not None:
+            return False
         waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self.idle.until > now + self._patience
-        return waits and self._settled and not self._visits and not self.queues.post.pending
+        return waits and self._settled and not self._visits and not self.queues.pending
 
     def _begin_visits(self) -> None:
         """Begin as many visits as may be."""
@@ -203,17 +242,26 @@ class Agent:
         self._settled = True
         self.queues.wake(now)
         self._deliver(now)
+        self.queues.feed(now, self.tally.pages)
         while len(self._visits) < self._concurrency and not self._stopping:
             self.queues.refill(now)
+            if self.revisits is not None and (wait := self.revisits.pace(now)):
+                self.idle = Idle(now + wait, Why.BUDGET)
+                return
             lease = self.frontier.next(now)
             if isinstance(lease, Idle):
                 self.idle = lease
+                if self.revisits is not None:
+                    self.revisits.spare()
                 if lease.why is Why.REFILL:
                     continue
                 return
-            visit = asyncio.create_task(self._visit(lease))
-            self._visits.add(visit)
-            visit.add_done_callback(self._ended)
+            self._begin(self._visit(lease))
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        visit = asyncio.create_task(work)
+        self._visits.add(visit)
+        visit.add_done_callback(self._ended)
 
     def _ended(self, visit: asyncio.Task[None]) -> None:
         self._visits.discard(visit)
@@ -237,9 +285,15 @@ class Agent:
         now = self._clock.now()
         if now < self._next_beat:
             return
-        self._next_beat = now + SYNC_EVERY
-        self._deliver(now)
+        self._next_beat = now + self._beat_every
+        if self.revisits is not None:
+            counts = self.frontier.counts()
+            self.revisits.passed(now, counts.hosts, counts.queued)
+        self._deliver(now, beat=True)
         self.queues.post.clear()
+        if self.queues.order is not None:
+            self.queues.order.checkpoint()
+        self.queues.duplicates.strip(now)
         if self._syncing is None or self._syncing.done():
             if self._syncing is not None:
                 self._syncing.result()  # a disk that fails is heard of here
@@ -248,38 +302,14 @@ class Agent:
         if not self._beat(self):
             self.stop()
 
-    def _deliver(self, now: float) -> None:
-        """Bring letters to our own tablets, and begin to bring the others to theirs, one bundle at a time for each."""
-        self.queues.deliver(now)
-        if self._send is not None and not self._stopping:  # what is left over stays in the outbox
-            store = self.queues.store
-            abroad = [n for n in range(store.settings.tablets) if n not in store.owned and n not in self._mailing]
-            for number, letters in self.queues.post.take(abroad).items():
-                self._mailing.add(number)
-                visit = asyncio.create_task(self._deliver_abroad(number, letters))
-                self._visits.add(visit)
-                visit.add_done_callback(self._ended)
-
-    async def _deliver_abroad(self, number: int, letters: list[Letter]) -> None:
-        assert self._send is not None
-        try:
-            await self._send(number, letters)
-        except OSError:  # its agent is starting anew; the letters stay in the outbox until it has them
-            await self._clock.sleep(MAIL_RETRY)
-            self.queues.post.give_back(letters)
-        else:
-            self.queues.post.delivered(letters)
-            self.tally.sent += len(letters)
-        finally:
-            self._mailing.discard(number)
+    def _deliver(self, now: float, beat: bool = False) -> None:
+        self.queues.anchors.step(now, everything=not self._visits and self.idle.until > now + self._patience)
+        if not self._stopping:  # what is left over stays in the outbox
+            self.delivery.deliver(now, eager=beat or not self._visits)
 
     async def receive(self, letters: list[Letter]) -> None:
         """Take letters of another agent in; they have taken effect, and are synced, when this returns."""
-        now = self._clock.now()
-        for number in dict.fromkeys(letter.destination for letter in letters):
-            self.queues.apply([letter for letter in letters if letter.destination == number], now)
-            self.queues.store.tablet(number).sync()
-        self.tally.applied += len(letters)
+        await self.delivery.receive(letters)
         self._settled = False
         self._awake.set()
 
@@ -298,12 +328,19 @@ class Agent:
         elif url.href in self._quarantined:
             self._keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.QUARANTINED), None)
         elif self._enter(lease):
-            if not self._permit():
+            if lease.entry.kind == AGAIN and self.revisits is not None:
+                request = self.revisits.request(lease.entry, tablet, self._clock.now())
+                outcome = await self._transport.fetch(request)
+                self._gate.leave(lease.host, self._clock.now())
+                await self._take_again(lease, request, outcome)
+                return
+            if not is_free(lease.entry.kind) and not self._permit():
                 self._gate.leave(lease.host, 0.0)
                 self.frontier.done(lease, self._clock.now(), keep=True)
                 self.stop()
                 return
-            outcome = await self._transport.fetch(Request(url))
+            validators = self._discovery.validators(lease.entry, tablet)
+            outcome = await self._transport.fetch(Request(url, validators=validators))
             self._gate.leave(lease.host, self._clock.now())
             await self._take(lease, outcome)
 
@@ -329,7 +366,16 @@ class Agent:
         self.frontier.set_crawl_delay(lease.host, permission.delay)
         self.frontier.done(lease, now, _contact(outcome, started, now), keep=True)
         self.queues.write_host(batch, lease.host)
+        if self._discovery.sitemaps:
+            self.queues.offer(
+                batch, self.queues.tablet_of(url), self._lister.wanted(batch, places(url, permission)), now
+            )
         tablet.write(batch)
+
+    async def fetch(self, request: Request) -> Outcome:
+        """Fetch what is no page of the crawl (a hub is asked), once its host may be contacted."""
+        self.tally.contacts += 1
+        return await self._pass_gate(request, waits=True)
 
     async def _pass_gate(self, request: Request, *, waits: bool) -> Outcome:
         """Fetch, where the host is ours already; else wait for it (``waits``): it may be another agent's."""
@@ -353,11 +399,21 @@ class Agent:
         self.tally.contacts += 1
         self._work_on(entry.href)
         if isinstance(outcome, Fetched):
+            listing = await self._discovery.read(outcome, entry, now)
             self.tally.pages += 1
             self.tally.bytes += len(outcome.exchange.body)
-            self._keep(lease, await self._processor.fetched(outcome, entry.depth), contact)
+            if is_guess(entry.kind) and (listing is None or not self._permit()):
+                self._lister.forget(lease, contact)
+            elif listing is not None:
+                listing, new = await self._lister.offer_most(entry.url, listing)
+                self._keep(lease, listing.processed, contact, listing, new)
+            else:
+                processed = await self._processor.fetched(outcome, entry.depth)
+                self._keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
         elif isinstance(outcome, Moved):
             self._keep(lease, self._processor.moved(outcome, entry.depth), contact)
+        elif isinstance(outcome, Unchanged) and is_feed(entry.kind):
+            self._lister.forget(lease, contact, unchanged=True)
         elif isinstance(outcome, Unchanged):  # nobody asked: we sent no validators
             failure = Failed(outcome.url, Reason.PROTOCOL, detail="304 without being asked", exchange=outcome.exchange)
             self._fail(lease, failure, contact, now)
@@ -365,9 +421,60 @@ class Agent:
             self._fail(lease, outcome, contact, now)
         self._work_on("")
 
+    async def _take_again(self, lease: Lease, request: Request, outcome: Outcome) -> None:
+        """Make of a revisit what follows from it."""
+        entry, now, revisits = lease.entry, self._clock.now(), self.revisits
+        assert revisits is not None
+        contact, tablet = _contact(outcome, 0.0, now), self.queues.store.tablet(self.queues.tablet_of(entry.url))
+        self.tally.contacts += 1
+        processed: Processed | None = None
+        if isinstance(outcome, Failed) and outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES:
+            self._fail(lease, outcome, contact, now)
+            return
+        if request.method == "HEAD" and revisits.wants_body(outcome, tablet):
+            self.frontier.done(lease, now, contact, keep=True)
+            return
+        revisits.outstanding = max(revisits.outstanding - 1, 0)
+        self.tally.revisits += 1
+        if isinstance(outcome, Moved):
+            revisits.gauge.drop(entry.href)
+            self._keep(lease, self._processor.moved(outcome, entry.depth), contact)
+            return
+        if isinstance(outcome, Fetched) and request.method == "GET":
+            self._work_on(entry.href)
+            self.tally.pages += 1
+            self.tally.bytes += len(outcome.exchange.body)
+            processed = await self._processor.fetched(outcome, entry.depth)
+            self._work_on("")
+        elif isinstance(outcome, Failed):
+            processed = self._processor.failed(outcome, entry.depth, now)
+        self._settle(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact)
+
+    def _settle(self, lease: Lease, seen: Seen, contact: Contact) -> None:
+        """Write all that follows from a revisit in one batch, and free the host."""
+        entry, now, revisits = lease.entry, self._clock.now(), self.revisits
+        assert revisits is not None
+        number = self.queues.tablet_of(entry.url)
+        tablet = self.queues.store.tablet(number)
+        batch = tablet.batch()
+        if seen.processed is not None:
+            stamp = batch.put_row(entry.url.key, seen.processed.change, int(now * 1e6))
+            self._sight(batch, number, entry, stamp, seen.processed)
+            self.tally.changed += 1
+        else:
+            batch.put_meta(entry.url.key, seen.meta)
+        for name, count in seen.counts:
+            batch.count(name, count)
+        self.frontier.done(lease, now, contact)
+        self.queues.finish(batch, lease)
+        revisits.write(batch, self.queues, entry, seen)
+        offered = seen.processed or Processed(Change(seen.meta), seen.links)
+        self.queues.offer(batch, number, self._offers(batch, lease, offered), now)
+        tablet.write(batch)
+
     def _fail(self, lease: Lease, outcome: Failed, contact: Contact | None, now: float) -> None:
         entry = lease.entry
-        if outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES:
+        if outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES and not is_guess(entry.kind):
             due = max(now + RETRY_DELAY * 4**entry.tries, outcome.retry_at or 0.0)
             tablet = self.queues.store.tablet(self.queues.tablet_of(outcome.url))
             batch = tablet.batch()
@@ -375,48 +482,75 @@ class Agent:
             self.frontier.done(lease, now, contact)
             self.queues.finish(batch, lease)
             tablet.write(batch)
-            return
-        self._keep(lease, self._processor.failed(outcome, entry.depth, now), contact)
+        elif is_guess(entry.kind) or (is_feed(entry.kind) and outcome.reason is not Reason.GONE):
+            self._lister.forget(lease, contact)
+        else:
+            self._keep(lease, self._processor.failed(outcome, entry.depth, now), contact)
 
-    def _keep(self, lease: Lease, processed: Processed, contact: Contact | None) -> None:
+    def _keep(
+        self, lease: Lease, processed: Processed, contact: Contact | None, listing: Listing | None = None, new: int = 0
+    ) -> None:
         """Write all that follows from a visit in one batch, and free the host."""
         entry, now = lease.entry, self._clock.now()
         number = self.queues.tablet_of(entry.url)
         tablet = self.queues.store.tablet(number)
         batch = tablet.batch()
+        if self.queues.order is not None:
+            processed = self.queues.order.read(batch, entry, processed)
         meta = processed.change.meta
-        batch.put_row(entry.url.key, processed.change, int(now * 1e6))
+        if self.revisits is not None and listing is None and 200 <= meta.status < 300 and not meta.error:
+            processed = self.revisits.first(batch, self.queues, entry, processed, now)
+        stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
             batch.count("errors:" + meta.error)
         if processed.redirected:
             batch.count("moved")
-        elif 200 <= meta.status < 400:
+        elif 200 <= meta.status < 400 and not is_feed(entry.kind):  # which is counted already
             batch.count("pages")
             batch.count("bytes", meta.length)
         for why, count in processed.dropped:
             batch.count("dropped:" + why, count)
         self.frontier.done(lease, now, contact)
         self.queues.finish(batch, lease)
-        self.queues.offer(batch, number, self._offers(batch, lease, processed), now)
+        self._sight(batch, number, entry, stamp, processed)
+        offers: list[Offer] = []
+        if listing is not None:
+            offers = self._lister.wanted(batch, listing.offers)
+            for name, count in listing.counts:
+                batch.count(name, count)
+            self._discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
+        self.queues.offer(batch, number, offers + self._offers(batch, lease, processed), now)
         tablet.write(batch)
+
+    def _sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:
+        """Have it found out whether a document is a copy, and its anchor texts brought to their targets."""
+        self.queues.anchors.note(number, entry.href, stamp, processed.change.links or ())
+        if processed.digests is not None:
+            self.queues.duplicates.sighted(batch, number, entry.url, stamp, processed.digests)
+            self._near.keep(entry.href, processed.main)
 
     def _offers(self, batch: Batch, lease: Lease, processed: Processed) -> list[Offer]:
         """The links that are new and that belong to the crawl."""
         entry = lease.entry
-        depth, hops = entry.depth + 1, ""
+        depth, kind, hops, told = entry.depth + 1, "", 0, None
         if processed.redirected:  # as far from the seeds as the page that sent us there
-            depth, hops = entry.depth, str(int(entry.kind or 0) + 1)
+            depth, told = entry.depth, entry.told
+            kind, hops = redirected(entry.kind)
         offers = []
         targets = [link.target for link in processed.links]
         fresh = self.queues.unseen(targets, processed.keys)
         if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
             fresh = targets  # from one session id of the page to another: follow it, as far as the hops go
+        if self.queues.order is not None:
+            refusal = self._rules.belongs if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
+            visit = Visit.of(batch, self.queues.tablet_of(entry.url), entry, processed, fresh, depth, kind, refusal)
+            return self.queues.order.offers(visit)
         for url in fresh:
             why = self._rules.belongs(url)
-            if hops and int(hops) > MAX_HOPS:
+            if hops > MAX_HOPS:
                 why = Drop.REDIRECTS
             if why is None:
-                offers.append(Offer(url.href, depth, kind=hops))
+                offers.append(Offer(url.href, depth, kind=kind, told=told))
             else:
                 batch.count("dropped:" + why)
         return offers

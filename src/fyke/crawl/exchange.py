@@ -15,12 +15,12 @@ from pathlib import Path
 
 import msgspec
 
-from fyke.crawl.mail import Letter, Offer
+from fyke.crawl.mail import Letter, Note, Offer
 
 _MAX_FRAME = 64 << 20
-Wire = tuple[int, int, int, list[Offer]]
+Wire = tuple[int, int, int, list[Offer], bool, list[Note]]
 _encode = msgspec.msgpack.Encoder().encode
-_decode_letters = msgspec.msgpack.Decoder(list[tuple[int, int, int, list[Offer]]]).decode
+_decode_letters = msgspec.msgpack.Decoder(list[Wire]).decode
 _decode_acks = msgspec.msgpack.Decoder(list[tuple[int, int, int]]).decode
 
 
@@ -66,8 +66,8 @@ class Exchange:
                 line = self._lines[agent] = await asyncio.open_unix_connection(str(socket_path(self._folder, agent)))
             reader, writer = line
             try:
-                await _put(writer, [(each.source, each.destination, each.number, each.offers) for each in letters])
-                return _decode_acks(await _take(reader))
+                await put_frame(writer, [_wire(each) for each in letters])
+                return _decode_acks(await take_frame(reader))
             except (OSError, asyncio.IncompleteReadError, msgspec.DecodeError) as error:
                 self._lines.pop(agent, None)
                 writer.close()
@@ -79,9 +79,9 @@ class Exchange:
         self._tasks.add(task)
         try:
             while True:
-                letters = [Letter(*wire, judged=False) for wire in _decode_letters(await _take(reader))]
+                letters = [Letter(*wire) for wire in _decode_letters(await take_frame(reader))]
                 await self._receive(letters)
-                await _put(writer, [(each.source, each.destination, each.number) for each in letters])
+                await put_frame(writer, [(each.source, each.destination, each.number) for each in letters])
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass  # the other side hung up, or we do
         finally:
@@ -90,13 +90,20 @@ class Exchange:
                 writer.close()
 
 
-async def _put(writer: asyncio.StreamWriter, value: object) -> None:
+def _wire(letter: Letter) -> Wire:
+    """A letter as it travels; whoever gets it must judge the offers."""
+    return letter.source, letter.destination, letter.number, letter.offers, False, letter.notes
+
+
+async def put_frame(writer: asyncio.StreamWriter, value: object) -> None:
+    """Send a value."""
     data = _encode(value)
     writer.write(len(data).to_bytes(4, "big") + data)
     await writer.drain()
 
 
-async def _take(reader: asyncio.StreamReader) -> bytes:
+async def take_frame(reader: asyncio.StreamReader) -> bytes:
+    """Receive the bytes of a value. Raises ``OSError`` and ``IncompleteReadError``."""
     size = int.from_bytes(await reader.readexactly(4), "big")
     if size > _MAX_FRAME:
         raise OSError(f"a frame of {size} bytes")

@@ -1,4 +1,4 @@
-"""Mail from tablet to tablet: letters of offered URLs, delivered in order, with effects that happen once.
+"""Mail from tablet to tablet: offers, anchor texts and notes on duplicates, in order, with effects that happen once.
 
 A letter is written into the outbox of its source tablet in the batch of the page that it follows from, so it is
 there if and only if the page is. Its number is that of its source, counting up. The receiver writes the last number
@@ -6,22 +6,27 @@ that it applied of each source in the batch of the effects; the source deletes w
 
 ::
 
-    outbox    "o" ‖ destination (2) ‖ number (8)   → letter: a list of offers
+    outbox    "o" ‖ destination (2) ‖ number (8)   → letter: [offers, notes]
               "n"                                  → number (8): the next letter's
               "a" ‖ source (2)                     → number (8): the last letter applied here
+              "s", "w"                             bodies that are to go, and a watermark (duplicates, anchors)
 
-Numbers are big-endian. Version 1.
+Numbers are big-endian. Version 2. A letter to ``INDEX`` is for no tablet but for the machine's index of near copies.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
 from fyke.store import Batch, Store
+from fyke.values import Meta
+
+INDEX = 0xFFFF
+"""The destination of questions to the index of near copies: no store has so many tablets."""
 
 _LETTER, _NEXT, _APPLIED = b"o", b"n", b"a"
 
@@ -35,11 +40,59 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc
     """What a sitemap says of its priority; negative where none does."""
     kind: str = ""
     tries: int = 0
+    told: Meta | None = None
+    """What a feed said of it."""
+    score: float = -1.0
+    """What a crawl for a topic thinks that it is worth; negative where nobody judged it."""
+    clue: bytes = b""
+    """How the link looked (fyke.topic.links)."""
+    cash: float = 0.0
+    """OPIC's, on its way to the URL."""
+
+
+class Sighting(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
+    """To the owner of a digest: this document has it."""
+
+    href: str
+    stamp: int
+    """Of the document's version, in µs since 1970."""
+    raw: bytes
+    """SHA-256 of the body; empty where it was cut off."""
+    text: bytes
+    """SHA-256 of the words of the main text; empty where it has none."""
+
+
+class Mark(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):
+    """To a document's own tablet: it is a duplicate."""
+
+    href: str
+    stamp: int
+    original: str
+    similarity: float
+    method: str
+    """``RowMeta.duplicate_by``."""
+
+
+class Question(msgspec.Struct, frozen=True, array_like=True, tag=3, gc=False):
+    """To the index of near copies, which says what this document is like."""
+
+    href: str
+    stamp: int
+
+
+class AnchorCells(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False):
+    """To the tablet of the targets: packed anchor texts of one group, by row."""
+
+    group: int
+    cells: list[tuple[bytes, bytes]]
+
+
+Note = Sighting | Mark | Question | AnchorCells
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """Offers on their way."""
+    """Offers and notes on their way."""
 
     source: int
     destination: int
@@ -47,6 +100,7 @@ class Letter:
     offers: list[Offer]
     judged: bool
     """This very run found that the offers are unseen."""
+    notes: list[Note] = field(default_factory=list)
 
     @property
     def key(self) -> bytes:
@@ -55,7 +109,7 @@ class Letter:
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[Offer]).decode
+_decode = msgspec.msgpack.Decoder(tuple[list[Offer], list[Note]]).decode
 
 
 class Post:
@@ -72,7 +126,8 @@ class Post:
             number = tablet.get("outbox", _NEXT)
             self._numbers[source] = int.from_bytes(number, "big") if number else 0
             for key, value in tablet.items("outbox", _LETTER, bytes((_LETTER[0] + 1,))):
-                letter = Letter(source, *_parse(key), _decode(value), judged=False)
+                offers, notes = _decode(value)
+                letter = Letter(source, *_parse(key), offers, False, notes)
                 self._waiting[letter.destination].append(letter)
 
     @property
@@ -80,14 +135,29 @@ class Post:
         """Letters that are not applied yet, those under way included."""
         return self._travelling + sum(map(len, self._waiting.values()))
 
-    def write(self, batch: Batch, source: int, destination: int, offers: list[Offer]) -> None:
+    def write(
+        self, batch: Batch, source: int, destination: int, offers: list[Offer], notes: list[Note] | None = None
+    ) -> None:
         """Put a letter into the outbox. REQUIRES: ``batch`` is of tablet ``source``."""
         number = self._numbers[source]
         self._numbers[source] = number + 1
-        letter = Letter(source, destination, number, offers, judged=True)
-        batch.put("outbox", letter.key, _encode(offers))
+        letter = Letter(source, destination, number, offers, True, notes or [])
+        batch.put("outbox", letter.key, _encode((offers, letter.notes)))
         batch.put("outbox", _NEXT, (number + 1).to_bytes(8, "big"))
         self._waiting[destination].append(letter)
+
+    def waiting(self, destination: int) -> int:
+        """Letters that wait for a tablet."""
+        return len(self._waiting.get(destination, ()))
+
+    def take_some(self, destination: int, most: int) -> list[Letter]:
+        """Hand over the first ``most`` letters that wait for a tablet (``take``)."""
+        waiting = self._waiting.get(destination)
+        if not waiting:
+            return []
+        taken, self._waiting[destination] = waiting[:most], waiting[most:]
+        self._travelling += len(taken)
+        return taken
 
     def take(self, destinations: Iterable[int]) -> dict[int, list[Letter]]:
         """Hand over the letters that wait for these tablets, in order; ``delivered`` or ``give_back`` ends that."""

@@ -8,22 +8,26 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from fyke.clean.main import Main
 from fyke.convert import Source, convert_here, prepare
 from fyke.convert.html import document
+from fyke.crawl.maintext import MARKUP, main_of
+from fyke.dedupe.exact import Digests, text_digest
 from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 from fyke.formats.http import Head, parse_head
 from fyke.formats.sniff import sniff
 from fyke.frontier.seen import Keys
-from fyke.sites.links import MAX_LINKS, LinkMemo, find_links, read_directives
+from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_links, read_directives
 from fyke.store import Change, Page, RowMeta
 from fyke.url import Url
 from fyke.values import Document, Drop, Exchange, Failed, Fetched, Link, Meta, Moved, Reason
 from fyke.workers.conversion import AT_ONCE
 
-_MARKUP = frozenset({"text/html", "application/xhtml+xml"})
+_NO_MAIN = Main("", b"", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,10 @@ class Processed:
     """Of the links in the seen-set, where they are known."""
     dropped: tuple[tuple[Drop, int], ...] = ()
     redirected: bool = False
+    main: str = ""
+    """The main text of a document."""
+    digests: Digests | None = None
+    """Of a document, by which its copies are known."""
 
 
 class Processor:
@@ -56,7 +64,7 @@ class Processor:
         head = parse_head(exchange.response_head)
         declared = head.get("content-type")
         kind = sniff(exchange.body, declared, outcome.url.path)
-        if kind in _MARKUP and len(exchange.body) <= AT_ONCE:
+        if kind in MARKUP and len(exchange.body) <= AT_ONCE:
             return self.page(outcome, depth)
         source = prepare(exchange.body, declared, outcome.url)
         made = await self._convert(source)
@@ -68,18 +76,14 @@ class Processor:
     def page(self, outcome: Fetched, depth: int) -> Processed:
         """HTML: parsed once, for links and for text."""
         head = parse_head(outcome.exchange.response_head)
-        decoded_ = decoded(outcome.exchange.body, head.get("content-type"))
-        page = parse(decoded_.text)
-        found = find_links(
-            page,
-            outcome.url,
-            self._memo,
-            agent=self._agent,
-            robots_tags=head.get_all("x-robots-tag"),
-            refresh_header=head.get("refresh"),
-        )
-        made = document(page, decoded_, outcome.url, links=found.links)
-        return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped)
+        made, found, main = read(outcome.exchange.body, head, outcome.url, self._memo, self._agent)
+        return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped, main)
+
+    def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
+        """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""
+        head = parse_head(outcome.exchange.response_head)
+        made = _processed(outcome, head, depth, Document("", "", media_type=media_type), links[:MAX_LINKS])
+        return replace(made, links=())
 
     def moved(self, outcome: Moved, depth: int) -> Processed:
         """The document is elsewhere: a row that says where, and a link to there."""
@@ -96,6 +100,24 @@ class Processor:
             return Processed(Change(RowMeta(fetched=now, depth=depth, error=outcome.reason)))
         meta = _meta(exchange, parse_head(exchange.response_head), depth, error=outcome.reason)
         return Processed(Change(meta, Page(exchange.request_head, exchange.response_head, exchange.body)))
+
+
+class Reading(NamedTuple):
+    """A page, read: its text, its links, its main content."""
+
+    document: Document
+    """With its text alone: no HTML, no tags."""
+    found: PageLinks
+    main: Main
+
+
+def read(body: bytes, head: Head, url: Url, memo: LinkMemo, agent: str = "") -> Reading:
+    """Read the HTML page at ``url``: decoded and parsed once for conversion, links and cleaning."""
+    text = decoded(body, head.get("content-type"))
+    page = parse(text.text)
+    tags, refresh = head.get_all("x-robots-tag"), head.get("refresh")
+    found = find_links(page, url, memo, agent=agent, robots_tags=tags, refresh_header=refresh)
+    return Reading(document(page, text, url, links=found.links, only_text=True), found, main_of(body, text))
 
 
 def warm(processor: Processor) -> None:
@@ -119,11 +141,21 @@ def _processed(
     links: tuple[Link, ...],
     keys: Keys | None = None,
     dropped: tuple[tuple[Drop, int], ...] = (),
+    main: Main = _NO_MAIN,
 ) -> Processed:
     exchange = outcome.exchange
     meta = _meta(exchange, head, depth, made)
     page = Page(exchange.request_head, exchange.response_head, exchange.body)
-    return Processed(Change(meta, page, text=made.text or None, links=links), links, keys, dropped)
+    change = Change(meta, page, text=made.text or None, links=links, main=main.text, weights=main.weights)
+    words = main.text or made.text
+    return Processed(change, links, keys, dropped, main=words, digests=_digests(exchange, words))
+
+
+def _digests(exchange: Exchange, text: str) -> Digests | None:
+    if not exchange.body:
+        return None
+    # A body that was cut off is no exact copy of another that was.
+    return Digests(b"" if exchange.truncated else hashlib.sha256(exchange.body).digest(), text_digest(text))
 
 
 async def _convert_here(source: Source) -> Document:

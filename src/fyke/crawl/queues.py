@@ -13,20 +13,29 @@ from itertools import islice
 
 import numpy as np
 
+from fyke.crawl.anchors import Anchors
+from fyke.crawl.duplicates import Duplicates
 from fyke.crawl.mail import Letter, Offer, Post
+from fyke.crawl.order import Order
+from fyke.crawl.reserve import ALL_WAITING, FED, WAITING, level_of
+from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
-from fyke.frontier.keys import Entry, HostRecord, lane_prefix, later_due, later_key, later_range
+from fyke.frontier.keys import Entry, HostRecord, lane_prefix, later_due, later_from, later_key, later_range
 from fyke.frontier.leases import Lease
 from fyke.frontier.priority import Levels
 from fyke.frontier.seen import Keys, SeenSet, url_keys
 from fyke.interfaces import Prioritizer
 from fyke.sites.traps import seen_form
-from fyke.store import Batch, Store
+from fyke.store import Batch, Store, Tablet
 from fyke.url import Url, host_key
 from fyke.values import Candidates, Drop
 
 _LATER_BATCH = 1000  # entries that become due are queued in steps, so that no step is long
 _MEMORY_OF_TABLETS = 200_000
+_NOT_NOW = 86_400.0  # seconds until a crawl that does not revisit looks at a revisit again
+
+AGAIN = "again"
+"""The kind of an entry that is a revisit (fyke.crawl.revisits)."""
 
 
 class Queues:
@@ -44,12 +53,22 @@ class Queues:
         self.store = store
         self.frontier = frontier
         self.post = Post(store)
+        self.duplicates = Duplicates(store, self.post)
+        self.anchors = Anchors(store, self.post, self.tablet_of)
+        self.demoted: dict[str, str] = {}
+        """Places whose pages come last, and why: hosts and templates that breed copies."""
         self._prioritizer = prioritizer
         self._levels = Levels(frontier.priorities)
         self._seen = seen
         self._worth = worth
+        self._later: dict[int, float] = {}
+        """For each tablet, a lower bound of when its first entry for later is due: nothing stands before it."""
         self._next_later = float("inf")
+        self.judge: Callable[[Entry, Tablet, float], float] | None = None
+        """Says of a revisit whose time has come: 0 where it is due, else when to look again. None: not in this run."""
         self._tablets: dict[str, int] = {}
+        self.order: Order | None = None
+        """Which page first, where it is not breadth first."""
 
     # ---- starting
 
@@ -61,16 +80,29 @@ class Queues:
                 if key.endswith(b"\0") and key.count(b"\0", 2) == 1:  # other keys of the host stand behind it
                     self.frontier.restore(HostRecord.decode(value), now)
             self._remember(Url.from_key(key) for key, _ in tablet.items("meta"))
-            self._remember(Entry.decode(value).url for _, value in tablet.items("queue"))
+            self._remember(Entry.decode(value).url for key, value in tablet.items("queue") if key[:1] != WAITING)
+            self._remember((Entry.decode(value).url for _, value in tablet.items("queue", *ALL_WAITING)), waits=True)
             for key, _ in tablet.items("queue", *_all_later()):
-                self._next_later = min(self._next_later, later_due(key))
+                self._later[number] = later_due(key)
                 break
+        self._note_later()
+        if self.order is not None:
+            self.order.reserve.restore()
+            self.order.restore()
+        self.duplicates.restore()
+        self.anchors.restore(now)
+
+    def _note_later(self) -> None:
+        self._next_later = min(self._later.values(), default=float("inf"))
         self.frontier.note_later(self._next_later)
 
-    def _remember(self, urls: Iterable[Url]) -> None:
+    def _remember(self, urls: Iterable[Url], *, waits: bool = False) -> None:
         urls = iter(urls)
         while chunk := list(islice(urls, 10_000)):
-            self._seen.add(url_keys(map(seen_form, chunk)))
+            keys = url_keys(map(seen_form, chunk))
+            self._seen.add(keys)
+            if self.order is not None and not waits:
+                self.order.reserve.refuse(keys)
 
     # ---- discovering
 
@@ -94,6 +126,10 @@ class Queues:
             number = self._tablets[host] = self.store.tablet_of(url.key)
         return number
 
+    def tablet(self, url: Url) -> Tablet:
+        """The tablet that a URL belongs to. REQUIRES: it is ours."""
+        return self.store.tablet(self.tablet_of(url))
+
     def offer(self, batch: Batch, here: int, offers: Sequence[Offer], now: float) -> None:
         """Queue what belongs to tablet ``here``, and write letters for the rest, all in ``batch``.
 
@@ -113,6 +149,10 @@ class Queues:
 
     def enqueue(self, batch: Batch, offers: Sequence[Offer], now: float) -> None:
         """Queue those offers that are worth it. REQUIRES: they belong to the tablet of ``batch``."""
+        if self.order is not None:
+            if offers:
+                self._set_aside(self.order, batch, offers, now)
+            return
         wanted: list[Offer] = []
         for each in offers:
             why = self._worth(Url(each.href), each.depth, now)
@@ -124,12 +164,42 @@ class Queues:
             return
         hosts: defaultdict[str, list[Entry]] = defaultdict(list)
         for each, priority in zip(wanted, self._priorities(wanted), strict=True):
-            entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind)
+            entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind, told=each.told)
             hosts[Url(each.href).host].append(entry)
         for host, entries in hosts.items():
             for key, value in self.frontier.add(host, entries, now):
                 batch.put("queue", key, value)
             self.write_host(batch, host)
+
+    def _set_aside(self, order: Order, batch: Batch, offers: Sequence[Offer], now: float) -> None:
+        """Let offers wait at the level of their worth; those that wait at a worse one move up."""
+        number = self.tablet_of(Url(offers[0].href))
+        urls = [Url(each.href) for each in offers]
+        keys = url_keys(map(seen_form, urls))
+        levels = level_of(order.scores(batch, number, offers, keys)).tolist()
+        for i, (each, url, level) in enumerate(zip(offers, urls, levels, strict=True)):
+            key = keys[i : i + 1]
+            known = int(order.reserve.levels(key)[0])
+            if known == FED or 0 < known <= level:
+                continue
+            why = self._worth(url, each.depth, now) if not known else None
+            if why is not None:
+                batch.count("dropped:" + why)
+                order.reserve.refuse(key)
+                continue
+            entry = Entry(each.href, level, each.depth, each.tries, kind=each.kind, clue=each.clue)
+            order.reserve.put(batch, number, entry, key, level)
+
+    @property
+    def pending(self) -> int:
+        """What is neither with the frontier nor done: letters and anchors under way, URLs that an order holds back."""
+        held = self.order.reserve.waiting if self.order is not None else 0
+        return self.post.pending + held + self.anchors.pending
+
+    def feed(self, now: float, pages: int) -> None:
+        """Hand the best of what waits to the frontier."""
+        if self.order is not None:
+            self.order.reserve.feed(now, pages)
 
     def _priorities(self, offers: Sequence[Offer]) -> list[int]:
         count = len(offers)
@@ -143,6 +213,10 @@ class Queues:
             change_rate=np.zeros(count, np.float32),
         )
         priorities: list[int] = self._levels.priorities(self._prioritizer.priority(candidates)).tolist()
+        if self.demoted:
+            for i, each in enumerate(offers):
+                if is_demoted(self.demoted, (url := Url(each.href)).host, url.target):
+                    priorities[i] = self.frontier.priorities
         return priorities
 
     def write_host(self, batch: Batch, host: str) -> None:
@@ -153,12 +227,17 @@ class Queues:
 
     def finish(self, batch: Batch, lease: Lease) -> None:
         """Write that a URL is no longer queued. REQUIRES: ``frontier.done`` was told."""
+        if self.order is not None:
+            self.order.reserve.freed += 1
         batch.delete("queue", lease.key)
         self.write_host(batch, lease.host)
 
     def postpone(self, batch: Batch, entry: Entry, due: float) -> None:
         """Write an entry that is to be queued again at ``due``."""
-        batch.put("queue", later_key(due, entry.url), entry.encode())
+        url = entry.url
+        batch.put("queue", later_key(due, url), entry.encode())
+        number = self.tablet_of(url)
+        self._later[number] = min(self._later.get(number, due), due)
         if due < self._next_later:
             self._next_later = due
             self.frontier.note_later(due)
@@ -182,27 +261,36 @@ class Queues:
         """Queue the entries whose time has come."""
         if self._next_later > now:
             return
-        self._next_later = float("inf")
-        first, end = later_range(now)
-        for number in self.store.owned:
-            tablet = self.store.tablet(number)
-            due: list[tuple[bytes, Entry]] = []
-            for key, value in tablet.items("queue", first, _all_later()[1]):
-                if key >= end or len(due) == _LATER_BATCH:
-                    self._next_later = min(self._next_later, later_due(key))
-                    break
-                due.append((key, Entry.decode(value)))
-            if due:
-                batch = tablet.batch()
-                for key, _ in due:
-                    batch.delete("queue", key)
-                for _, entry in due:
-                    host = entry.url.host
-                    for key, value in self.frontier.add(host, [entry], now):
-                        batch.put("queue", key, value)
-                    self.write_host(batch, host)
-                tablet.write(batch)
-        self.frontier.note_later(self._next_later)
+        for number in [number for number, due in self._later.items() if due <= now]:
+            self._wake_tablet(number, now)
+        self._note_later()
+
+    def _wake_tablet(self, number: int, now: float) -> None:
+        tablet = self.store.tablet(number)
+        first, end, last = later_from(self._later.pop(number)), later_range(now)[1], _all_later()[1]
+        due: list[tuple[bytes, Entry]] = []
+        for key, value in tablet.items("queue", first, last):
+            if key >= end or len(due) == _LATER_BATCH:
+                self._later[number] = later_due(key)
+                break
+            due.append((key, Entry.decode(value)))
+        if not due:
+            return
+        batch = tablet.batch()
+        for key, _ in due:
+            batch.delete("queue", key)
+        for _, entry in due:
+            if entry.kind == AGAIN and not entry.tries:
+                again = self.judge(entry, tablet, now) if self.judge is not None else now + _NOT_NOW
+                if again:
+                    if again < float("inf"):
+                        self.postpone(batch, entry, again)
+                    continue
+            host = entry.url.host
+            for key, value in self.frontier.add(host, [entry], now):
+                batch.put("queue", key, value)
+            self.write_host(batch, host)
+        tablet.write(batch)
 
     # ---- mail
 
@@ -224,8 +312,11 @@ class Queues:
             offers = letter.offers
             if not letter.judged:  # written by an earlier run or another agent, who do not know what we have seen
                 fresh = {url.href for url in self.unseen([Url(each.href) for each in offers])}
-                offers = [each for each in offers if each.href in fresh]
+                if self.order is None:  # an order has a memory of its own
+                    offers = [each for each in offers if each.href in fresh]
             self.enqueue(batch, offers, now)
+        self.duplicates.apply(batch, number, [note for letter in letters for note in letter.notes])
+        self.anchors.apply(batch, letters)
         self.post.applied(batch, letters)
         tablet.write(batch)
 

@@ -46,11 +46,17 @@ class Rules:
 
     def worth(self, url: Url, depth: int, now: float) -> Drop | None:
         """Why ``url`` looks like a trap or is beyond a limit; None where it is worth queueing. Asked once each."""
-        host = url.host
+        return self._judge.judge(url, depth, now, self._history(url.host))
+
+    def learn(self, url: Url, text: int, repeats: bool) -> None:
+        """Learn from a page that came: the hash of its text, and whether it repeats another page of its host."""
+        self._judge.report(url, self._history(url.host), text, repeats)
+
+    def _history(self, host: str) -> HostHistory:
         history = self._histories.get(host)
         if history is None:
             history = self._histories[host] = HostHistory(urls=self._known(host))
             if len(self._histories) > _HISTORIES:
                 self._histories.popitem(last=False)
         self._histories.move_to_end(host)
-        return self._judge.judge(url, depth, now, history)
+        return history

@@ -20,11 +20,28 @@ class CrawlSettings:
     scope: Literal["host", "domain", "any"] = option(
         "host", "Which URLs belong: the seeds' hosts, their registered domains, or any."
     )
+    topic: str = option("", "Go for a topic first: a topic file, a folder of examples, or a model (`fyke topic`).")
+    order: Literal["breadth", "quality"] = option(
+        "breadth", "Which page first where there is no topic: near the seeds, or important by the links seen so far."
+    )
     include: tuple[str, ...] = option((), "Follow only URLs that match this regular expression; repeatable.")
     exclude: tuple[str, ...] = option((), "Do not follow URLs that match this regular expression; repeatable.")
+    sitemaps: bool = option(
+        True, "Read sitemaps: named by robots.txt or at /sitemap.xml. Not with --max-depth: their pages have none."
+    )
+    websub: int = option(0, "Have feeds pushed by their hubs to this port; needs --public-url, runs until stopped.")
+    public_url: str = option("", "Where hubs reach --websub: https://you.example/hooks.")
     delay: float = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
     agents: int = option(0, "Processes; 0 for one per core.")
     concurrency: int = option(256, "Fetches at once for each agent.")
+    continuous: bool = option(False, "Go on for ever: revisit pages so that the copies stay fresh, until stopped.")
+    revisit_policy: Literal["uniform", "proportional", "freshness-optimal", "age-optimal"] = option(
+        "age-optimal", "Which page again first; age-optimal keeps the mean age of copies least (docs/freshness.md)."
+    )
+    revisit_share: float = option(0.5, "Of the requests that revisits get while new pages wait; else they get all.")
+    request_rate: float = option(
+        0.0, "Requests a second of a continuous crawl; 0: revisits get a tenth of what politeness allows."
+    )
     patience: float = option(60.0, "End when nothing is due within this many seconds.")
     keep_versions: int = option(0, "Versions kept of a page; 0 for all.")
     user_agent: str = option(USER_AGENT, "How the crawler names itself to servers.")
@@ -50,6 +67,14 @@ class CrawlSettings:
         for name in ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}: {getattr(self, name)} is not above 0")
+        if bool(self.websub) != bool(self.public_url) or not 0 <= self.websub < 65_536:
+            raise ValueError("websub and public_url: give a port and the public URL that leads there, or neither")
+        if self.public_url and not re.match(r"https?://[^/]", self.public_url):
+            raise ValueError(f"public_url: {self.public_url!r} is not like https://you.example/hooks")
+        if not 0 < self.revisit_share <= 1:
+            raise ValueError(f"revisit_share: {self.revisit_share} is not above 0 and at most 1")
+        if self.request_rate < 0:
+            raise ValueError(f"request_rate: {self.request_rate} is below 0")
         self.fixed_addresses()
 
     def fixed_addresses(self) -> dict[str, str]:

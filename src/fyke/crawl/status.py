@@ -9,10 +9,13 @@ from pathlib import Path
 
 import msgspec
 
+from fyke.crawl.freshness import Reading
 from fyke.errors import StorageError
 
 VERSION = 1
 _FOLDER = "status"
+MAX_DEMOTED = 20
+"""Demoted places that a report names."""
 
 
 class AgentStatus(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -32,10 +35,16 @@ class AgentStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     hosts: int = 0
     mail: int = 0
     """Letters that are not delivered yet."""
+    demoted: dict[str, str] = {}
+    """Hosts and templates whose pages come last, and why; the first few."""
     waiting: str = ""
     """Why it is idle: what the next host waits for; empty while it is busy."""
     waiting_host: str = ""
     waiting_until: float = 0.0
+    fresh: Reading | None = None
+    """How fresh its pages are, in a continuous crawl."""
+    fresh_hosts: dict[str, Reading] = {}
+    """The same of its largest hosts."""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -51,12 +60,28 @@ class Status(msgspec.Struct, frozen=True):
     mail: int
     errors: dict[str, int]
     dropped: dict[str, int]
+    duplicates: dict[str, int]
+    """Copies found: exact ones, and near ones."""
+    demoted: dict[str, str]
+    """Hosts and templates whose pages come last, and why; the first few of each agent."""
+    relevant: int
+    """Documents about the crawl's topic."""
+    harvest: float
+    """Relevant documents, of those that were classified; 0 without a topic."""
     moved: int
     rate: float
     """Pages a second since the agents started."""
     idle: list[str]
     """For each idle agent, what it waits for."""
     updated: float
+    revisits: dict[str, int]
+    """What visits to known pages found, in a continuous crawl."""
+    freshness: float | None = None
+    """The share of copies that are right, as expected."""
+    age: float | None = None
+    """Days for which a copy has been wrong, as expected and on average."""
+    fresh_hosts: dict[str, Reading] = {}
+    """The same of the largest hosts."""
 
 
 def write(store: Path, status: AgentStatus) -> None:
@@ -113,11 +138,26 @@ def total(agents: Iterable[AgentStatus], now: float) -> Status:
         mail=sum(r.mail for r in reports),
         errors=_named(counters, "errors:"),
         dropped=_named(counters, "dropped:"),
+        duplicates=_named(counters, "duplicates:"),
+        demoted={place: reason for report in reports for place, reason in report.demoted.items()},
+        relevant=counters["relevant"],
+        harvest=counters["relevant"] / max(1, counters["judged"]),
         moved=counters["moved"],
         rate=rate,
         idle=idle,
         updated=max((r.when for r in reports), default=0.0),
+        revisits=_named(counters, "revisits:"),
+        freshness=_mean(reports, "freshness"),
+        age=_mean(reports, "age"),
+        fresh_hosts={host: reading for r in reports for host, reading in r.fresh_hosts.items()},
     )
+
+
+def _mean(reports: list[AgentStatus], name: str) -> float | None:
+    """The mean over all pages of the agents; None where nobody measures."""
+    readings = [r.fresh for r in reports if r.fresh is not None and r.fresh.pages]
+    pages = sum(reading.pages for reading in readings)
+    return sum(reading.pages * getattr(reading, name) for reading in readings) / pages if pages else None
 
 
 def _named(counters: Counter[str], prefix: str) -> dict[str, int]:

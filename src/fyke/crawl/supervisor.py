@@ -53,6 +53,33 @@ class Quarantine:
             file.write(msgspec.json.encode(href) + b"\n")
 
 
+class Kept:
+    """A helper process of the crawl that is started anew when it dies."""
+
+    def __init__(self, start: Callable[[], BaseProcess], name: str) -> None:
+        self._start = start
+        self._name = name
+        self._deaths = 0
+        self._process = start()
+
+    def keep(self) -> None:
+        """Start it anew if it has died. Raises ``FykeError`` where it keeps dying."""
+        if self._process.is_alive():
+            return
+        self._deaths += 1
+        if self._deaths > MAX_DEATHS:
+            raise FykeError(f"{self._name} died {self._deaths} times; see the log in the store")
+        self._process = self._start()
+
+    def end(self) -> None:
+        """Ask it to end, and see it end."""
+        self._process.terminate()
+        self._process.join(HANG)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+
 def supervise(
     board: Board,
     start: Callable[[int], BaseProcess],

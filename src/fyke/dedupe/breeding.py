@@ -1,19 +1,20 @@
 """Where copies come from: hosts that mirror others, and templates that breed copies; both lose priority.
 
-Counts only: `note` a page with what it is a copy of, ask `verdict` before the next page of that place is queued. A
-place is a host, or a host and a template of its paths (digits as 0, query values left out).
+Counts only: `note` a page with what it is a copy of, ask `verdict` what that makes of the place it came from. A place
+is a host, or a host and a template of its paths (digits as 0, query values left out).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 LEAST_PAGES = 20
 """Pages of a place before it is judged: with fewer, chance copies weigh too much."""
 MIRROR_SHARE = 0.8
-"""A host of which this share are copies of one other host is its mirror."""
+"""A host that has this share of its pages in common with one other host is its mirror, or mirrored by it."""
 BREEDING_SHARE = 0.5
 """A template of which this share are copies of whatever breeds copies."""
 MAX_PLACES = 100_000
@@ -24,15 +25,12 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a place's copies cost it."""
+    """A place whose pages are worth less than others, and why."""
 
-    factor: float
-    """To multiply a priority with: 1 keeps it, 0.1 puts it behind nearly everything."""
-    reason: str = ""
-    """``mirror of HOST`` or ``template breeds copies``; what status shows."""
-
-
-KEEP = Verdict(1.0)
+    place: str
+    """A host, or a host and a template."""
+    reason: str
+    """``mirror of HOST`` or ``breeds copies``; what status shows."""
 
 
 def template(path: str) -> str:
@@ -42,40 +40,56 @@ def template(path: str) -> str:
     return _DIGITS.sub("0", before) + (f"?{names}" if names else "")
 
 
+def is_demoted(places: Container[str], host: str, path: str) -> bool:
+    """Return whether a URL belongs to one of the places of verdicts."""
+    return host in places or host + template(path) in places
+
+
 @dataclass(slots=True)
 class Breeding:
     """Counts of pages and copies by place."""
 
-    pages: Counter[tuple[str, str]] = field(default_factory=Counter)
-    copies: Counter[tuple[str, str]] = field(default_factory=Counter)
-    mirrored: dict[str, Counter[str]] = field(default_factory=dict)
+    pages: Counter[str] = field(default_factory=Counter)
+    copies: Counter[str] = field(default_factory=Counter)
+    copied: dict[str, Counter[str]] = field(default_factory=dict)
+    """Host to other hosts and how many of its pages are copies of theirs."""
+    mirrors: dict[str, str] = field(default_factory=dict)
+    """Host to what it mirrors: once found it stays so, else the two would change places as they grow."""
 
     def note(self, host: str, path: str, copy_of_host: str = "") -> None:
         """Count a page; ``copy_of_host`` is the host of its original, if it is a copy."""
-        for place in ((host, ""), (host, template(path))):
+        for place in (host, host + template(path)):
             self.pages[place] += 1
             if copy_of_host:
                 self.copies[place] += 1
         if copy_of_host and copy_of_host != host:
-            self.mirrored.setdefault(host, Counter())[copy_of_host] += 1
+            self.copied.setdefault(host, Counter())[copy_of_host] += 1
         if len(self.pages) > MAX_PLACES:
             self._forget()
 
-    def verdict(self, host: str, path: str) -> Verdict:
-        """Return what the next page of this place is worth."""
-        pages = self.pages[host, ""]
-        if pages >= LEAST_PAGES and (others := self.mirrored.get(host)):
-            other, count = min(others.items(), key=lambda item: (-item[1], item[0]))
-            if count >= MIRROR_SHARE * pages:
-                return Verdict(0.1, f"mirror of {other}")
-        place = host, template(path)
+    def verdict(self, host: str, path: str) -> Verdict | None:
+        """Return why the next page of this place is worth less; None where it is not."""
+        if host in self.mirrors or self._is_mirror(host):
+            return Verdict(host, f"mirror of {self.mirrors[host]}")
+        place = host + template(path)
         if self.pages[place] >= LEAST_PAGES and self.copies[place] >= BREEDING_SHARE * self.pages[place]:
-            return Verdict(0.1, "template breeds copies")
-        return KEEP
+            return Verdict(place, "breeds copies")
+        return None
+
+    def _is_mirror(self, host: str) -> bool:
+        """Of two that are fetched at once each has copies of the other; the one with more of them is the mirror."""
+        others = self.copied.get(host)
+        if not others or self.pages[host] < LEAST_PAGES:
+            return False
+        other, mine = min(others.items(), key=lambda item: (-item[1], item[0]))
+        theirs = self.copied.get(other, Counter())[host]
+        found = mine + theirs >= MIRROR_SHARE * self.pages[host] and (mine, host) > (theirs, other)
+        if found and self.mirrors.get(other) != host:
+            self.mirrors[host] = other
+        return host in self.mirrors
 
     def _forget(self) -> None:
         kept = dict(self.pages.most_common(MAX_PLACES // 2))
         self.pages = Counter(kept)
         self.copies = Counter({place: count for place, count in self.copies.items() if place in kept})
-        hosts = {host for host, _ in kept}
-        self.mirrored = {host: counts for host, counts in self.mirrored.items() if host in hosts}
+        self.copied = {host: counts for host, counts in self.copied.items() if host in kept}

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.dedupe import kernels, lsh_kernels
+from fyke.dedupe import lsh_kernels, similarity_kernels
 from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch
 from fyke.dedupe.words import character_table, pack
@@ -115,7 +115,7 @@ def jaccard(buffer: Any, offsets: Any, left: Ints, right: Ints, parameters: Para
     """Return the true Jaccard coefficient of each pair of packed texts."""
     sizes = np.zeros((len(left), 3), np.int64)
     table = character_table(parameters.folding)
-    kernels.common_shingles(buffer, offsets, left, right, parameters.n, table, sizes)
+    similarity_kernels.common_shingles(buffer, offsets, left, right, parameters.n, table, sizes)
     union = sizes[:, 0] + sizes[:, 1] - sizes[:, 2]
     common: Floats = sizes[:, 2].astype(np.float64)
     common /= np.maximum(union, 1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fyke.dedupe import index_kernels
 from fyke.dedupe.disk import AnyPath, SketchFolder
 from fyke.dedupe.plan import bands as plan_bands
-from fyke.dedupe.sketch import Parameters, fast_coefficients
+from fyke.dedupe.sketch import Parameters, fast_coefficients, sketch
 from fyke.dedupe.words import character_table, encode
 from fyke.errors import UserError
 
@@ -25,6 +25,8 @@ INLINE = Parameters(permutations=128)
 """25 bands of 5: a quarter faster than 192 places, and as complete; estimates err by 0.035 instead of 0.029."""
 FILTER_BITS = 10
 """Bits of the filter for a slot on disk: a lookup of an absent key goes to the disk 3 times in 100."""
+SAME_TEXT = "text"
+"""The method of a match with the same words in the same order, by a key of 64 bits."""
 CHECK_MARGIN = 0.1
 """Where the true similarity is asked for, estimates this far below the threshold still count as candidates: 3 σ."""
 
@@ -36,6 +38,19 @@ class Match:
     id: str
     similarity: float
     method: str
+
+
+def candidates(path: AnyPath, text: str | bytes, threshold: float) -> list[str]:
+    """Return the ids in an index's folder whose texts may be as similar to ``text`` as ``threshold``.
+
+    All of them are looked at: a million take a tenth of a second. The folder may be in use.
+    """
+    folder = SketchFolder.open(path)
+    signature = sketch([text], folder.parameters).signatures[0].astype(np.uint16)
+    same = np.empty(folder.count, np.uint16)
+    index_kernels.agreements(folder.signatures, signature, same)
+    least = (threshold - CHECK_MARGIN) * folder.parameters.permutations
+    return [folder.name(document) for document in np.flatnonzero(same >= least).tolist()]
 
 
 class _Memory:
@@ -108,6 +123,7 @@ class DuplicateIndex:
         first = min(1 << 15, 1 << (self._memory // 16).bit_length() - 1)  # slots: 256 KB, or half of the memory
         self._set_table(np.zeros(first, np.uint64), 0)
         self._run: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._marks: NDArray[np.uint64] = np.empty(0, np.uint64)
         self._filter = np.zeros(1, np.uint64)
         if self._folder is not None:
             self._reopen(self._folder)
@@ -124,8 +140,8 @@ class DuplicateIndex:
 
     @property
     def memory(self) -> int:
-        """Bytes of table and filter."""
-        return int(self._slots.nbytes + self._filter.nbytes)
+        """Bytes of table, filter and marks."""
+        return int(self._slots.nbytes + self._filter.nbytes + self._marks.nbytes)
 
     def seen(self, text: str | bytes, id: str) -> Match | None:  # noqa: A002 - the contract's word
         """Return the remembered document most like ``text``, if one is at or above the threshold; remember ``text``.
@@ -156,16 +172,20 @@ class DuplicateIndex:
         kept.reserve(1, len(name))
         if self._filled > self._full:
             self._make_room()
-        best, same, filled = index_kernels.seen(
+        best, same, filled, equal = index_kernels.seen(
             np.frombuffer(data + name or b"\0", np.uint8), len(data), self._settings, self._table,
             self._a, self._b, self._scratch, self._signature, self._tags, self._slots, self._filter, self._run,
-            kept.signatures, kept.facts, kept.names, kept.count if keep else -1,
+            self._marks, kept.signatures, kept.facts, kept.names, kept.count if keep else -1,
         )  # fmt: skip
         if filled:
             kept.count += 1
             kept.used += len(name)
             self._filled += filled
-        return None if best < 0 else self._match(best, same / len(self._signature), data)
+        if best < 0:
+            return None
+        if equal:
+            return Match(self._kept.name(best), 1.0, SAME_TEXT)
+        return self._match(best, same / len(self._signature), data)
 
     def _match(self, best: int, similarity: float, data: bytes) -> Match | None:
         name = self._kept.name(best)
@@ -204,6 +224,7 @@ class DuplicateIndex:
 
     def _set_run(self, run: NDArray[np.uint64]) -> None:
         self._run = run
+        self._marks = run[:: index_kernels.STRIDE].copy()
         words = max(1, len(run) * FILTER_BITS // 64)
         size = 1 << (words - 1).bit_length()
         while size > 1 and size * 8 > self._memory // 2:  # fewer bits for each, and more looks at the disk

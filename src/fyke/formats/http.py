@@ -7,9 +7,10 @@ Latin-1, so that nothing is lost). A line without a colon is ignored.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 from fyke.errors import UrlError
 from fyke.url import Url
@@ -29,16 +30,20 @@ class Head:
     status: int
     """0 where there is no readable status line."""
     headers: tuple[tuple[str, str], ...]
+    _first: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, value in reversed(self.headers):
+            self._first[name.lower()] = value
 
     def get(self, name: str) -> str:
         """The first header of that name, in any case; empty where there is none."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), "")
+        return self._first.get(name.lower(), "")
 
     def get_all(self, name: str) -> list[str]:
         """Every header of that name, in any case."""
         wanted = name.lower()
-        return [value for key, value in self.headers if key.lower() == wanted]
+        return [value for key, value in self.headers if key.lower() == wanted] if wanted in self._first else []
 
     @property
     def media_type(self) -> str:
@@ -46,6 +51,7 @@ class Head:
         return self.get("content-type").partition(";")[0].strip().lower()
 
 
+@lru_cache(maxsize=64)  # a head passes through several hands in a row
 def parse_head(data: bytes) -> Head:
     """Read a head; what cannot be read is left out. Never raises."""
     first, _, rest = data.partition(b"\n")

@@ -169,7 +169,7 @@ def sniff(data: bytes, declared: str = "", name: str = "") -> str:
     declared = declared.partition(";")[0].strip().lower()
     claimed = BY_NAME.get(name.rpartition(".")[2].lower(), "") if "." in name else ""
     start = data[:1024]
-    for magic, kind in _MAGIC:
+    for magic, kind in () if start.startswith(b"<") else _MAGIC:
         if start.startswith(magic) and not (magic in (b"BM", b"MZ", b"ID3", b"BZh") and _is_text(start)):
             return kind
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):

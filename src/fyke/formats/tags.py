@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 from fyke.values import Meta
 
@@ -171,6 +172,10 @@ class Synonyms:
                 raise ValueError(f"unknown field {name!r}; write one of {', '.join(SYNONYMS)}")
 
 
+_NO_META = Meta()
+_KNOWN = frozenset(field.name for field in fields(Meta))
+
+
 def canonical(pairs: Iterable[tuple[str, str]], table: Table = TABLE) -> tuple[Meta, str]:
     """Return the canonical fields and the title of (source tag, content) pairs; unreadable dates are left out."""
     best: dict[str, tuple[int, str]] = {}
@@ -188,19 +193,34 @@ def canonical(pairs: Iterable[tuple[str, str]], table: Table = TABLE) -> tuple[M
         value = date(value) if field in _DATES else " ".join(value.split())
         if value and (field not in best or rank < best[field][0]) and not _is_address(field, value):
             best[field] = rank, value
-    known = {field.name for field in fields(Meta)}
+    if not best:
+        return _NO_META, ""
     title = best.get("title", (0, ""))[1]
-    return replace(Meta(), **{name: value for name, (_, value) in best.items() if name in known}), title
+    return Meta(**{name: value for name, (_, value) in best.items() if name in _KNOWN}), title
 
 
 def date(text: str) -> str:
     """Return a date in ISO 8601 with the precision of the source, in UTC where it names a zone; empty if it is none."""
-    text = " ".join(text[:100].split())
+    return _date(" ".join(text[:100].split()))
+
+
+@lru_cache(maxsize=4096)
+def _date(text: str) -> str:
     for pattern in _PATTERNS:
         match = pattern.fullmatch(text)
         if match and (found := _iso(match.groupdict())):
             return found
     return ""
+
+
+def moment(text: str) -> float:
+    """Return a date as seconds since 1970, in UTC where it names no zone and at its first moment; 0.0 if it is none."""
+    found = date(text)
+    if not found:
+        return 0.0
+    found += "0000-01-01"[len(found) :] if len(found) < 10 else ""
+    when = datetime.fromisoformat(found)
+    return max((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp(), 0.0)
 
 
 def visible_date(text: str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ipaddress
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any
 
 import xxhash
@@ -26,6 +27,7 @@ def table_bytes(addresses: int) -> int:
     return SLOT_BYTES << max(2 * addresses - 1, _PROBES).bit_length()
 
 
+@lru_cache(maxsize=4096)
 def address_key(address: str) -> int | None:
     """Return the key of an IP address; None for loopback and for what is no address."""
     try:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import msgspec
 
 from fyke.url import Url, host_key
+from fyke.values import Meta
 
 VERSION = 1
 
@@ -37,7 +38,11 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     generation: int = 0
     """A changed priority appends a new entry with a higher generation; older ones are dropped when popped."""
     kind: str = ""
-    """What is expected there: a page, or ``sitemap``, ``feed``."""
+    """What is expected there: a page, or a sitemap or feed (fyke.crawl.discovery); and how often it was redirected."""
+    told: Meta | None = None
+    """What a feed said of it."""
+    clue: bytes = b""
+    """What the link that led here looked like, for a crawl that learns from it (fyke.topic.links)."""
 
     @property
     def url(self) -> Url:
@@ -113,6 +118,11 @@ def later_key(due: float, url: Url) -> bytes:
 def later_due(key: bytes) -> float:
     """Return when the entry of a later key is due."""
     return int.from_bytes(key[1:9], "big") / _MICRO
+
+
+def later_from(due: float) -> bytes:
+    """Return a key before which no entry that is due at ``due`` or after it stands."""
+    return _LATER + int(due * _MICRO).to_bytes(8, "big")
 
 
 def later_range(now: float) -> tuple[bytes, bytes]:

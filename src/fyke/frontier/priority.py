@@ -36,7 +36,7 @@ class DefaultPrioritizer:
             + 0.2 * (inlinks / (inlinks + 4.0))
             + 0.1 * (changes / (changes + 1.0))
         )
-        return np.where(candidates.is_seed, 1.0, np.nan_to_num(score, nan=0.0))
+        return np.where(candidates.is_seed, 1.0, np.fmax(score, 0.0))  # not a number is 0
 
 
 class Levels:
@@ -51,12 +51,13 @@ class Levels:
 
     def priorities(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the priority of each score, and remember the scores."""
-        self._fresh.append(np.nan_to_num(scores))
+        scores = np.nan_to_num(scores)
+        self._fresh.append(scores)
         self._count += len(scores)
         if self._count >= min(_REFRESH, max(len(self._window), 1)):
             self._measure()
-        # cuts descend; a score gets 1 + the number of cuts that are above it
-        return 1 + np.searchsorted(-self._cuts, -np.nan_to_num(scores), side="left")
+        # a score gets 1 + the number of cuts that are above it
+        return 1 + np.searchsorted(self._cuts, -scores, side="left")
 
     def _measure(self) -> None:
         self._window = np.concatenate([self._window, *self._fresh])[-_WINDOW:]
@@ -65,4 +66,4 @@ class Levels:
         if len(self._window):
             ordered = np.sort(self._window)[::-1]
             places = np.arange(1, self._priorities) * len(ordered) // self._priorities
-            self._cuts = ordered[places]
+            self._cuts = -ordered[places]

@@ -160,17 +160,18 @@ def find_links(
         references.append(Reference(refresh.href, "", "refresh"))
     links: list[Link] = []
     keys: list[int] = []
-    known = join.site.get  # the hot loop of a page: most hrefs are rooted, and known
+    site, everywhere = join.site.get, memo.everywhere.get  # the hot loop of a page: most hrefs are known
+    add, key = links.append, keys.append
     for reference in references:
-        rel = reference.rel
-        found = known(reference.href) or join(reference.href)
+        href, rel = reference.href, reference.rel
+        found = (everywhere if href[:4] == "http" else site)(href) or join(href)
         if not isinstance(found, tuple):
             dropped[found] += 1
         elif rel and "nofollow" in rel.split():
             dropped[Drop.NOFOLLOW] += 1
         else:
-            links.append(Link(found[0], reference.text, rel))
-            keys.append(found[1])
+            add(Link(found[0], reference.text, rel))
+            key(found[1])
     return PageLinks(
         tuple(links),
         np.array(keys, np.uint64),

@@ -36,7 +36,7 @@ tablets are never written: they go to the outbox. ``store.mode == "r"`` follows 
 """
 
 from fyke.store.batch import Batch
-from fyke.store.cells import Anchor, Cell, Change, Page, RowMeta, Version
+from fyke.store.cells import EXACT, Anchor, Cell, Change, Page, RowMeta, Version
 from fyke.store.codec import Codec
 from fyke.store.hosts import HostStats
 from fyke.store.manifest import Settings
@@ -45,6 +45,7 @@ from fyke.store.store import Store
 from fyke.store.tablet import Tablet
 
 __all__ = [
+    "EXACT",
     "Anchor",
     "Batch",
     "Cell",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fyke.errors import UserError
 from fyke.store.cells import (
     ANCHOR,
@@ -17,6 +19,8 @@ from fyke.store.cells import (
     TEXT,
     Anchor,
     Change,
+    Page,
+    RowMeta,
     Version,
     after,
     anchor_key,
@@ -28,6 +32,7 @@ from fyke.store.cells import (
     pack_page,
     pack_text,
     pack_version,
+    unpack_page,
 )
 from fyke.store.hosts import Totals
 from fyke.store.rocks import WriteBatch
@@ -101,7 +106,11 @@ class Batch:
 
         ``(source_tablet, group)`` names the group: putting it again replaces it.
         """
-        self.put_raw(anchor_key(row, source_tablet, group), pack_anchors(anchors), self._handles[ANCHOR])
+        self.put_packed_anchors(row, source_tablet, group, pack_anchors(anchors))
+
+    def put_packed_anchors(self, row: bytes, source_tablet: int, group: int, packed: bytes) -> None:
+        """The same for anchors that are packed already (``cells.pack_anchor_records``)."""
+        self.put_raw(anchor_key(row, source_tablet, group), packed, self._handles[ANCHOR])
 
     def put_row(self, row: bytes, change: Change, stamp: int) -> int:
         """Put a version of a row, made at ``stamp`` (µs since 1970). Return its stamp: the next free one if taken.
@@ -110,12 +119,8 @@ class Batch:
         """
         tablet, put, handles = self._tablet, self.put_raw, self._handles
         with tablet.lock:
-            known = self._rows.get(row)
-            if known is None:
-                current = tablet.version(row)
-                known = self._rows[row] = {} if current is None else {current.stamp: current}
-            else:
-                current = max(known.values(), key=_by_stamp)
+            known = self._known(row)
+            current = max(known.values(), key=_by_stamp, default=None)
             while current is not None and self._taken(row, stamp, current):
                 stamp += 1
             base = current
@@ -139,6 +144,59 @@ class Batch:
             if tablet.keep_versions and current is not None:
                 self._prune(row)
         return stamp
+
+    def version(self, row: bytes, stamp: int) -> Version | None:
+        """Return the version of that stamp, put by this batch or before."""
+        return self._known(row).get(stamp) or self._versions(row).get(stamp)
+
+    def mark(self, row: bytes, version: Version, meta: RowMeta) -> None:
+        """Replace what is said of a version that is there; its cells and its stamp stay. REQUIRES: as ``put_row``."""
+        self._put_version(row, msgspec.structs.replace(version, meta=meta))
+
+    def strip(self, row: bytes, stamp: int) -> int:
+        """Drop the body of the page that was put at ``stamp`` and keep its heads; return the bytes saved.
+
+        For exact copies: ``Row.page`` takes the body from the original. REQUIRES: as ``put_row``, and the original's
+        page is kept.
+        """
+        tablet = self._tablet
+        with tablet.lock:
+            sharing = [version for version in self._versions(row).values() if version.page == stamp]
+            if not sharing:
+                return 0
+            page = unpack_page(tablet.decode(tablet.cell(row, sharing[0], PAGE)))
+            data = pack_page(Page(page.request_head, page.response_head))
+            value = tablet.encode(PAGE, row, sharing[0].meta.type, data)
+            self.put_raw(cell_key(row, stamp), value, self._handles[PAGE])
+            size, stored = sharing[0].size, sharing[0].stored
+            totals = self._totals_of(row)
+            totals.size += len(data) - size
+            totals.stored += len(value) - stored
+            for version in sharing:
+                self._put_version(row, msgspec.structs.replace(version, size=len(data), stored=len(value)))
+        return stored - len(value)
+
+    def _put_version(self, row: bytes, version: Version) -> None:
+        known = self._known(row)
+        if version.stamp == max(known):
+            self.put_raw(row, pack_version(version), self._handles[META])
+        else:
+            self.put_raw(cell_key(row, version.stamp), pack_version(version), self._handles[PAST])
+        known[version.stamp] = version
+
+    def _known(self, row: bytes) -> dict[int, Version]:
+        """The versions of a row that this batch puts, and the one that was current before."""
+        known = self._rows.get(row)
+        if known is None:
+            current = self._tablet.version(row)
+            known = self._rows[row] = {} if current is None else {current.stamp: current}
+        return known
+
+    def put_meta(self, row: bytes, meta: RowMeta) -> None:
+        """Replace what is said of a row's current version (``mark``). REQUIRES: it has one."""
+        with self._tablet.lock:
+            known = self._known(row)
+            self.mark(row, known[max(known)], meta)
 
     def delete_row(self, row: bytes) -> None:
         """Delete all cells of a row, its history and its anchors too. REQUIRES: this batch does not put the row."""
@@ -173,7 +231,7 @@ class Batch:
             totals.stored += stored
             self._tablet.sampled(row, stamp, media_type)
         if change.text is not None:
-            put(key, encode(TEXT, row, media_type, pack_text(change.text)), handles[TEXT])
+            put(key, encode(TEXT, row, media_type, pack_text(change.text, change.main, change.weights)), handles[TEXT])
             text = stamp
         if change.links is not None:
             put(key, encode(LINKS, row, media_type, pack_links(change.links)), handles[LINKS])

@@ -23,7 +23,7 @@ from fyke.formats.cdxj import IndexLine, index_line, sorted_lines
 from fyke.formats.trec import TrecDocument, text_document, web_document, write_trec
 from fyke.formats.warc_exchange import IDENTICAL_PAYLOAD, NOT_MODIFIED, Original
 from fyke.formats.warc_write import Compression, WarcWriter
-from fyke.store.cells import PAGE, TEXT, Page
+from fyke.store.cells import EXACT, PAGE, TEXT, Page
 from fyke.store.importing import MARKUP, REQUEST, RESPONSE
 from fyke.store.row import Row
 from fyke.values import Exchange
@@ -131,7 +131,7 @@ def _capture(writer: WarcWriter, row: Row) -> int:
         page = Page(sent.get(REQUEST, b""), sent.get(RESPONSE, b""), b"")
         profile = NOT_MODIFIED if meta.status == 304 else IDENTICAL_PAYLOAD
         original = Original(profile, row.url, version.page / 1e6)
-    elif meta.duplicate_of and not page.body:
+    elif meta.duplicate_of and (meta.duplicate_by == EXACT or not page.body):
         original = Original(IDENTICAL_PAYLOAD, meta.duplicate_of)
     writer.exchange(
         row.url,
@@ -187,7 +187,7 @@ def flat(row: Row) -> Flat:
         meta.status,
         meta.type,
         meta.title,
-        (row.text or "").encode("utf-8", "replace").decode(),
+        row.main.encode("utf-8", "replace").decode(),
         meta.language,
         meta.length,
         "sha1:" + b32encode(meta.digest).decode() if meta.digest else "",

@@ -2,8 +2,9 @@
 
 The only module that names rocksdict. Measured, so decided: no blob files (a secondary crashes on them); bodies
 are compressed by us, so RocksDB's own compression is off for them and compaction is universal; never ``read_only``
-beside a writer; a write-buffer manager that never stalls; a bound on the log's total size, or idle families
-keep it for ever.
+beside a writer; write buffers by family and no shared write-buffer manager (it counts the blocks that
+each of a hundred buffers has reserved, and flushed 60 KB at a time: half of a crawl's time); a bound on the log's total
+size, or idle families keep it for ever.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from rocksdict import (
     Rdict,
     ReadOptions,
     WriteBatch,
-    WriteBufferManager,
     WriteOptions,
 )
 
@@ -48,7 +48,10 @@ __all__ = [
 ]
 
 MB = 1 << 20
-_BULKY = {PAGE, TEXT, LINKS}
+_BULKY = {PAGE: 0.4, TEXT: 0.3, LINKS: 0.08}
+"""Families of large values, and their part of a tablet's write buffers: as they fill in a crawl."""
+_SMALL = 0.02
+"""The part of each of the ten others; what is small and changes in place fills little."""
 
 COMPACT = CompactOptions()
 SYNCED = WriteOptions()
@@ -57,18 +60,19 @@ SYNCED.sync = True
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What all tablets of one process share: 32 MB of write buffers and 8 MB of cached blocks.
+    """What all tablets of one process share: 8 MB of cached blocks, and 48 MB of write buffers, an equal part each.
 
     Index and filter blocks are among the cached ones, so that memory does not grow with the store.
     """
 
     cache: Cache
-    buffers: WriteBufferManager
+    buffers: int
+    """Bytes of write buffers of one tablet."""
 
     @classmethod
-    def make(cls, cache: int = 8 * MB, buffers: int = 32 * MB) -> Memory:
-        """Make the shared parts; sizes in bytes."""
-        return cls(Cache(cache), WriteBufferManager(buffers, False))
+    def make(cls, tablets: int = 1, cache: int = 8 * MB, buffers: int = 48 * MB) -> Memory:
+        """Make the memory of a process with so many tablets; sizes in bytes."""
+        return cls(Cache(cache), buffers // max(tablets, 1))
 
 
 def open_primary(path: Path, memory: Memory) -> Rdict:
@@ -163,8 +167,7 @@ def _options(memory: Memory) -> Options:
     options = _family(OWN, memory)
     options.create_if_missing(True)
     options.create_missing_column_families(True)
-    options.set_write_buffer_manager(memory.buffers)
-    options.set_max_total_wal_size(64 * MB)
+    options.set_max_total_wal_size(max(8 * memory.buffers, 8 * MB))
     options.set_max_open_files(256)  # per tablet; an SST file holds up to 64 MB
     options.set_max_background_jobs(2)
     options.set_keep_log_file_num(2)
@@ -192,7 +195,7 @@ def _family(family: str, memory: Memory) -> Options:
     if family not in (ANCHOR, COLUMN, "queue", "outbox"):  # those are only iterated
         blocks.set_bloom_filter(10, False)
     options.set_block_based_table_factory(blocks)
-    options.set_write_buffer_size(16 * MB)
+    options.set_write_buffer_size(max(int(memory.buffers * _BULKY.get(family, _SMALL)), 64 << 10))
     if family in _BULKY:
         options.set_compaction_style(DBCompactionStyle.universal())
         options.set_compression_type(DBCompressionType.none())

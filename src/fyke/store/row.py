@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from fyke.store.cells import (
+    EXACT,
     LINKS,
     PAGE,
     TEXT,
@@ -16,6 +18,7 @@ from fyke.store.cells import (
     RowMeta,
     Version,
     unpack_links,
+    unpack_main,
     unpack_page,
     unpack_text,
 )
@@ -68,9 +71,15 @@ class Row:
 
     @property
     def page(self) -> Page | None:
-        """Request head, response head and decoded body; None where nothing was stored."""
+        """Request head, response head and decoded body; None where nothing was stored.
+
+        The body of an exact copy is that of its original.
+        """
         if self._page is None and (data := self._part(PAGE)) is not None:
-            self._page = unpack_page(data)
+            page, meta = unpack_page(data), self.meta
+            if not page.body and meta.length and meta.duplicate_by == EXACT:
+                page = replace(page, body=self._table.body_of(meta.duplicate_of, meta.digest))
+            self._page = page
         return self._page
 
     @property
@@ -85,6 +94,18 @@ class Row:
         if self._text is None and (data := self._part(TEXT)) is not None:
             self._text = unpack_text(data)
         return self._text
+
+    @property
+    def main(self) -> str:
+        """The main content; the whole text where nobody asked the cleaner, or it found none."""
+        data = self._part(TEXT)
+        return "" if data is None else unpack_main(data)[0] or unpack_text(data)
+
+    @property
+    def weights(self) -> bytes:
+        """How much each block of the page looks like content (fyke.clean.main); empty where nobody asked."""
+        data = self._part(TEXT)
+        return b"" if data is None else unpack_main(data)[1]
 
     @property
     def title(self) -> str:

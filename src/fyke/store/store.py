@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ import msgspec
 from fyke.errors import StorageError, UserError
 from fyke.formats.http import parse_head
 from fyke.store import manifest, rocks
-from fyke.store.cells import BY_HAND, Anchor, Change, Page, RowMeta, after, anchor_key, host_prefix
+from fyke.store.cells import BY_HAND, PAGE, Anchor, Change, Page, RowMeta, after, anchor_key, host_prefix, unpack_page
 from fyke.store.codec import Codecs, sha1
 from fyke.store.hosts import HostStats
 from fyke.store.manifest import Manifest, Settings
@@ -46,7 +47,7 @@ class Store:
         self.mode = mode
         self.owned = tuple(owned)
         """The tablets that this process writes, or may read."""
-        self._memory = rocks.Memory.make()
+        self._memory = rocks.Memory.make(len(self.owned))
         self._codecs = Codecs()
         self._tablets: dict[int, Tablet] = {}
         self._fresh: dict[int, float] = {}
@@ -132,6 +133,12 @@ class Store:
         path, settings = self._directory(number), self.settings
         manifest.check_tablet(path)
         self._fresh[number] = time.monotonic()
+        tablet = self._opened(path, settings)
+        store = weakref.ref(self)  # else the two would keep each other, and RocksDB's lock
+        tablet.body_of = lambda href, digest: found.body_of(href, digest) if (found := store()) is not None else b""
+        return tablet
+
+    def _opened(self, path: Path, settings: Settings) -> Tablet:
         if self.mode == "w":
             codecs = {"page": settings.page, "text": settings.text, "links": settings.links}
             return Tablet.open(path, self._memory, self._codecs, codecs, settings.keep_versions)
@@ -180,6 +187,28 @@ class Store:
             return
         for tablet in self.tablets():
             yield from tablet.scan(parts=parts)
+
+    def body_of(self, href: str, digest: bytes) -> bytes:
+        """Return the body with this SHA-1 that the document at ``href`` has, or had; empty where it is not found.
+
+        Where that one is an exact copy itself, its original is asked.
+        """
+        asked: set[str] = set()
+        while href and href not in asked:
+            asked.add(href)
+            key = _key(href)
+            number = manifest.tablet_of(key, self.settings.tablets)
+            if number not in self.owned or not self.exists(number):
+                return b""
+            tablet = self.tablet(number)
+            version = next((v for v in tablet.versions(key) if v.page and v.meta.digest == digest), None)
+            if version is None:
+                return b""
+            body = unpack_page(tablet.decode(tablet.cell(key, version, PAGE))).body
+            if body:
+                return body
+            href = version.meta.duplicate_of
+        return b""
 
     def __iter__(self) -> Iterator[Row]:
         return self.scan()

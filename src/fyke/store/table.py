@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from fyke.store.cells import Anchor, Cell, Change, Version, pack_links, pack_page, pack_text
+from fyke.store.codec import sha1
 from fyke.store.row import PARTS, Row
+from fyke.url import Url
 
 
 class Table(Protocol):
@@ -60,6 +62,10 @@ class Table(Protocol):
         """Return what ``cell`` returned, decompressed."""
         ...
 
+    def body_of(self, href: str, digest: bytes) -> bytes:
+        """Return the body with this digest that a document of the store has, or had; empty where it is not found."""
+        ...
+
 
 class MemoryTable:
     """A table of dicts, for tests and as the model that says what a table does."""
@@ -79,7 +85,7 @@ class MemoryTable:
         stamps = {part: getattr(base, part) if base and change.page is None else 0 for part in PARTS}
         given = {
             "page": None if change.page is None else pack_page(change.page),
-            "text": None if change.text is None else pack_text(change.text),
+            "text": None if change.text is None else pack_text(change.text, change.main, change.weights),
             "links": None if change.links is None else pack_links(change.links),
         }
         for part, value in given.items():
@@ -137,3 +143,7 @@ class MemoryTable:
 
     def decode(self, value: bytes) -> bytes:
         return value
+
+    def body_of(self, href: str, digest: bytes) -> bytes:
+        bodies = (row.raw for row in (Row(self, Url(href).key, v) for v in self.versions(Url(href).key)) if row.page)
+        return next((body for body in bodies if body and sha1(body) == digest), b"")

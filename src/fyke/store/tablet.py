@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
@@ -57,6 +57,8 @@ class Tablet:
         self.lock = threading.RLock()
         """Held while a row is read, changed and written: two changes of a row cannot interleave."""
         self.trainer: Trainer | None = None
+        self.body_of: Callable[[str, bytes], bytes] = lambda href, digest: b""
+        """Finds the bodies of other tablets' documents (``Table.body_of``); the store knows them."""
         self._db = db
         self._codecs = codecs
         self._shared = shared

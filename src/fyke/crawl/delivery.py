@@ -1,0 +1,86 @@
+"""Delivery: letters to an agent's own tablets, to other agents' tablets and to the index, and those that arrive.
+
+One bundle at a time is under way to each destination. What cannot be delivered stays in the outbox and is tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+
+from fyke.crawl.mail import INDEX, Letter
+from fyke.crawl.nearcopies import NearCopies
+from fyke.crawl.queues import Queues
+from fyke.interfaces import Clock
+
+RETRY = 0.5
+"""Seconds before an agent that does not answer is sent its mail again: it may be starting."""
+
+Send = Callable[[int, list[Letter]], Awaitable[None]]
+Begin = Callable[[Coroutine[None, None, None]], None]
+
+
+class Delivery:
+    """The mail of one agent. ``begin`` runs what takes time beside everything else."""
+
+    def __init__(self, queues: Queues, near: NearCopies, clock: Clock, send: Send | None, begin: Begin) -> None:
+        """``send(tablet, letters)`` brings letters to the agent of a tablet that is not ours (``Agent``)."""
+        self.sent = 0
+        """Letters that other agents have applied."""
+        self.applied = 0
+        """Letters of other agents applied here."""
+        self._queues = queues
+        self._near = near
+        self._clock = clock
+        self._send = send
+        self._begin = begin
+        self._under_way: set[int] = set()
+
+    def deliver(self, now: float, eager: bool) -> None:
+        """Bring letters to our own tablets, and begin to bring the others where they belong.
+
+        ``eager`` asks the index also about a few pages.
+        """
+        self._queues.deliver(now)
+        if INDEX not in self._under_way and self._near.ready(eager):
+            self._under_way.add(INDEX)
+            self._begin(self._ask_index())
+        if self._send is not None:
+            store = self._queues.store
+            abroad = [n for n in range(store.settings.tablets) if n not in store.owned and n not in self._under_way]
+            for number, letters in self._queues.post.take(abroad).items():
+                self._under_way.add(number)
+                self._begin(self._deliver_abroad(self._send, number, letters))
+
+    async def _ask_index(self) -> None:
+        try:
+            await self._near.ask_some()
+        except OSError:  # it is starting anew; the questions stay in the outbox until it answers
+            await self._clock.sleep(RETRY)
+        finally:
+            self._under_way.discard(INDEX)
+
+    async def _deliver_abroad(self, send: Send, number: int, letters: list[Letter]) -> None:
+        try:
+            await send(number, letters)
+        except OSError:  # its agent is starting anew; the letters stay in the outbox until it has them
+            await self._clock.sleep(RETRY)
+            self._queues.post.give_back(letters)
+        else:
+            self._queues.post.delivered(letters)
+            self.sent += len(letters)
+        finally:
+            self._under_way.discard(number)
+
+    async def receive(self, letters: list[Letter]) -> None:
+        """Take letters of another agent in; they have taken effect, and are synced, when this returns."""
+        now = self._clock.now()
+        numbers = list(dict.fromkeys(letter.destination for letter in letters))
+        for number in numbers:
+            self._queues.apply([letter for letter in letters if letter.destination == number], now)
+        await asyncio.get_running_loop().run_in_executor(None, self._sync, numbers)
+        self.applied += len(letters)
+
+    def _sync(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            self._queues.store.tablet(number).sync()

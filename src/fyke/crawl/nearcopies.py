@@ -1,0 +1,275 @@
+"""Near copies in the crawl: one index for each machine, asked about every page once it is stored.
+
+A page's batch puts a `Question` into the outbox; the agent takes questions in bundles, asks the index, and marks in
+the rows what it answers. So none is lost by a crash and none needs an answer at once. The index (`LookAlikes`) runs in
+a thread beside a single agent, and in a process of its own beside several, on a local socket. It is kept in
+``duplicates/`` of the store (docs/sketches.md) and opens as it was left. Of near copies the one that was asked about
+first is the original.
+
+Pages with the same words are not its business: the owner of their digest marks them (`duplicates`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import xxhash
+
+from fyke.crawl.exchange import put_frame, take_frame
+from fyke.crawl.mail import INDEX, Mark, Question
+from fyke.crawl.maintext import main_text_of
+from fyke.crawl.queues import Queues
+from fyke.dedupe.breeding import Breeding
+from fyke.dedupe.index import SAME_TEXT, DuplicateIndex
+from fyke.store import Store
+from fyke.url import Url
+
+FOLDER = "duplicates"
+"""Of the store: where the index is kept."""
+BUNDLE = 256
+"""Questions asked at once: 1 MB of text, and 5 ms of the index."""
+WORTHWHILE = 32
+"""Questions that are not kept waiting for more: asking costs as much as five of them."""
+KEPT_TEXTS = 16 << 20
+"""Characters of text that an agent keeps until they are asked about; the rest is read from the store again."""
+RECENT_TEXTS = 32 << 20
+"""Characters of text that the index keeps, as a reader of the store sees new rows only after half a second."""
+MEMORY = 1 << 30
+"""Bytes of the index's table and filter: five million documents, and slower lookups beyond."""
+SYNC_EVERY = 5.0
+"""Seconds between syncs of the index: what it forgets in a power cut."""
+MAX_DEMOTED = 10_000
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """What the index says of a page: what it is like, and whether the place that it came from is worth less."""
+
+    original: str = ""
+    similarity: float = 0.0
+    method: str = ""
+    place: str = ""
+    reason: str = ""
+
+
+Texts = list[tuple[str, str]]
+"""(href, main text) of pages."""
+Ask = Callable[[Texts], Awaitable[list[Answer]]]
+
+
+class _TextMemory:
+    """Texts by URL, the newest of them, up to a number of characters."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._texts: OrderedDict[str, str] = OrderedDict()
+
+    def put(self, href: str, text: str) -> None:
+        self._size += len(text) - len(self._texts.pop(href, ""))
+        self._texts[href] = text
+        while self._size > self._most:
+            self._size -= len(self._texts.popitem(last=False)[1])
+
+    def get(self, href: str) -> str | None:
+        return self._texts.get(href)
+
+    def pop(self, href: str) -> str | None:
+        text = self._texts.pop(href, None)
+        self._size -= len(text or "")
+        return text
+
+
+class NearCopies:
+    """An agent's side: its questions, and what it makes of the answers."""
+
+    def __init__(
+        self,
+        queues: Queues,
+        ask: Ask | None,
+        learn: Callable[[Url, int, bool], None],
+    ) -> None:
+        """``learn(url, hash of the text, repeats its host)`` hears of each page."""
+        self._store = queues.store
+        self._post = queues.post
+        self._duplicates = queues.duplicates
+        self._demoted = queues.demoted
+        self._ask = ask
+        self._learn = learn
+        self._texts = _TextMemory(KEPT_TEXTS)
+        self._duplicates.asking = ask is not None
+
+    def restore(self) -> None:
+        """Take up the questions of an earlier run, or drop them where there is no index any more."""
+        if self._ask is None:
+            self._post.delivered(self._post.take([INDEX]).get(INDEX, []))
+
+    def keep(self, href: str, text: str) -> None:
+        """Keep a text at hand until it is asked about."""
+        if text and self._ask is not None:
+            self._texts.put(href, text)
+
+    def ready(self, now: bool) -> bool:
+        """Whether there are questions that should not wait; with ``now`` none should."""
+        return self._post.waiting(INDEX) >= (1 if now else WORTHWHILE)
+
+    async def ask_some(self) -> None:
+        """Ask a bundle of questions and write the answers. Raises ``OSError`` where nobody answers."""
+        assert self._ask is not None
+        letters = self._post.take_some(INDEX, BUNDLE)
+        questions = [
+            (n.stamp, n.href, letter.source) for letter in letters for n in letter.notes if type(n) is Question
+        ]
+        questions.sort()  # after a restart they come tablet by tablet: the first is the original here too
+        texts = [(href, self._text(source, href, stamp)) for stamp, href, source in questions]
+        try:
+            answers = await self._ask(texts)
+        except BaseException:
+            self._post.give_back(letters)
+            raise
+        marks: dict[int, list[Mark]] = {}
+        for (stamp, href, source), (_, text), answer in zip(questions, texts, answers, strict=True):
+            self._texts.pop(href)
+            url = Url(href)
+            repeats = bool(answer.original) and Url(answer.original).host == url.host
+            self._learn(url, xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace")), repeats)
+            if answer.reason and len(self._demoted) < MAX_DEMOTED:
+                self._demoted[answer.place] = answer.reason
+            if answer.original and answer.method != SAME_TEXT:
+                mark = Mark(href, stamp, answer.original, answer.similarity, answer.method)
+                marks.setdefault(source, []).append(mark)
+        for number, found in marks.items():
+            tablet = self._store.tablet(number)
+            batch = tablet.batch()
+            self._duplicates.apply(batch, number, list(found))
+            tablet.write(batch)
+        self._post.delivered(letters)
+
+    def _text(self, source: int, href: str, stamp: int) -> str:
+        text = self._texts.get(href)
+        if text is None:
+            row = self._store.tablet(source).read(Url(href).key, stamp, parts=())
+            text = "" if row is None else main_text_of(row)
+        return text
+
+
+class LookAlikes:
+    """The index of a machine. ``store`` is asked for the texts of candidates, so that the true similarity decides."""
+
+    def __init__(self, folder: Path, store: Store, memory: int = MEMORY) -> None:
+        self._store = store
+        self._texts = _TextMemory(RECENT_TEXTS)
+        self._breeding = Breeding()
+        self._index = DuplicateIndex(folder, memory=memory, text_of=self._text_of)
+        self._synced = time.monotonic()
+
+    def ask(self, texts: Texts) -> list[Answer]:
+        """Answer for each text, and remember it."""
+        answers = [self._answer(href, text) for href, text in texts]
+        if time.monotonic() - self._synced > SYNC_EVERY:
+            self._index.sync()
+            self._synced = time.monotonic()
+        return answers
+
+    def close(self) -> None:
+        """Let the folder go."""
+        self._index.close()
+
+    def _answer(self, href: str, text: str) -> Answer:
+        match = self._index.seen(text, href)
+        self._texts.put(href, text)
+        url = Url(href)
+        self._breeding.note(url.host, url.target, Url(match.id).host if match else "")
+        verdict = self._breeding.verdict(url.host, url.target)
+        place, reason = (verdict.place, verdict.reason) if verdict else ("", "")
+        if match is None:
+            return Answer(place=place, reason=reason)
+        return Answer(match.id, match.similarity, match.method, place, reason)
+
+    def _text_of(self, href: str) -> str | None:
+        text = self._texts.get(href)
+        if text is None:
+            row = self._store.get(href)
+            text = None if row is None else main_text_of(row)
+        return text
+
+
+class Beside:
+    """The index in a thread of this process."""
+
+    def __init__(self, folder: Path, store: Store) -> None:
+        self._thread = ThreadPoolExecutor(1, "fyke-duplicates")
+        self._index = LookAlikes(folder, store)
+
+    async def ask(self, texts: Texts) -> list[Answer]:
+        """Ask without holding up the loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._index.ask, texts)
+
+    def close(self) -> None:
+        """Finish what is being asked."""
+        self._thread.shutdown()
+        self._index.close()
+
+
+# ---- a process of its own
+
+_decode_texts = msgspec.msgpack.Decoder(Texts).decode
+_decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode
+
+
+class Line:
+    """An agent's line to the index's process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "duplicates.sock"
+        self._line: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, texts: Texts) -> list[Answer]:
+        """Ask; raises ``OSError`` where nobody answers. REQUIRES: one question at a time."""
+        try:
+            if self._line is None:
+                self._line = await asyncio.open_unix_connection(str(self._path))
+            reader, writer = self._line
+            await put_frame(writer, texts)
+            return _decode_answers(await take_frame(reader))
+        except (OSError, asyncio.IncompleteReadError, msgspec.DecodeError) as error:
+            self.close()
+            raise OSError(f"the index of duplicates hung up: {error}") from None
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._line is not None:
+            self._line[1].close()
+            self._line = None
+
+
+async def serve(folder: Path, index: LookAlikes, done: asyncio.Event) -> None:
+    """Answer on the socket in ``folder`` until ``done``."""
+    talks: set[asyncio.Task[None]] = set()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        talks.add(task)
+        try:
+            while True:
+                await put_frame(writer, index.ask(_decode_texts(await take_frame(reader))))
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the agent hung up, or we do
+        finally:
+            talks.discard(task)
+            writer.close()
+
+    path = folder / "duplicates.sock"
+    path.unlink(missing_ok=True)
+    server = await asyncio.start_unix_server(talk, str(path))
+    await done.wait()
+    server.close()
+    for task in list(talks):
+        task.cancel()
+    await asyncio.gather(*talks, return_exceptions=True)
