@@ -6,6 +6,7 @@ One bundle at a time is under way to each destination. What cannot be delivered 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
 from fyke.crawl.mail import INDEX, Letter
@@ -51,6 +52,15 @@ class Delivery:
             for number, letters in self._queues.post.take(abroad).items():
                 self._under_way.add(number)
                 self._begin(self._deliver_abroad(self._send, number, letters))
+
+    async def finish(self, now: float) -> None:
+        """Bring all letters to our own tablets, and the last questions to the index; others stay in the outbox."""
+        post = self._queues.post
+        with contextlib.suppress(OSError):  # without the index they stay there too
+            while self._near.ready(True):
+                await self._near.ask_some()
+        while any(map(post.waiting, self._queues.store.owned)):  # what is applied may write letters
+            self._queues.deliver(now)
 
     async def _ask_index(self) -> None:
         try:

@@ -182,7 +182,7 @@ class Agent:
             await asyncio.gather(*self._visits, return_exceptions=True)
             if self._syncing is not None:
                 await asyncio.wait([self._syncing])
-        self.queues.deliver(self._clock.now())
+        await self.delivery.finish(self._clock.now())
         self.queues.post.clear()
         self.queues.store.sync()
         if self._send is None and not self._stopping:  # all tablets are ours, and synced: nothing to wait for

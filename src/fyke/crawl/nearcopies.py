@@ -22,11 +22,12 @@ import msgspec
 import xxhash
 
 from fyke.crawl.exchange import put_frame, take_frame
-from fyke.crawl.mail import INDEX, Mark, Question
+from fyke.crawl.mail import INDEX, Mark
 from fyke.crawl.maintext import main_text_of
 from fyke.crawl.queues import Queues
 from fyke.dedupe.breeding import Breeding
 from fyke.dedupe.index import SAME_TEXT, DuplicateIndex
+from fyke.dedupe.words import MAX_BYTES, encode
 from fyke.store import Store
 from fyke.url import Url
 
@@ -34,6 +35,10 @@ FOLDER = "duplicates"
 """Of the store: where the index is kept."""
 BUNDLE = 256
 """Questions asked at once: 1 MB of text, and 5 ms of the index."""
+BUNDLE_SIZE = 4 << 20
+"""Characters after which a bundle is full; 32 texts that must be read from the store fill it too, in 20 ms."""
+LONG_TEXT = MAX_BYTES // 4
+"""Characters that surely fit what the index looks at."""
 WORTHWHILE = 32
 """Questions that are not kept waiting for more: asking costs as much as five of them."""
 KEPT_TEXTS = 16 << 20
@@ -121,21 +126,27 @@ class NearCopies:
     async def ask_some(self) -> None:
         """Ask a bundle of questions and write the answers. Raises ``OSError`` where nobody answers."""
         assert self._ask is not None
-        letters = self._post.take_some(INDEX, BUNDLE)
-        questions = [
-            (n.stamp, n.href, letter.source) for letter in letters for n in letter.notes if type(n) is Question
-        ]
-        questions.sort()  # after a restart they come tablet by tablet: the first is the original here too
-        texts = [(href, self._text(source, href, stamp)) for stamp, href, source in questions]
+        letters, texts, size = self._post.take_some(INDEX, BUNDLE), {}, 0
+        for place, letter in enumerate(letters):
+            if size > BUNDLE_SIZE:
+                self._post.give_back(letters[place:])
+                del letters[place:]
+                break
+            for note in letter.notes:
+                at_hand = self._texts.get(note.href) is not None
+                text = self._text(letter.source, note.href, note.stamp)
+                texts[note.stamp, note.href, letter.source] = text
+                size += len(text) if at_hand else BUNDLE_SIZE // 32
+        questions = sorted(texts)  # after a restart they come tablet by tablet: the first is the original here too
         try:
-            answers = await self._ask(texts)
+            answers = await self._ask([(href, texts[stamp, href, source]) for stamp, href, source in questions])
         except BaseException:
             self._post.give_back(letters)
             raise
         marks: dict[int, list[Mark]] = {}
-        for (stamp, href, source), (_, text), answer in zip(questions, texts, answers, strict=True):
+        for (stamp, href, source), answer in zip(questions, answers, strict=True):
             self._texts.pop(href)
-            url = Url(href)
+            url, text = Url(href), texts[stamp, href, source]
             repeats = bool(answer.original) and Url(answer.original).host == url.host
             self._learn(url, xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace")), repeats)
             if answer.reason and len(self._demoted) < MAX_DEMOTED:
@@ -155,7 +166,8 @@ class NearCopies:
         if text is None:
             row = self._store.tablet(source).read(Url(href).key, stamp, parts=())
             text = "" if row is None else main_text_of(row)
-        return text
+        # A long text is sampled as the index itself would sample it.
+        return text if len(text) <= LONG_TEXT else encode(text).decode("utf-8", "replace")
 
 
 class LookAlikes:
