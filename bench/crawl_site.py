@@ -94,6 +94,8 @@ def serve(count: int) -> Iterator[Path]:
         )
         try:
             _wait_for(host(0), PORT)
+            if server.poll() is not None:
+                raise RuntimeError(f"port {PORT} is taken: another bench is running, or its nginx was left behind")
             yield log
         finally:
             server.terminate()
