@@ -40,16 +40,16 @@ class Delivery:
     def deliver(self, now: float, eager: bool) -> None:
         """Bring letters to our own tablets, and begin to bring the others where they belong.
 
-        ``eager`` asks the index also about a few pages.
+        Without ``eager`` notes on duplicates wait until they are many.
         """
-        self._queues.deliver(now)
+        self._queues.deliver(now, urgent=not eager)
         if INDEX not in self._under_way and self._near.ready(eager):
             self._under_way.add(INDEX)
             self._begin(self._ask_index())
         if self._send is not None:
             store = self._queues.store
             abroad = [n for n in range(store.settings.tablets) if n not in store.owned and n not in self._under_way]
-            for number, letters in self._queues.post.take(abroad).items():
+            for number, letters in self._queues.post.take(abroad, urgent=not eager).items():
                 self._under_way.add(number)
                 self._begin(self._deliver_abroad(self._send, number, letters))
 
