@@ -40,7 +40,7 @@ def main() -> None:
         time.sleep(1.5)  # the server writes its log once a second
         check = [sys.executable, "-m", "fyke", "store", "check", "--store", str(store), "--json"]
         checked = subprocess.run(check, capture_output=True, text=True, check=False)
-        report(store, log, options.pages, kills, options.agents, summary, checked)
+        report(store, log, options.pages, kills, summary, checked)
 
 
 def kill_often(words: list[str], store: Path, log: Path, pages: int, kills: int) -> int:
@@ -65,7 +65,7 @@ def fetches(log: Path) -> int:
 
 
 def report(
-    store: Path, log: Path, pages: int, kills: int, agents: int, summary: dict[str, object],
+    store: Path, log: Path, pages: int, kills: int, summary: dict[str, object],
     checked: subprocess.CompletedProcess[str],
 ) -> None:  # fmt: skip
     expected = {crawl_site.url(n) for n in range(pages)}
@@ -74,10 +74,11 @@ def report(
     lines = [line.split("\t") for line in log.read_text().splitlines()]
     visits = Counter((line[2], line[3]) for line in lines if line[3] != "/robots.txt")
     again = sum(count - 1 for count in visits.values())
-    print(f"{kills} kills: {len(expected - stored)} of {pages:,} pages missing, {len(stored - expected)} not asked for; "
-          f"{again} fetched again (in flight at most {kills * crawl_site.HOSTS}, one a host); queued {summary['queued']}")  # fmt: skip
+    missing, strange, most = len(expected - stored), len(stored - expected), kills * crawl_site.HOSTS
+    print(f"{kills} kills: {missing} of {pages:,} pages missing, {strange} not asked for; queued {summary['queued']}")
+    print(f"{again} fetched again; at most {most} were in flight, one a host")
     print("fyke store check:", "clean" if checked.returncode == 0 else "NOT clean", checked.stdout.strip()[:300])
-    if expected != stored or checked.returncode or again > kills * crawl_site.HOSTS:
+    if expected != stored or checked.returncode or again > most:
         sys.exit(1)
 
 

@@ -1,8 +1,8 @@
 """Politeness by the server's log: a delay of 0.2 s over 50 hosts, the share of the possible rate, and who came early.
 
-``python -m bench.politeness [--pages 3000] [--delay 0.2] [--agents 1]``. The possible rate is one request per delay and host,
-from the first request to the last; a request is early if it starts less than the delay less 1 ms after the end of
-the one before on its host, by the server's clock. Fails where one is.
+``python -m bench.politeness [--pages 3000] [--delay 0.2] [--agents 1]``. The possible rate is one request per
+delay and host, in the middle of the crawl, when every host has something to fetch. A request is early if it starts
+less than the delay less 1 ms after the end of the one before on its host, by the server's clock. Fails where one is.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 from bench import crawl_site
@@ -39,10 +40,9 @@ def main() -> None:
     gaps = []
     for times in visits.values():
         times.sort()
-        gaps += [start - end for (_, end), (start, _) in zip(times, times[1:], strict=False)]
+        gaps += [start - end for (_, end), (start, _) in pairwise(times)]
     early = [gap for gap in gaps if gap < options.delay - 0.001 - 2 * LOG_STEP]
     requests = sum(map(len, visits.values()))
-    # Steady state: the middle four fifths, when every host has something to fetch.
     starts = sorted(start for times in visits.values() for start, _ in times)
     first, last = starts[len(starts) // 10], starts[len(starts) * 8 // 10]
     rate = (len(starts) * 8 // 10 - len(starts) // 10) / (last - first)

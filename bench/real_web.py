@@ -42,12 +42,16 @@ def links(url: str, body: bytes) -> Iterator[str]:
     base = tree.css_first("base[href]")
     root = urljoin(url, base.attributes["href"] or "") if base is not None else url
     found = [node.attributes.get(name) for tag, name in _SOURCES for node in tree.css(tag)]
-    for node in tree.css("link[href]"):
-        if _RELATIONS & set((node.attributes.get("rel") or "").lower().split()):
-            found.append(node.attributes["href"])
-    for node in tree.css("meta[http-equiv]"):
-        if (node.attributes.get("http-equiv") or "").lower() == "refresh":
-            found.append((node.attributes.get("content") or "").partition("=")[2].strip("'\" "))
+    found += [
+        node.attributes["href"]
+        for node in tree.css("link[href]")
+        if _RELATIONS & set((node.attributes.get("rel") or "").lower().split())
+    ]
+    found += [
+        (node.attributes.get("content") or "").partition("=")[2].strip("'\" ")
+        for node in tree.css("meta[http-equiv]")
+        if (node.attributes.get("http-equiv") or "").lower() == "refresh"
+    ]
     for href in found:
         if href:
             try:
@@ -121,7 +125,9 @@ def main() -> None:
     hosts = {f"{host}:{PORT}" for host in chosen or [INDEX, *(f"127.0.1.{n + 1}" for n in range(len(names)))]}
     seeds = [f"http://{host}:{PORT}/" for host in chosen or [INDEX]]
     server = subprocess.Popen(
-        [options.tool, "serve", options.folder, "--port", str(PORT)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [options.tool, "serve", options.folder, "--port", str(PORT)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         for _ in range(600):
@@ -146,8 +152,8 @@ def compare(store: Path, seeds: list[str], hosts: set[str], agents: int, kills: 
     found = {url for url in html if urlsplit(url).netloc in hosts}
     expected = walk(hosts, seeds)
     size = sum(meta.length for _, meta in rows)
-    print(f"{summary['pages']:,} documents, {len(html):,} of them HTML, {size / 1e6:,.0f} MB in {seconds:.0f} s, {kills} kills: "
-          f"{len(rows) / seconds:.0f} a second, {cpu / len(rows) * 1000:.2f} CPU s per 1,000, "
+    print(f"{summary['pages']:,} documents, {len(html):,} of them HTML, {size / 1e6:,.0f} MB in {seconds:.0f} s, "
+          f"{kills} kills: {len(rows) / seconds:.0f} a second, {cpu / len(rows) * 1000:.2f} CPU s per 1,000, "
           f"{disk_bytes(store) / len(rows) / 1000:.1f} KB of store each")  # fmt: skip
     print(f"peak memory of a process {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000:.0f} MB")
     print(f"linked pages: {len(expected):,}; missing {len(expected - found)}, never linked {len(found - expected)}")

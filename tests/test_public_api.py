@@ -13,6 +13,8 @@ FACE: list[str] = [
     "DuplicateIndex",
     "minhash",
     "near_duplicates",
+    "parse_feed",
+    "parse_sitemap",
     "simhash",
     "convert",
     "decode",

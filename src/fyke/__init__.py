@@ -14,6 +14,8 @@ __version__ = "0.1.0"
 
 _FACE: dict[str, str] = {
     "Robots": "fyke.sites.robots",
+    "parse_sitemap": "fyke.sites.sitemap",
+    "parse_feed": "fyke.sites.feed",
     "Store": "fyke.store.store",
     "crawl": "fyke.assemble",
     "DuplicateIndex": "fyke.dedupe.index",

@@ -29,6 +29,7 @@ from fyke.convert import Source, convert_here
 from fyke.crawl import plan as plans
 from fyke.crawl import status as statuses
 from fyke.crawl.board import Board, Sign
+from fyke.crawl.discovery import Discovery
 from fyke.crawl.duplicates import strip_all
 from fyke.crawl.engine import Agent
 from fyke.crawl.exchange import Exchange
@@ -41,6 +42,7 @@ from fyke.crawl.process import Processor, warm
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.status import AgentStatus, Status
+from fyke.crawl.subscriptions import serving
 from fyke.crawl.supervisor import Death, Kept, Quarantine, supervise
 from fyke.crawl.surroundings import Signals, log, logging_to
 from fyke.crawl.surroundings import run as run_loop
@@ -113,7 +115,7 @@ def crawl(
     plan = Plan(every, settings)
     plans.write(path, plan)
     statuses.clear(path)
-    agents = 1 if prioritizer or scope else settings.agents or os.cpu_count() or 1
+    agents = 1 if prioritizer or scope or settings.websub else settings.agents or os.cpu_count() or 1
     with Store.open(path, "r") as reader:
         agents = min(agents, reader.settings.tablets)
         pages = sum(tablet.ledger.counter("pages") for tablet in reader.tablets())
@@ -178,7 +180,8 @@ def _crawl_here(run: _Run, prioritizer: Prioritizer | None, scope: Scope | None,
 async def _run_agent(run: _Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> bool:
     agent, transport = make(**options)
     try:
-        await agent.run([Url(href) for href in run.plan.seeds])
+        async with serving(agent, transport, run.plan.settings, SystemClock()):
+            await agent.run([Url(href) for href in run.plan.seeds])
     finally:
         await transport.close()
     options["beat"](agent)
@@ -201,18 +204,23 @@ def _agent_maker(
         veto = Veto(frozenset(seed.host for seed in seeds), settings.allow_private)
         resolver = Resolver(clock, settings.fixed_addresses())
         transport = HttpTransport(settings.fetch(), resolver, veto, clock)
+        processor = Processor(product, _convert)
         agent = Agent(
             store,
             frontier,
             transport,
             Rules.of(settings, seeds, scope, frontier.added),
             Permissions(product, ignore=settings.no_robots),
-            Processor(product, _convert),
+            processor,
             clock,
+            # A page that only a sitemap tells is at no known distance from the seeds.
+            discovery=Discovery(
+                processor, sitemaps=settings.sitemaps and not settings.max_depth, poll=bool(settings.websub)
+            ),
             gate=Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address),
             prioritizer=prioritizer,
             concurrency=settings.concurrency,
-            patience=settings.patience,
+            patience=float("inf") if settings.websub else settings.patience,
             quarantined=Quarantine(run.store).read(),
             **options,
         )

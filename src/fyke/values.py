@@ -102,6 +102,8 @@ class Request:
     url: Url
     method: str = "GET"
     validators: Validators = Validators()
+    form: bytes = b""
+    """What a POST sends, as application/x-www-form-urlencoded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from fyke.clock import VirtualClock
+from fyke.convert import Source, convert_here
+from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent, Tally
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
@@ -16,13 +18,19 @@ from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.store import Settings, Store
 from fyke.url import Url
+from fyke.values import Document
 from fyke.world.config import START, WorldConfig
 from fyke.world.transport import WorldTransport, shortest_gaps
 from fyke.world.world import World
 
 
+async def convert(source: Source) -> Document:
+    return convert_here(source)  # not in a thread, which virtual time does not see: every run is the same
+
+
 def crawl(path: Path, world: World, clock: VirtualClock, **options: object) -> tuple[Tally, WorldTransport]:
     settings = CrawlSettings(scope="any", **options)  # type: ignore[arg-type]
+    processor = Processor("fyke", convert)
     transport = WorldTransport(world, clock)
     seeds = [Url.parse(seed) for seed in world.seeds]
 
@@ -34,8 +42,9 @@ def crawl(path: Path, world: World, clock: VirtualClock, **options: object) -> t
                 transport,
                 Rules.of(settings, seeds),
                 Permissions("fyke"),
-                Processor("fyke"),
+                processor,
                 clock,
+                discovery=Discovery(processor, sitemaps=settings.sitemaps),
                 patience=settings.patience,
             )
             return await agent.run(seeds)
@@ -45,14 +54,17 @@ def crawl(path: Path, world: World, clock: VirtualClock, **options: object) -> t
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    # Without other formats: a thread that converts is not seen by virtual time.
+    # Without other formats, whose engines have event loops of their own.
     return World(WorldConfig(hosts=12, pages=300, formats=False))
 
 
-def test_every_expected_page_is_stored_and_nothing_forbidden_is_fetched(tmp_path: Path, world: World) -> None:
+@pytest.mark.parametrize("sitemaps", [False, True])
+def test_every_expected_page_is_stored_and_nothing_forbidden_is_fetched(
+    tmp_path: Path, world: World, sitemaps: bool
+) -> None:
     clock = VirtualClock(START)
-    tally, transport = crawl(tmp_path / "s", world, clock)
-    expected = world.expected(world.seeds)
+    tally, transport = crawl(tmp_path / "s", world, clock, sitemaps=sitemaps)
+    expected = world.expected(world.seeds, sitemaps=sitemaps)
     with Store.open(tmp_path / "s", "r") as store:
         stored = {row.url for row in store.scan() if row.meta.status == 200 and not row.meta.error}
     missing = expected.pages - stored

@@ -29,6 +29,8 @@ COMMANDS: dict[str, str] = {
     "store": "Look after a store: check it, count it, compact it, split it.",
     "demo": "Start a small web on loopback and show fyke at work on it; ends by itself.",
     "robots": "What a site's robots.txt says: groups, delays, sitemaps, and whether a URL may be fetched.",
+    "sitemap": "What a sitemap says: its pages or parts, when they changed, and what is wrong with it.",
+    "feed": "What a feed says: its items, how often it posts, when to ask it again, and who pushes it.",
     "dedupe": "Near-duplicates of a collection: pairs and clusters, by MinHash, simhash, fingerprints or digests.",
     "similar": "Search by example: the stored near-duplicates of one document.",
     "convert": "Convert any supported format to tagged text: HTML, plain text or JSON.",

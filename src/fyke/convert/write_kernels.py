@@ -76,7 +76,7 @@ def _write_folded(source: Bytes, start: int, stop: int, text: Bytes, place: int)
     while i < end:
         byte = source[i]
         if (byte == 38) | (byte < 32):
-            char, step = read_entity(source, np.int64(i), stop)
+            char, step = read_entity(source, int(i), stop)
             i += np.uint64(step)
             if char <= 32 and not is_space(char):
                 continue
@@ -87,7 +87,7 @@ def _write_folded(source: Bytes, start: int, stop: int, text: Bytes, place: int)
         text[t] = byte if not blank else np.uint8(32)
         t += np.uint64(not (blank & (last <= 32)))
         last = byte
-    return np.int64(t) - (t > np.uint64(place) and last <= 32)
+    return int(t) - int(t > np.uint64(place) and last <= 32)
 
 
 @kernel

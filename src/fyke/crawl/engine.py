@@ -26,8 +26,10 @@ from dataclasses import dataclass
 import msgspec
 
 from fyke.crawl.delivery import Delivery, Send
+from fyke.crawl.discovery import Discovery, Listing, is_feed, is_guess, is_sitemap, places, redirected, tell
 from fyke.crawl.duplicates import strip_all
 from fyke.crawl.gate import Gate
+from fyke.crawl.lister import Lister
 from fyke.crawl.mail import Letter, Offer
 from fyke.crawl.nearcopies import Ask, NearCopies
 from fyke.crawl.permissions import Permissions
@@ -92,6 +94,7 @@ class Agent:
         *,
         gate: Gate | None = None,
         prioritizer: Prioritizer | None = None,
+        discovery: Discovery | None = None,
         concurrency: int = 256,
         patience: float = 60.0,
         permit: Callable[[], bool] = lambda: True,
@@ -117,6 +120,8 @@ class Agent:
         self._rules = rules
         self._permissions = permissions
         self._processor = processor
+        self.discovery = self._discovery = discovery or Discovery(processor, sitemaps=False)
+        self._lister = Lister(self.queues, rules, self._discovery, clock)
         self._clock = clock
         self._gate = gate or Gate(frontier.politeness, MAX_FETCH)
         self._concurrency = concurrency
@@ -159,6 +164,12 @@ class Agent:
             self._restored = True
             self.queues.restore(self._clock.now())
             self._near.restore()
+
+    def push(self, url: Url, offers: Sequence[Offer]) -> None:
+        """Take in what a hub pushed from the feed at ``url``."""
+        self._lister.push(url, offers)
+        self._settled = False
+        self._awake.set()
 
     @property
     def stopped(self) -> bool:
@@ -279,12 +290,13 @@ class Agent:
         elif url.href in self._quarantined:
             self._keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.QUARANTINED), None)
         elif self._enter(lease):
-            if not self._permit():
+            if not is_sitemap(lease.entry.kind) and not self._permit():
                 self._gate.leave(lease.host, 0.0)
                 self.frontier.done(lease, self._clock.now(), keep=True)
                 self.stop()
                 return
-            outcome = await self._transport.fetch(Request(url))
+            validators = self._discovery.validators(lease.entry, tablet)
+            outcome = await self._transport.fetch(Request(url, validators=validators))
             self._gate.leave(lease.host, self._clock.now())
             await self._take(lease, outcome)
 
@@ -310,7 +322,16 @@ class Agent:
         self.frontier.set_crawl_delay(lease.host, permission.delay)
         self.frontier.done(lease, now, _contact(outcome, started, now), keep=True)
         self.queues.write_host(batch, lease.host)
+        if self._discovery.sitemaps:
+            self.queues.offer(
+                batch, self.queues.tablet_of(url), self._lister.wanted(batch, places(url, permission)), now
+            )
         tablet.write(batch)
+
+    async def fetch(self, request: Request) -> Outcome:
+        """Fetch what is no page of the crawl (a hub is asked), once its host may be contacted."""
+        self.tally.contacts += 1
+        return await self._pass_gate(request, waits=True)
 
     async def _pass_gate(self, request: Request, *, waits: bool) -> Outcome:
         """Fetch, where the host is ours already; else wait for it (``waits``): it may be another agent's."""
@@ -334,11 +355,21 @@ class Agent:
         self.tally.contacts += 1
         self._work_on(entry.href)
         if isinstance(outcome, Fetched):
-            self.tally.pages += 1
+            self.tally.pages += not is_sitemap(entry.kind)
             self.tally.bytes += len(outcome.exchange.body)
-            self._keep(lease, await self._processor.fetched(outcome, entry.depth), contact)
+            listing = await self._discovery.read(outcome, entry, now)
+            if listing is not None:
+                listing, new = await self._lister.offer_most(entry.url, listing)
+                self._keep(lease, listing.processed, contact, listing, new)
+            elif is_guess(entry.kind):
+                self._lister.forget(lease, contact)
+            else:
+                processed = await self._processor.fetched(outcome, entry.depth)
+                self._keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
         elif isinstance(outcome, Moved):
             self._keep(lease, self._processor.moved(outcome, entry.depth), contact)
+        elif isinstance(outcome, Unchanged) and is_feed(entry.kind):
+            self._lister.forget(lease, contact, unchanged=True)
         elif isinstance(outcome, Unchanged):  # nobody asked: we sent no validators
             failure = Failed(outcome.url, Reason.PROTOCOL, detail="304 without being asked", exchange=outcome.exchange)
             self._fail(lease, failure, contact, now)
@@ -348,7 +379,7 @@ class Agent:
 
     def _fail(self, lease: Lease, outcome: Failed, contact: Contact | None, now: float) -> None:
         entry = lease.entry
-        if outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES:
+        if outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES and not is_guess(entry.kind):
             due = max(now + RETRY_DELAY * 4**entry.tries, outcome.retry_at or 0.0)
             tablet = self.queues.store.tablet(self.queues.tablet_of(outcome.url))
             batch = tablet.batch()
@@ -356,10 +387,14 @@ class Agent:
             self.frontier.done(lease, now, contact)
             self.queues.finish(batch, lease)
             tablet.write(batch)
-            return
-        self._keep(lease, self._processor.failed(outcome, entry.depth, now), contact)
+        elif is_guess(entry.kind) or (is_feed(entry.kind) and outcome.reason is not Reason.GONE):
+            self._lister.forget(lease, contact)
+        else:
+            self._keep(lease, self._processor.failed(outcome, entry.depth, now), contact)
 
-    def _keep(self, lease: Lease, processed: Processed, contact: Contact | None) -> None:
+    def _keep(
+        self, lease: Lease, processed: Processed, contact: Contact | None, listing: Listing | None = None, new: int = 0
+    ) -> None:
         """Write all that follows from a visit in one batch, and free the host."""
         entry, now = lease.entry, self._clock.now()
         number = self.queues.tablet_of(entry.url)
@@ -371,25 +406,32 @@ class Agent:
             batch.count("errors:" + meta.error)
         if processed.redirected:
             batch.count("moved")
-        elif 200 <= meta.status < 400:
+        elif 200 <= meta.status < 400 and not is_sitemap(entry.kind):
             batch.count("pages")
             batch.count("bytes", meta.length)
         for why, count in processed.dropped:
             batch.count("dropped:" + why, count)
         self.frontier.done(lease, now, contact)
         self.queues.finish(batch, lease)
-        self.queues.offer(batch, number, self._offers(batch, lease, processed), now)
         if processed.digests is not None:
             self.queues.duplicates.sighted(batch, number, entry.url, stamp, processed.digests)
             self._near.keep(entry.href, processed.main)
+        offers: list[Offer] = []
+        if listing is not None:
+            offers = self._lister.wanted(batch, listing.offers)
+            for name, count in listing.counts:
+                batch.count(name, count)
+            self._discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
+        self.queues.offer(batch, number, offers + self._offers(batch, lease, processed), now)
         tablet.write(batch)
 
     def _offers(self, batch: Batch, lease: Lease, processed: Processed) -> list[Offer]:
         """The links that are new and that belong to the crawl."""
         entry = lease.entry
-        depth, hops = entry.depth + 1, ""
+        depth, kind, hops, told = entry.depth + 1, "", 0, None
         if processed.redirected:  # as far from the seeds as the page that sent us there
-            depth, hops = entry.depth, str(int(entry.kind or 0) + 1)
+            depth, told = entry.depth, entry.told
+            kind, hops = redirected(entry.kind)
         offers = []
         targets = [link.target for link in processed.links]
         fresh = self.queues.unseen(targets, processed.keys)
@@ -397,10 +439,10 @@ class Agent:
             fresh = targets  # from one session id of the page to another: follow it, as far as the hops go
         for url in fresh:
             why = self._rules.belongs(url)
-            if hops and int(hops) > MAX_HOPS:
+            if hops > MAX_HOPS:
                 why = Drop.REDIRECTS
             if why is None:
-                offers.append(Offer(url.href, depth, kind=hops))
+                offers.append(Offer(url.href, depth, kind=kind, told=told))
             else:
                 batch.count("dropped:" + why)
         return offers

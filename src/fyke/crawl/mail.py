@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from fyke.store import Batch, Store
+from fyke.values import Meta
 
 INDEX = 0xFFFF
 """The destination of questions to the index of near copies: no store has so many tablets."""
@@ -37,6 +38,8 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc
     """What a sitemap says of its priority; negative where none does."""
     kind: str = ""
     tries: int = 0
+    told: Meta | None = None
+    """What a feed said of it."""
 
 
 class Sighting(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fyke.convert import Source, convert_here, prepare
 from fyke.convert.html import document
@@ -85,6 +85,12 @@ class Processor:
         made = document(page, decoded_, outcome.url, links=found.links, only_text=True)
         main = main_text(decoded_.text, made.text)
         return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped, main)
+
+    def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
+        """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""
+        head = parse_head(outcome.exchange.response_head)
+        made = _processed(outcome, head, depth, Document("", "", media_type=media_type), links[:MAX_LINKS])
+        return replace(made, links=())
 
     def moved(self, outcome: Moved, depth: int) -> Processed:
         """The document is elsewhere: a row that says where, and a link to there."""

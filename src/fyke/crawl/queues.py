@@ -23,7 +23,7 @@ from fyke.frontier.priority import Levels
 from fyke.frontier.seen import Keys, SeenSet, url_keys
 from fyke.interfaces import Prioritizer
 from fyke.sites.traps import seen_form
-from fyke.store import Batch, Store
+from fyke.store import Batch, Store, Tablet
 from fyke.url import Url, host_key
 from fyke.values import Candidates, Drop
 
@@ -100,6 +100,10 @@ class Queues:
             number = self._tablets[host] = self.store.tablet_of(url.key)
         return number
 
+    def tablet(self, url: Url) -> Tablet:
+        """The tablet that a URL belongs to. REQUIRES: it is ours."""
+        return self.store.tablet(self.tablet_of(url))
+
     def offer(self, batch: Batch, here: int, offers: Sequence[Offer], now: float) -> None:
         """Queue what belongs to tablet ``here``, and write letters for the rest, all in ``batch``.
 
@@ -130,7 +134,7 @@ class Queues:
             return
         hosts: defaultdict[str, list[Entry]] = defaultdict(list)
         for each, priority in zip(wanted, self._priorities(wanted), strict=True):
-            entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind)
+            entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind, told=each.told)
             hosts[Url(each.href).host].append(entry)
         for host, entries in hosts.items():
             for key, value in self.frontier.add(host, entries, now):

@@ -22,6 +22,11 @@ class CrawlSettings:
     )
     include: tuple[str, ...] = option((), "Follow only URLs that match this regular expression; repeatable.")
     exclude: tuple[str, ...] = option((), "Do not follow URLs that match this regular expression; repeatable.")
+    sitemaps: bool = option(
+        True, "Read sitemaps: named by robots.txt or at /sitemap.xml. Not with --max-depth: their pages have none."
+    )
+    websub: int = option(0, "Have feeds pushed by their hubs to this port; needs --public-url, runs until stopped.")
+    public_url: str = option("", "Where hubs reach --websub: https://you.example/hooks.")
     delay: float = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
     agents: int = option(0, "Processes; 0 for one per core.")
     concurrency: int = option(256, "Fetches at once for each agent.")
@@ -50,6 +55,10 @@ class CrawlSettings:
         for name in ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}: {getattr(self, name)} is not above 0")
+        if bool(self.websub) != bool(self.public_url) or not 0 <= self.websub < 65_536:
+            raise ValueError("websub and public_url: give a port and the public URL that leads there, or neither")
+        if self.public_url and not re.match(r"https?://[^/]", self.public_url):
+            raise ValueError(f"public_url: {self.public_url!r} is not like https://you.example/hooks")
         self.fixed_addresses()
 
     def fixed_addresses(self) -> dict[str, str]:

@@ -150,7 +150,9 @@ class _Transfer:
         bracketed = f"[{address}]" if ":" in address else address
         curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:"])
         curl.setopt(pycurl.NOBODY, request.method == "HEAD")
-        if request.method != "HEAD":
+        if request.method == "POST":
+            curl.setopt(pycurl.POSTFIELDS, request.form)
+        elif request.method != "HEAD":
             curl.setopt(pycurl.HTTPGET, 1)
         validators = request.validators
         headers = self._headers

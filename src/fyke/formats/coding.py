@@ -91,7 +91,8 @@ def dechunk(data: bytes, cap: int = MAX_BODY) -> Decoded:
     return Decoded(b"".join(parts), True, "chunked")
 
 
-def _gunzip(data: bytes, cap: int) -> Decoded:
+def gunzip(data: bytes, cap: int = MAX_BODY) -> Decoded:
+    """Undo gzip, several members too; bytes that are none are returned as they are."""
     if data[:2] != b"\x1f\x8b":
         return Decoded(data)
     parts: list[bytes] = []
@@ -196,8 +197,8 @@ def _zstd_is_whole(data: bytes) -> bool:
 
 _DECODERS: dict[str, Callable[[bytes, int], Decoded]] = {
     "chunked": dechunk,
-    "gzip": _gunzip,
-    "x-gzip": _gunzip,
+    "gzip": gunzip,
+    "x-gzip": gunzip,
     "deflate": _deflate,
     "br": _brotli,
     "zstd": _zstd,

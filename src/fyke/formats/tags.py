@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 from fyke.values import Meta
 
@@ -200,12 +201,26 @@ def canonical(pairs: Iterable[tuple[str, str]], table: Table = TABLE) -> tuple[M
 
 def date(text: str) -> str:
     """Return a date in ISO 8601 with the precision of the source, in UTC where it names a zone; empty if it is none."""
-    text = " ".join(text[:100].split())
+    return _date(" ".join(text[:100].split()))
+
+
+@lru_cache(maxsize=4096)
+def _date(text: str) -> str:
     for pattern in _PATTERNS:
         match = pattern.fullmatch(text)
         if match and (found := _iso(match.groupdict())):
             return found
     return ""
+
+
+def moment(text: str) -> float:
+    """Return a date as seconds since 1970, in UTC where it names no zone and at its first moment; 0.0 if it is none."""
+    found = date(text)
+    if not found:
+        return 0.0
+    found += "0000-01-01"[len(found) :] if len(found) < 10 else ""
+    when = datetime.fromisoformat(found)
+    return max((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp(), 0.0)
 
 
 def visible_date(text: str) -> str:

@@ -1,16 +1,26 @@
-"""XML: a stream of starts, texts and ends from bytes that may be malformed; entities never expand, nothing is loaded.
+"""XML from bytes that may be malformed: starts, texts and ends, or elements one by one; nothing expands or is loaded.
 
-libxml2 reads (lxml, recovering): it bounds depth at 256 elements and never fetches a DTD. An entity that the document
-declares itself is left out, so none can grow; those of HTML are resolved.
+libxml2 reads (lxml, recovering): it bounds depth at 256 elements and never fetches a DTD. For ``events`` an entity that
+the document declares itself is left out, so none can grow; those of HTML are resolved. For ``stream`` every ``&`` that
+is not one of XML's own five or a number is text (``repaired``), so there is nothing to resolve.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 from html import unescape
+from io import BytesIO
 from typing import NamedTuple
 
 from lxml import etree
+
+_LOOSE = re.compile(
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)", re.DOTALL
+)
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]+")
+_WIDE = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 
 
 class Start(NamedTuple):
@@ -72,3 +82,61 @@ def _name(element: etree._Element) -> str:
 def _text(text: str | None) -> Iterator[str]:
     if text:
         yield text
+
+
+def widened(data: bytes) -> tuple[bytes, str | None]:
+    """Return ``data`` in a super-set of ASCII without mark or white space before it, and its encoding where changed.
+
+    UTF-16 becomes UTF-8, whatever the declaration says; other encodings are left to the declaration.
+    """
+    wide = _WIDE.get(data[:2])
+    if wide:
+        data = data.decode(wide, "replace").encode("utf-8", "replace")
+    return data.removeprefix(b"\xef\xbb\xbf").lstrip(), "utf-8" if wide else None
+
+
+def repaired(data: bytes) -> bytes:
+    """Return ``data`` without control characters, and with each ``&`` escaped that begins no reference of XML's own."""
+    return _LOOSE.sub(lambda match: match[0] if len(match[0]) > 1 else b"&amp;", _CONTROL.sub(b"", data))
+
+
+def stream(data: bytes, encoding: str | None = None) -> etree.iterparse:
+    """Return an iterator of ("end", element); the elements are whole, and the caller's to ``discard``.
+
+    It may raise ``etree.XMLSyntaxError`` where nothing can be recovered any more; its ``error_log`` tells the rest.
+    """
+    return etree.iterparse(
+        BytesIO(data),
+        events=("end",),
+        recover=True,
+        encoding=encoding,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+
+
+def discard(element: etree._Element) -> None:
+    """Free an element that was read, and its elder siblings, so that no tree grows."""
+    element.clear()
+    parent = element.getparent()
+    while parent is not None and element.getprevious() is not None:
+        del parent[0]
+
+
+def text_of(element: etree._Element) -> str:
+    """Return all text inside an element."""
+    return "".join(element.itertext()) if len(element) else element.text or ""
+
+
+def local_name(element: etree._Element) -> str:
+    """Return the name in lower case, without namespace or prefix; empty for what is no element."""
+    return _lower_local(element.tag) if isinstance(element.tag, str) else ""
+
+
+@lru_cache(maxsize=1024)
+def _lower_local(tag: str) -> str:
+    return tag.rpartition("}")[2].rpartition(":")[2].lower()

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import msgspec
 
 from fyke.url import Url, host_key
+from fyke.values import Meta
 
 VERSION = 1
 
@@ -37,7 +38,9 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     generation: int = 0
     """A changed priority appends a new entry with a higher generation; older ones are dropped when popped."""
     kind: str = ""
-    """What is expected there: a page, or ``sitemap``, ``feed``."""
+    """What is expected there: a page, or a sitemap or feed (fyke.crawl.discovery); and how often it was redirected."""
+    told: Meta | None = None
+    """What a feed said of it."""
 
     @property
     def url(self) -> Url:

@@ -165,7 +165,7 @@ def find_links(
     for reference in references:
         href, rel = reference.href, reference.rel
         found = (everywhere if href[:4] == "http" else site)(href) or join(href)
-        if type(found) is not tuple:
+        if not isinstance(found, tuple):
             dropped[found] += 1
         elif rel and "nofollow" in rel.split():
             dropped[Drop.NOFOLLOW] += 1

@@ -114,8 +114,12 @@ def stand(
 
 def lifetime(cache_control: str) -> float:
     """Return for how many seconds an answer may be used: its max-age, within five minutes and a day."""
-    ages = {name.lower(): float(age) for name, age in _MAX_AGE.findall(cache_control)}
-    age = ages.get("max-age", MAX_AGE)
     if re.search(r"no-(?:store|cache)", cache_control, re.IGNORECASE):
-        age = 0.0
-    return min(max(age, MIN_AGE), MAX_AGE)
+        return MIN_AGE
+    return min(max(max_age(cache_control, MAX_AGE), MIN_AGE), MAX_AGE)
+
+
+def max_age(cache_control: str, default: float = 0.0) -> float:
+    """Return the max-age of a Cache-Control header in seconds."""
+    ages = {name.lower(): float(age) for name, age in _MAX_AGE.findall(cache_control)}
+    return ages.get("max-age", default)

@@ -109,7 +109,9 @@ class Codecs:
     def __init__(self, level: int = LEVEL) -> None:
         self._level = level
         self._lock = threading.Lock()
-        alone = zstandard.ZstdCompressionParameters.from_level(min(level, ALONE), min_match=SHORTEST, write_content_size=True)
+        alone = zstandard.ZstdCompressionParameters.from_level(
+            min(level, ALONE), min_match=SHORTEST, write_content_size=True
+        )
         self._compress = zstandard.ZstdCompressor(compression_params=alone)
         self._decompress = zstandard.ZstdDecompressor().decompress
         self._ready: OrderedDict[bytes, _Ready] = OrderedDict()  # the last used is last

@@ -1,0 +1,59 @@
+"""How commands read one thing from a file or from the web, over at most five redirects."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from fyke.errors import UserError
+
+_TIMEOUT = 20.0
+_REDIRECTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a file or a server said."""
+
+    status: int
+    """200 for a file that could be read, 0 for no answer."""
+    body: bytes
+    url: str = ""
+    """Where the body was found in the end; empty for a file."""
+
+
+def read_source(source: str, agent: str, max_bytes: int, path: str = "") -> Answer:
+    """Read the file ``source``, or where it is a URL ask the web; ``path`` replaces that of the URL."""
+    if "://" in source:
+        return asyncio.run(_ask(source, agent, max_bytes, path))
+    try:
+        return Answer(200, Path(source).read_bytes())
+    except OSError as error:
+        raise UserError(f"cannot read {source}: {error.strerror}; give a file or a URL with its scheme") from None
+
+
+async def _ask(address: str, agent: str, max_bytes: int, path: str) -> Answer:
+    from fyke.clock import SystemClock
+    from fyke.fetch.address import Veto
+    from fyke.fetch.dns import Resolver
+    from fyke.fetch.http import FetchSettings, HttpTransport
+    from fyke.url import Url
+    from fyke.values import Moved, Request
+
+    url = Url.parse(address)
+    if url.scheme not in ("http", "https"):
+        raise UserError(f"{address} is not on the web; give an http: or https: URL, or a file")
+    clock = SystemClock()
+    settings = FetchSettings(user_agent=agent, max_body=max_bytes, fetch_timeout=_TIMEOUT)
+    transport = HttpTransport(settings, Resolver(clock), Veto(frozenset({url.host})), clock)
+    try:
+        outcome = await transport.fetch(Request(url.join(path) if path else url))
+        for _ in range(_REDIRECTS):
+            if not isinstance(outcome, Moved):
+                break
+            outcome = await transport.fetch(Request(outcome.target))
+    finally:
+        await transport.close()
+    exchange = outcome.exchange
+    return Answer(exchange.status, exchange.body, outcome.url.href) if exchange else Answer(0, b"", outcome.url.href)

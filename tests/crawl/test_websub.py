@@ -1,0 +1,237 @@
+"""The subscriber over real sockets, against a hub that the test starts on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from urllib.parse import parse_qs, urlencode
+
+from fyke.clock import SystemClock
+from fyke.crawl.websub import Pushed, Subscriber
+from fyke.fetch.address import Veto
+from fyke.fetch.dns import Resolver
+from fyke.fetch.http import FetchSettings, HttpTransport
+from fyke.sites.websub import Refusal, Subscription, Topic
+
+TOPIC = "http://127.0.0.1/feed.xml"
+FEED = b"<rss><channel><item><link>http://127.0.0.1/new</link></item></channel></rss>"
+
+
+class Hub:
+    """A hub in thirty lines: asks back with a challenge, and pushes with a signature, right or wrong as told."""
+
+    def __init__(self) -> None:
+        self.forms: list[dict[str, str]] = []
+        self.echoed: list[bool] = []
+        self.lease = "4000"
+        self.lie_about_topic = False
+        self.status = 202
+
+    async def start(self) -> str:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/"
+
+    async def stop(self) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(int(x.split(b":")[1]) for x in head.lower().split(b"\r\n") if x.startswith(b"content-length"))
+        form = {name: values[0] for name, values in parse_qs((await reader.readexactly(length)).decode()).items()}
+        self.forms.append(form)
+        if self.status == 202:
+            challenge = f"challenge-{len(self.forms)}"
+            topic = form["hub.topic"] + ("/other" if self.lie_about_topic else "")
+            said = {
+                "hub.mode": "subscribe",
+                "hub.topic": topic,
+                "hub.challenge": challenge,
+                "hub.lease_seconds": self.lease,
+            }
+            answer = await exchange(form["hub.callback"] + "?" + urlencode(said), b"GET")
+            self.echoed.append(answer.startswith(b"HTTP/1.1 200") and answer.endswith(challenge.encode()))
+        writer.write(f"HTTP/1.1 {self.status} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        await writer.drain()
+        writer.close()
+
+    async def push(self, body: bytes, method: str = "sha256", secret: str = "") -> bytes:
+        form = self.forms[-1]
+        digest = hmac.new((secret or form["hub.secret"]).encode(), body, getattr(hashlib, method)).hexdigest()
+        headers = f"X-Hub-Signature: {method}={digest}\r\nContent-Length: {len(body)}\r\n".encode()
+        return await exchange(form["hub.callback"], b"POST", headers, body)
+
+
+async def exchange(url: str, method: bytes, headers: bytes = b"", body: bytes = b"") -> bytes:
+    place = url.removeprefix("http://")
+    authority, _, target = place.partition("/")
+    host, _, port = authority.partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(method + b" /" + target.encode() + b" HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n" + body)
+    answer = await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    return answer
+
+
+class Clock(SystemClock):
+    """The system's time, moved on by hand."""
+
+    ahead = 0.0
+
+    def now(self) -> float:
+        return super().now() + self.ahead
+
+
+class Scene:
+    """A hub, a subscriber, and what was delivered and kept."""
+
+    def __init__(self) -> None:
+        self.hub = Hub()
+        self.clock = Clock()
+        self.delivered: list[Pushed] = []
+        self.kept: dict[str, Subscription] = {}
+
+    async def __aenter__(self) -> Scene:
+        self.address = await self.hub.start()
+        settings = FetchSettings()
+        self.transport = HttpTransport(settings, Resolver(self.clock), Veto(frozenset({"127.0.0.1"})), self.clock)
+        # The port is known once the server listens, and the callback must name it: listen first, under another name.
+        probe = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+        self.port = probe.sockets[0].getsockname()[1]
+        probe.close()
+        await probe.wait_closed()
+        self.subscriber = self.make()
+        await self.subscriber.start("127.0.0.1", self.port)
+        return self
+
+    def make(self) -> Subscriber:
+        return Subscriber(
+            f"http://127.0.0.1:{self.port}/hooks",
+            self.transport.fetch,
+            self.clock,
+            self.delivered.append,
+            lambda subscription: self.kept.__setitem__(subscription.topic, subscription),
+            self.kept.values(),
+        )
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.subscriber.stop()
+        await self.transport.close()
+        await self.hub.stop()
+
+    async def subscribe(self) -> None:
+        self.subscriber.follow(Topic(TOPIC, self.address))
+        await self.subscriber.tick()
+
+
+def test_subscribe_verify_push_renew() -> None:
+    async def run() -> None:
+        async with Scene() as scene:
+            await scene.subscribe()
+            assert scene.hub.echoed == [True]
+            assert scene.subscriber.is_pushed(TOPIC)
+            assert (await scene.hub.push(FEED)).startswith(b"HTTP/1.1 202")
+            assert scene.delivered == [Pushed(TOPIC, FEED)]
+            await scene.subscriber.tick()
+            assert len(scene.hub.forms) == 1  # nothing is due
+            scene.clock.ahead = 3300.0
+            await scene.subscriber.tick()
+            assert scene.hub.echoed == [True, True]  # renewed before the lease ends
+            scene.clock.ahead = 5000.0
+            assert scene.subscriber.is_pushed(TOPIC)
+            scene.clock.ahead = 20_000.0
+            assert not scene.subscriber.is_pushed(TOPIC)  # the hub has forgotten us: polling goes on
+
+    asyncio.run(run())
+
+
+def test_wrong_signatures_are_refused_and_counted() -> None:
+    async def run() -> None:
+        async with Scene() as scene:
+            await scene.subscribe()
+            assert (await scene.hub.push(FEED, secret="guess")).startswith(b"HTTP/1.1 202")
+            callback = scene.hub.forms[0]["hub.callback"]
+            await exchange(callback, b"POST", b"Content-Length: 6\r\n", b"<rss/>")
+            await exchange(callback, b"POST", b"Content-Length: 99999999999\r\n", b"x")
+            await exchange(callback + "x", b"POST", b"Content-Length: 0\r\n")
+            assert scene.delivered == []
+            assert scene.subscriber.refusals == {
+                Refusal.SIGNATURE: 1,
+                Refusal.UNSIGNED: 1,
+                Refusal.TOO_LARGE: 1,
+                Refusal.UNKNOWN: 1,
+            }
+            await scene.hub.push(FEED, "sha1")
+            assert len(scene.delivered) == 1  # none of it did any harm
+
+    asyncio.run(run())
+
+
+def test_a_hub_that_asks_back_for_another_topic_gets_nothing() -> None:
+    async def run() -> None:
+        async with Scene() as scene:
+            scene.hub.lie_about_topic = True
+            await scene.subscribe()
+            assert scene.hub.echoed == [False]
+            assert scene.subscriber.refusals == {Refusal.TOPIC: 1}
+            assert not scene.subscriber.is_pushed(TOPIC)
+            await scene.hub.push(FEED)
+            assert scene.subscriber.refusals[Refusal.INACTIVE] == 1
+            assert scene.delivered == []
+
+    asyncio.run(run())
+
+
+def test_a_hub_that_fails_leaves_the_feed_to_polling() -> None:
+    async def run() -> None:
+        async with Scene() as scene:
+            scene.hub.status = 500
+            await scene.subscribe()
+            assert not scene.subscriber.is_pushed(TOPIC)
+            await scene.subscriber.tick()
+            assert len(scene.hub.forms) == 1  # not asked again at once
+            scene.hub.status = 202
+            scene.clock.ahead = 90_000.0
+            await scene.subscriber.tick()
+            assert scene.subscriber.is_pushed(TOPIC)
+
+    asyncio.run(run())
+
+
+def test_subscriptions_survive_a_restart() -> None:
+    async def run() -> None:
+        async with Scene() as scene:
+            await scene.subscribe()
+            await scene.subscriber.stop()
+            scene.subscriber = scene.make()
+            await scene.subscriber.start("127.0.0.1", scene.port)
+            assert scene.subscriber.is_pushed(TOPIC)
+            chunked = hmac.new(scene.hub.forms[0]["hub.secret"].encode(), FEED, hashlib.sha512).hexdigest()
+            headers = f"X-Hub-Signature: sha512={chunked}\r\nTransfer-Encoding: chunked\r\n".encode()
+            body = b"5\r\n" + FEED[:5] + b"\r\n" + f"{len(FEED) - 5:x}".encode() + b"\r\n" + FEED[5:] + b"\r\n0\r\n\r\n"
+            await exchange(scene.hub.forms[0]["hub.callback"], b"POST", headers, body)
+            assert scene.delivered == [Pushed(TOPIC, FEED)]
+
+    asyncio.run(run())
+
+
+def test_whatever_else_speaks_to_the_port_does_no_harm() -> None:
+    async def run() -> None:
+        async with Scene() as scene:
+            await scene.subscribe()
+            base = f"http://127.0.0.1:{scene.port}"
+            assert (await exchange(base + "/", b"DELETE")).startswith(b"HTTP/1.1 405")
+            assert (await exchange(base + "/?hub.mode=subscribe", b"GET")).startswith(b"HTTP/1.1 404")
+            callback = scene.hub.forms[0]["hub.callback"]
+            assert await exchange(callback, b"POST", b"Transfer-Encoding: chunked\r\n", b"zz\r\n\r\n") == b""
+            reader, writer = await asyncio.open_connection("127.0.0.1", scene.port)
+            writer.write(b"\x16\x03\x01" + b"x" * 40_000)
+            with_nothing = await reader.read()
+            writer.close()
+            assert with_nothing == b""
+            await scene.hub.push(FEED)
+            assert len(scene.delivered) == 1
+
+    asyncio.run(run())
