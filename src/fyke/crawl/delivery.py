@@ -9,8 +9,8 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
+from fyke.crawl.examination import Examination
 from fyke.crawl.mail import INDEX, Letter
-from fyke.crawl.nearcopies import NearCopies
 from fyke.crawl.queues import Queues
 from fyke.interfaces import Clock
 
@@ -24,14 +24,14 @@ Begin = Callable[[Coroutine[None, None, None]], None]
 class Delivery:
     """The mail of one agent. ``begin`` runs what takes time beside everything else."""
 
-    def __init__(self, queues: Queues, near: NearCopies, clock: Clock, send: Send | None, begin: Begin) -> None:
+    def __init__(self, queues: Queues, examination: Examination, clock: Clock, send: Send | None, begin: Begin) -> None:
         """``send(tablet, letters)`` brings letters to the agent of a tablet that is not ours (``Agent``)."""
         self.sent = 0
         """Letters that other agents have applied."""
         self.applied = 0
         """Letters of other agents applied here."""
         self._queues = queues
-        self._near = near
+        self._examination = examination
         self._clock = clock
         self._send = send
         self._begin = begin
@@ -43,9 +43,9 @@ class Delivery:
         Without ``eager`` notes on duplicates wait until they are many.
         """
         self._queues.deliver(now, urgent=not eager)
-        if INDEX not in self._under_way and self._near.ready(eager):
+        if INDEX not in self._under_way and self._examination.ready(eager):
             self._under_way.add(INDEX)
-            self._begin(self._ask_index())
+            self._begin(self._examine())
         if self._send is not None:
             store = self._queues.store
             abroad = [n for n in range(store.settings.tablets) if n not in store.owned and n not in self._under_way]
@@ -57,14 +57,14 @@ class Delivery:
         """Bring all letters to our own tablets, and the last questions to the index; others stay in the outbox."""
         post = self._queues.post
         with contextlib.suppress(OSError):  # without the index they stay there too
-            while self._near.ready(True):
-                await self._near.ask_some()
+            while self._examination.ready(True):
+                await self._examination.examine()
         while any(map(post.waiting, self._queues.store.owned)):  # what is applied may write letters
             self._queues.deliver(now)
 
-    async def _ask_index(self) -> None:
+    async def _examine(self) -> None:
         try:
-            await self._near.ask_some()
+            await self._examination.examine()
         except OSError:  # it is starting anew; the questions stay in the outbox until it answers
             await self._clock.sleep(RETRY)
         finally:

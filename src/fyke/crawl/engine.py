@@ -21,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import msgspec
@@ -28,10 +29,11 @@ import msgspec
 from fyke.crawl.delivery import Delivery, Send
 from fyke.crawl.discovery import Discovery, Listing, is_feed, is_guess, is_sitemap, places, redirected, tell
 from fyke.crawl.duplicates import strip_all
+from fyke.crawl.examination import Examination
 from fyke.crawl.gate import Gate
 from fyke.crawl.lister import Lister
+from fyke.crawl.lookalikes import Ask
 from fyke.crawl.mail import Letter, Offer
-from fyke.crawl.nearcopies import Ask, NearCopies
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processed, Processor, refused
 from fyke.crawl.queues import Queues
@@ -103,13 +105,15 @@ class Agent:
         quarantined: frozenset[str] = frozenset(),
         send: Send | None = None,
         ask: Ask | None = None,
+        thread: Executor | None = None,
     ) -> None:
         """``permit`` is asked before each fetch of a page whether another one is wanted.
 
         ``beat`` is called about once a second; where it returns False the agent stops cleanly. ``work_on`` is told
         what is about to be parsed, so that what kills an agent is known; ``quarantined`` URLs did. ``send(tablet,
         letters)`` brings letters to the agent of a tablet that is not ours and returns once they are applied; with
-        it the agent is one of several, and runs until it is told to stop. ``ask`` is the index of near copies.
+        it the agent is one of several, and runs until it is told to stop. ``ask`` is the index of near copies;
+        ``thread`` is where pages are examined.
         """
         self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), SeenSet(), rules.worth)
         self.frontier = frontier
@@ -131,8 +135,8 @@ class Agent:
         self._work_on = work_on
         self._quarantined = quarantined
         self._send = send
-        self._near = NearCopies(self.queues, ask, rules.learn)
-        self.delivery = Delivery(self.queues, self._near, clock, send, self._begin)
+        self._examination = Examination(self.queues, rules.learn, ask, thread)
+        self.delivery = Delivery(self.queues, self._examination, clock, send, self._begin)
         self._visits: set[asyncio.Task[None]] = set()
         self._awake = asyncio.Event()
         self._stopping = False
@@ -163,7 +167,6 @@ class Agent:
         if not self._restored:
             self._restored = True
             self.queues.restore(self._clock.now())
-            self._near.restore()
 
     def push(self, url: Url, offers: Sequence[Offer]) -> None:
         """Take in what a hub pushed from the feed at ``url``."""
@@ -216,7 +219,7 @@ class Agent:
         self._settled = True
         self.queues.wake(now)
         self._deliver(now)
-        while len(self._visits) < self._concurrency and not self._stopping:
+        while len(self._visits) < self._concurrency and not self._stopping and not self._examination.behind:
             self.queues.refill(now)
             lease = self.frontier.next(now)
             if isinstance(lease, Idle):
@@ -413,9 +416,8 @@ class Agent:
             batch.count("dropped:" + why, count)
         self.frontier.done(lease, now, contact)
         self.queues.finish(batch, lease)
-        if processed.digests is not None:
-            self.queues.duplicates.sighted(batch, number, entry.url, stamp, processed.digests)
-            self._near.keep(entry.href, processed.main)
+        if processed.material is not None:
+            self._examination.stored(batch, number, entry.url, stamp, processed.material)
         offers: list[Offer] = []
         if listing is not None:
             offers = self._lister.wanted(batch, listing.offers)

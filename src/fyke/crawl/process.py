@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 from fyke.convert import Source, convert_here, prepare
 from fyke.convert.html import document
-from fyke.crawl.maintext import MARKUP, main_text
-from fyke.dedupe.exact import Digests, text_digest
+from fyke.crawl.maintext import MARKUP, Material
 from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 from fyke.formats.http import Head, parse_head
@@ -36,9 +35,7 @@ class Processed:
     """Of the links in the seen-set, where they are known."""
     dropped: tuple[tuple[Drop, int], ...] = ()
     redirected: bool = False
-    main: str = ""
-    """The main text of a document."""
-    digests: Digests | None = None
+    material: Material | None = None
     """Of a document, by which its copies are known."""
 
 
@@ -83,8 +80,7 @@ class Processor:
             refresh_header=head.get("refresh"),
         )
         made = document(page, decoded_, outcome.url, links=found.links, only_text=True)
-        main = main_text(decoded_.text, made.text)
-        return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped, main)
+        return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped, decoded_.text)
 
     def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
         """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""
@@ -130,21 +126,14 @@ def _processed(
     links: tuple[Link, ...],
     keys: Keys | None = None,
     dropped: tuple[tuple[Drop, int], ...] = (),
-    main: str = "",
+    html: str = "",
 ) -> Processed:
     exchange = outcome.exchange
     meta = _meta(exchange, head, depth, made)
     page = Page(exchange.request_head, exchange.response_head, exchange.body)
     change = Change(meta, page, text=made.text or None, links=links)
-    main = main or made.text
-    return Processed(change, links, keys, dropped, main=main, digests=_digests(exchange, main))
-
-
-def _digests(exchange: Exchange, text: str) -> Digests | None:
-    if not exchange.body:
-        return None
-    # A body that was cut off is no exact copy of another that was.
-    return Digests(b"" if exchange.truncated else hashlib.sha256(exchange.body).digest(), text_digest(text))
+    material = Material(exchange.body, made.text, html, exchange.truncated) if exchange.body else None
+    return Processed(change, links, keys, dropped, material=material)
 
 
 async def _convert_here(source: Source) -> Document:
