@@ -22,7 +22,7 @@ from fyke.archive.combine import Catalogue, Coding, combine
 from fyke.archive.facts import facts
 from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import Page, read_jsonl, runs_of, scan
-from fyke.bits.codes import Code
+from fyke.bits.coding import Code
 
 PAGES = int(os.environ.get("FYKE_BENCH_PAGES", "100000"))
 BLOCK = 64

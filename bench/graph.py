@@ -72,7 +72,10 @@ def main() -> None:
         ["breadth-first kernel, pages/s", reached / best_cpu(lambda: rank.breadth_first(graph, np.array([seed])))]
     )
     world = World(
-        graph, np.array([seed]), rank.pagerank(graph), relevance=np.random.default_rng(2).normal(size=graph.nodes)
+        graph,
+        np.array([seed]),
+        rank.pagerank(graph),
+        relevance=np.random.default_rng(2).normal(size=graph.nodes).astype(np.float32),
     )
     for policy, in_flight in (("bfs", 1), ("best-first", 64), ("opic", 64), ("opic", 1)):
         seconds = best_cpu(lambda p=policy, n=in_flight: crawl(world, p, n), 1)  # type: ignore[misc]

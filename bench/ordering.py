@@ -40,7 +40,7 @@ def main() -> None:
             world, named(name, np.random.default_rng(0)), 1 if name == "dfs" else IN_FLIGHT, Politeness()
         )
         crawl.run(graph.nodes)
-        order = np.concatenate(crawl.order)
+        order = crawl.order
         total = np.cumsum(values[order]) / values[order].sum()
         rows.append([name, *(float(total[int(s * len(order))]) for s in SHARES), kendall_tau(order, values)])
     print(f"cnr-2000 from node {seed}: {len(order):,} pages; share of PageRank after a share of the pages\n")

@@ -34,12 +34,14 @@ from fyke.crawl.discovery import Discovery
 from fyke.crawl.duplicates import strip_all
 from fyke.crawl.engine import Agent
 from fyke.crawl.exchange import Exchange
+from fyke.crawl.freshness import Log
 from fyke.crawl.gate import Gate
 from fyke.crawl.lookalikes import FOLDER, Beside, Line, LookAlikes, serve
 from fyke.crawl.mail import Letter
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.plan import Plan
 from fyke.crawl.process import Processor, warm
+from fyke.crawl.revisits import RevisitSettings
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.status import AgentStatus, Status
@@ -53,6 +55,7 @@ from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
+from fyke.frontier.revisit import RevisitPolicy
 from fyke.interfaces import Prioritizer
 from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
@@ -140,6 +143,8 @@ class _Run:
     """With ``max_pages``: what this run may still fetch."""
     folder: Path = Path()
     """Board and sockets of several agents."""
+    parent: int = 0
+    """The process that started them: without it they end. (Asked for here: it may die before they could ask.)"""
 
     def tablets(self, agent: int, count: int) -> range:
         """The tablets of an agent: an even share, side by side."""
@@ -160,11 +165,12 @@ def _crawl_here(run: _Run, prioritizer: Prioritizer | None, scope: Scope | None,
         def beat(agent: Agent) -> bool:
             report = _report(run, 0, agent, began)
             statuses.write(run.store, report)
+            _log_freshness(log_, agent)
             progress(statuses.total([report], time.time()))
             return not interrupted and _has_room(run)
 
         interrupted: list[int] = []
-        began = time.time()
+        began, log_ = time.time(), Log(run.store, 0)
         agent_maker = _agent_maker(run, store, prioritizer, scope)
         with Signals(interrupted.append):
             return run_loop(
@@ -224,6 +230,7 @@ def _agent_maker(
             concurrency=settings.concurrency,
             patience=float("inf") if settings.websub else settings.patience,
             quarantined=Quarantine(run.store).read(),
+            revisits=_revisits(settings, run.agents) if settings.continuous else None,
             **options,
         )
         return agent, transport
@@ -240,7 +247,7 @@ def _crawl_apart(run: _Run, progress: Progress) -> bool:
     interrupted: list[int] = []
     board = Board(folder / "board", run.agents)
     board.clear()
-    apart = _Run(run.store, run.plan, run.agents, run.pages_left, folder)
+    apart = _Run(run.store, run.plan, run.agents, run.pages_left, folder, os.getpid())
     last = 0.0
 
     def start(number: int) -> Any:
@@ -298,11 +305,11 @@ def _index_process(run: _Run) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     async def main(index: LookAlikes) -> None:
-        done, loop, parent = asyncio.Event(), asyncio.get_running_loop(), os.getppid()
+        done, loop = asyncio.Event(), asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, done.set)
 
         def watch() -> None:
-            done.set() if os.getppid() != parent else loop.call_later(1.0, watch)
+            done.set() if os.getppid() != run.parent else loop.call_later(1.0, watch)
 
         watch()
         await serve(run.folder, index, done)
@@ -320,9 +327,9 @@ async def _agent_main(run: _Run, number: int) -> None:
     board = Board(run.folder / "board", run.agents)
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
-    began, parent = time.time(), os.getppid()
+    began = time.time()
     limited = bool(run.plan.settings.max_pages)
-    granted = 0
+    granted, log_ = 0, Log(run.store, number)
 
     def permit() -> bool:
         nonlocal granted
@@ -337,9 +344,13 @@ async def _agent_main(run: _Run, number: int) -> None:
     def beat(agent: Agent) -> bool:
         now = time.time()
         statuses.write(run.store, _report(run, number, agent, began))
+        _log_freshness(log_, agent)
+        if agent.revisits is not None:
+            threshold = agent.revisits.threshold
+            threshold.value = board.threshold(number, threshold.value)
         resting = agent.idle.until if agent.resting(now) else 0.0
         board.show(number, Sign(now, resting, agent.delivery.sent, agent.delivery.applied, agent.tally.pages))
-        return not board.stopping and os.getppid() == parent and _has_room(run)
+        return not board.stopping and os.getppid() == run.parent and _has_room(run)
 
     async def send(tablet: int, letters: list[Letter]) -> None:
         await exchange.send(run.agent_of(tablet, count), letters)
@@ -370,6 +381,18 @@ async def _agent_main(run: _Run, number: int) -> None:
 
 
 # ---- small parts
+
+
+def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:
+    """An agent's part of the budget; the threshold that they share evens out what its hosts are worth."""
+    policy = RevisitPolicy(settings.revisit_policy)
+    return RevisitSettings(policy, settings.revisit_share, settings.request_rate / agents, settings.delay)
+
+
+def _log_freshness(log_: Log, agent: Agent) -> None:
+    revisits, tally = agent.revisits, agent.tally
+    if revisits is not None:
+        log_.note(time.time(), revisits.gauge, tally.revisits, tally.changed, revisits.threshold.value)
 
 
 async def _convert(source: Source) -> Document:
@@ -404,6 +427,7 @@ def _report(run: _Run, number: int, agent: Agent, began: float) -> AgentStatus:
             counters[name] = counters.get(name, 0) + value
     idle = agent.idle
     resting = counts.leased == 0
+    gauge, now = agent.revisits.gauge if agent.revisits is not None else None, time.time()
     return AgentStatus(
         version=statuses.VERSION,
         agent=number,
@@ -421,6 +445,8 @@ def _report(run: _Run, number: int, agent: Agent, began: float) -> AgentStatus:
         waiting=idle.why if resting else "",
         waiting_host=idle.host if resting else "",
         waiting_until=idle.until if resting and idle.until != float("inf") else 0.0,
+        fresh=gauge.read(now) if gauge is not None else None,
+        fresh_hosts=gauge.hosts(now) if gauge is not None else {},
     )
 
 

@@ -16,9 +16,8 @@ from fyke.archive.combine import Catalogue, Coding, combine
 from fyke.archive.files import write_manifest
 from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import Page, read_jsonl, runs_of, scan
-from fyke.bits import codes as codes_module
 from fyke.bits import lists
-from fyke.bits.codes import Code, Codes
+from fyke.bits.coding import SLACK, Code, Codes, read
 from fyke.errors import StorageError, UserError
 
 PLAIN = Preprocessing(stemmer="none", stopwords="none", min_documents=1)
@@ -68,7 +67,7 @@ CODINGS = [Coding("paper"), Coding("fyke"), Coding("fyke", window=7, max_chain=4
 
 @pytest.mark.parametrize("coding", CODINGS, ids=str)
 def test_every_summary_comes_back(tmp_path: Path, coding: Coding, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(second, "CHUNK", 64)  # several chunks, each with a context
+    monkeypatch.setattr(second, "CHUNK", 64)  # several chunks
     given = pages()
     archive = build(given, tmp_path, coding)
     assert facts(archive) == expected(given)
@@ -87,6 +86,14 @@ def test_parts_combined_are_the_whole(tmp_path: Path, mode: str) -> None:
     assert len(list((tmp_path / "whole").glob("part*/run-*"))) > 1, "the memory budget split the scan"
     assert facts(parts) == facts(whole)
     assert parts.manifest.sections == whole.manifest.sections, "byte for byte"
+
+
+def test_the_number_of_cores_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second, "CHUNK", 40)
+    one = build(pages(), tmp_path / "one", Coding())
+    for _ in second.combine(second.Catalogue(runs_of([tmp_path / "one" / "part0"])), tmp_path / "four", Coding(), 4):
+        pass
+    assert Archive.open(tmp_path / "four").manifest == one.manifest, "checksums of all sections included"
 
 
 def test_ranks_are_by_document_frequency_and_rare_terms_go(tmp_path: Path) -> None:
@@ -132,8 +139,8 @@ def test_paper_form_by_hand() -> None:
     # δ(7) 00100 000, ζ₃(3) 1100, ζ₂ of gaps 0 1 0, γ of ν(2−1) ν(1−2) ν(4−1) = 2 1 6
     bits = "00100000" + "1100" + "10" + "110" + "10" + "011" + "010" + "00111"
     assert f"{int(words[0]):064b}"[:end] == bits
-    terms, counts = np.zeros(9, np.int64), np.zeros(9, np.int64)
-    assert tuple(map(int, reader_kernels.read_paper(words, 0, codes, terms, counts))) == (7, 3, end)
+    terms, counts, gaps = (np.zeros(9, np.int64) for _ in range(3))
+    assert tuple(map(int, reader_kernels.read_paper(words, 0, codes, terms, counts, gaps))) == (7, 3, end)
     assert (terms[:3].tolist(), counts[:3].tolist()) == ([0, 2, 3], [4, 1, 2])
 
 
@@ -175,10 +182,10 @@ def test_random_summaries_round_trip(given: list[tuple[int, dict[int, int]]], ch
     references, chains, bits, ends = (np.zeros(n, np.int64) for _ in range(4))
     small = lists.len_table(codes)
     writer_kernels.choose_references(
-        lengths, starts, terms, counts, codes, small, window, chain, 0, references, chains, bits
+        lengths, starts, terms, counts, codes, small, window, chain, references, chains, bits
     )
     streams, values = np.zeros(4 * len(terms) + 16 * n, np.int64), np.zeros(4 * len(terms) + 16 * n, np.int64)
-    size = writer_kernels.describe_all(lengths, starts, terms, counts, references, 0, False, streams, values, ends)
+    size = writer_kernels.describe_all(lengths, starts, terms, counts, references, False, streams, values, ends)
     words, positions = np.zeros(int(bits.sum()) // 64 + 3, np.uint64), np.zeros(n, np.int64)
     end = lists.write_lists(words, 0, streams, values, ends, codes, positions)
     assert end == bits.sum(), "the cost foreseen is the cost paid"
@@ -187,13 +194,13 @@ def test_random_summaries_round_trip(given: list[tuple[int, dict[int, int]]], ch
     at = 0
     got: list[tuple[list[int], list[int]]] = []
     for x in range(n):
-        reference, position = codes_module.read(words, at, codes, writer_kernels.REFERENCE)
-        out_terms, out_counts, extra = (np.zeros(41, np.int64) for _ in range(3))
+        reference, position = read(words, at, codes, writer_kernels.REFERENCE)
+        out_terms, out_counts, extra, more = (np.zeros(41 + SLACK, np.int64) for _ in range(4))
         if reference:
             ref = np.zeros((2, 41), np.int64)
             ref[0, : len(got[x - reference][0])], ref[1, : len(got[x - reference][0])] = got[x - reference]
             length, size, _ = reader_kernels.read_against(
-                words, position, codes, ref[0], ref[1], len(got[x - reference][0]), out_terms, out_counts, extra
+                words, position, codes, ref[0], ref[1], len(got[x - reference][0]), out_terms, out_counts, extra, more
             )
         else:
             length, size, _ = reader_kernels.read_alone(words, position, codes, out_terms, out_counts)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fyke.bits import codes, stream
-from fyke.bits.codes import Code
+from fyke.bits.coding import Code
 
 ALL = ["unary", "gamma", "delta", "zeta1", "zeta2", "zeta3", "zeta7", "golomb1", "golomb3", "golomb10", "golomb16"]
 LARGE = ["gamma", "delta", "zeta2", "zeta3", "zeta5", "exp_golomb5"]

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from fyke.archive.archive import Archive
 from fyke.cli import run
+from fyke.graph.graph import Graph
 from fyke.store import Store
 from fyke.url import Url
 from fyke.values import Link
@@ -60,6 +63,36 @@ def test_a_store_gives_the_same_collection(folder: Path, tmp_path: Path) -> None
     assert run(["archive", "build", str(tmp_path / "c"), *words]) == 0
     for name in ("summaries.bits", "missing.ef", "graph.graph", "graph.urls", "terms.bytes"):
         assert (tmp_path / "c" / name).read_bytes() == (folder / "c" / name).read_bytes()
+
+
+def test_warc_files_give_summaries_links_and_dates(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Two days of a site through a WARC: what was fetched when is known, and chosen by date."""
+    with Store.open(tmp_path / "store") as store:
+        for i in range(20):
+            body = f"<html><body><p>bread and butter number {i}</p><a href='/{(i + 1) % 20}'>next</a></body></html>"
+            store.put(
+                f"http://site.test/{i}",
+                raw=b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + body.encode(),
+                fetched=datetime(2026, 11, 14 + i // 10, tzinfo=UTC),
+            )
+    assert run(["export", str(tmp_path / "site.warc.gz"), "--store", str(tmp_path / "store")]) == 0
+    for workers in ("1", "2"):
+        words = ["--from", str(tmp_path / "site.warc.gz"), "--min-documents", "2", "--workers", workers]
+        assert run(["archive", "build", str(tmp_path / f"c{workers}"), *words]) == 0
+    for name in ("summaries.bits", "dates.bits", "graph.graph", "graph.urls", "terms.bytes"):
+        assert (tmp_path / "c1" / name).read_bytes() == (tmp_path / "c2" / name).read_bytes()
+    archive, graph = Archive.open(tmp_path / "c1"), Graph.open(tmp_path / "c1" / "graph")
+    assert len(archive) == graph.arcs == 20
+    summary = archive[3]
+    assert summary is not None
+    assert set(summary.terms) >= {"bread", "butter"}
+    capfd.readouterr()
+    sub = ["archive", "sub", str(tmp_path / "c1")]
+    assert run([*sub, str(tmp_path / "second"), "--since", "2026-11-15", "--json"]) == 0
+    assert run([*sub, str(tmp_path / "none"), "--since", "2026-11-15", "--before", "2026-11-15", "--json"]) == 0
+    assert [each["documents"] for each in said(capfd)] == [10, 0]
+    assert run([*sub, str(tmp_path / "x"), "--since", "yesterday"]) == 2
+    assert "not a date" in capfd.readouterr().err
 
 
 def test_sub_archives_and_simulation(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

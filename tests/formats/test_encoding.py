@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fyke
+from fyke.formats import encoding
 from fyke.formats.encoding import decoded, http_charset, lookup
 
 
@@ -109,3 +110,28 @@ def test_labels() -> None:
 def test_hostile_declarations_take_linear_time() -> None:
     for unit in (b"<meta charset=", b'<meta a="', b"<!-- ", b"<a ", b"<meta http-equiv=content-type content='charset "):
         fyke.decode(unit * 20_000)
+
+
+PIECES = [
+    b"<!doctype html>",
+    b"<html lang=en>",
+    b'<html a="b">',
+    b"<head>",
+    b"<head x>",
+    b"<title>",
+    b"</title>",
+    b"a ",
+    b"<",
+]
+PIECES += [
+    b'<meta charset="utf-8">',
+    b"<meta charset='greek' />",
+    b"<meta charset=koi8-r>",
+    b'<meta charset="nonsense">',
+]
+PIECES += [b"<!--", b"-->", b'"', b"=", b">", b'<p title="', b"<META\nCHARSET='utf-16'>", b"<html =", b"<titles>", b"/"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=9).map(b"".join))
+def test_the_short_way_to_a_declaration_is_the_prescan(start: bytes) -> None:
+    assert encoding.meta_charset(start) == encoding._prescan(start)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import heapq
 import itertools
 from pathlib import Path
@@ -17,8 +18,8 @@ from fyke.frontier.priority import DefaultPrioritizer
 from fyke.graph.build import write_graph
 from fyke.graph.graph import Graph
 from fyke.graph.properties import Parameters
-from fyke.simulate import collection, kernels, measures
-from fyke.simulate.policies import NAMES
+from fyke.simulate import collection, kernels, measures, policies
+from fyke.simulate.policies import NAMES, BySignal
 from fyke.simulate.run import simulate
 from fyke.simulate.settings import Settings
 from fyke.simulate.topic import from_examples, from_words
@@ -145,6 +146,25 @@ def test_every_policy_reaches_the_same_pages_and_repeats_itself(archive: Archive
     reached = model(plain(collection.graph_of(archive)), [3], lambda x, depth, links: 0)
     assert set(first.order.tolist()) == set(reached)
     assert first.waiting == 0
+
+
+class SameFormula(BySignal):
+    """Not the very class, so that it is asked page by page."""
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("name", ["best-first", "opic"])
+def test_the_compiled_crawl_is_the_crawl(archive: Archive, name: str) -> None:
+    """A score that is the signal itself runs in a kernel from end to end: the order is that of the loop."""
+    policy = policies.named(name, np.random.default_rng(0))
+    asked = dataclasses.replace(policy, prioritizer=SameFormula())
+    topic = from_words(archive, COOKING)
+    for settings in (Settings(), Settings(failure_rate=0.2), Settings(budget=50)):
+        quick = simulate(archive, policy, topic=topic, seeds=[3, 60], settings=settings)
+        slow = simulate(archive, asked, topic=topic, seeds=[3, 60], settings=settings)
+        assert quick.order.tolist() == slow.order.tolist()
+        assert (quick.failed, quick.waiting) == (slow.failed, slow.waiting)
+        assert len(quick.order) >= 40
 
 
 def test_larger_sites_first_against_a_model(archive: Archive) -> None:

@@ -17,13 +17,14 @@ from fyke.archive.files import (
     MANIFEST,
     Manifest,
     SubManifest,
+    date_width,
     map_section,
     read_manifest,
     write_manifest,
     write_section,
 )
 from fyke.archive.writer_kernels import FYKE_STREAMS, PAPER_STREAMS
-from fyke.bits.codes import Code, Codes
+from fyke.bits.coding import Code, Codes
 from fyke.bits.eliasfano import EliasFano, sizes, words_for
 from fyke.bits.frontcoded import FrontCoded
 from fyke.bits.lists import unpack
@@ -179,6 +180,16 @@ class Archive:
         """Return ln((N + 1) / (df + ½)) by rank: the weights of tf-idf and, nearly, of BM25."""
         return np.log((self.manifest.documents + 1) / (self.dictionary.documents + 0.5))
 
+    def fetched(self) -> Ints:
+        """Return when each document was fetched, in seconds since 1970; 0 where that is not known."""
+        fetched = np.zeros(self.manifest.documents, np.int64)
+        if "dates.bits" in self.manifest.sections:
+            first, last = self.manifest.dates
+            words = map_section(self.folder, "dates.bits", self.manifest.sections, verify=False).view(np.uint64)
+            unpack(words, date_width((first, last)), fetched)
+            fetched[fetched > 0] += first - 1
+        return fetched[self.below(np.arange(len(self)))]
+
     def sub(self, documents: Ints, folder: str | os.PathLike[str]) -> Archive:
         """Write the sub-archive of ``documents`` (distinct) into ``folder`` without copying a summary; open it."""
         chosen = np.unique(self.below(documents))
@@ -243,6 +254,9 @@ def _elias_fano(data: NDArray[np.uint8], size: int, universe: int) -> EliasFano:
 def _open(folder: Path, manifest: Manifest, verify: bool) -> Archive:
     def section(name: str) -> NDArray[np.uint8]:
         return map_section(folder, name, manifest.sections, verify)
+
+    if "dates.bits" in manifest.sections:
+        section("dates.bits")  # read when asked for, but a damaged one is found now
 
     streams = PAPER_STREAMS if manifest.mode == "paper" else FYKE_STREAMS
     if set(manifest.codes) != set(streams):

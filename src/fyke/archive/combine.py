@@ -1,12 +1,15 @@
 """The second pass: runs to an archive. Decides terms, ranks and document numbers, chooses codes, writes.
 
 Documents are numbered in byte order of their URLs, so that pages of a site are neighbours: what makes references
-near and gaps of the graph small. Memory: the URLs, one int32 for each term of each run, and one chunk of summaries.
+near and gaps of the graph small. They are encoded in chunks that do not know one another, on all cores, and joined bit
+by bit: the number of cores does not show. Memory: the URLs, one int32 for each term of each run, a chunk for each core.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +18,10 @@ from numpy.typing import NDArray
 
 from fyke.archive import writer_kernels as kernels
 from fyke.archive.dictionary import Dictionary, encode_frequencies, merge, number_width
-from fyke.archive.files import Manifest, Section, SectionWriter, write_manifest, write_section
+from fyke.archive.files import Manifest, Section, SectionWriter, date_width, write_manifest, write_section
 from fyke.archive.run import Run
 from fyke.bits import lists, stream
-from fyke.bits.codes import Code, Codes
+from fyke.bits.coding import Code, Codes
 from fyke.bits.eliasfano import EliasFano
 
 Ints = NDArray[np.int64]
@@ -34,8 +37,8 @@ CANDIDATES = [Code.parse(name) for name in ("unary", "gamma", "delta")]
 CANDIDATES += [Code("zeta", k) for k in range(2, 9)]
 CANDIDATES += [Code(name, k) for name in ("rice", "exp_golomb") for k in range(1, 13)]
 
-CHUNK = 1 << 15
-"""Summaries encoded at once: some 30 MB of postings."""
+CHUNK = 1 << 13
+"""Summaries encoded at once, some 10 MB of postings: no reference leaves its chunk, which costs 0.1 % of the size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,14 @@ class Catalogue:
             lengths[own] = run.lengths[self.places[own, 1]]
         return lengths
 
+    def fetched(self) -> Ints:
+        """Return when each document was fetched, in seconds since 1970; 0 where that is not known."""
+        fetched = np.empty(len(self), np.int64)
+        for r, run in enumerate(self.runs):
+            own = self.places[:, 0] == r
+            fetched[own] = run.fetched[self.places[own, 1]]
+        return fetched
+
     def chunk(self, documents: Ints, maps: Sequence[NDArray[np.int32]]) -> Chunk:
         """Return the summaries of ``documents``, none of them missing, over the whole collection's ranks."""
         lengths = np.empty(len(documents), np.int64)
@@ -116,44 +127,74 @@ class Catalogue:
         )
 
 
-def combine(catalogue: Catalogue, folder: Path, coding: Coding) -> Iterator[int]:
-    """Write the archive of a catalogue's documents; yield the number of documents after each chunk."""
+def combine(catalogue: Catalogue, folder: Path, coding: Coding, workers: int = 1) -> Iterator[int]:
+    """Write the archive of a catalogue's documents; yield the number of documents after each chunk.
+
+    ``workers`` threads encode: nearly all of it is kernels, which run side by side.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     preprocessing = catalogue.runs[0].preprocessing
     dictionary, maps = merge(catalogue.runs, preprocessing.min_documents)
     lengths = catalogue.lengths()
     present = np.flatnonzero(lengths >= 0)
     encoder = _Encoder(coding, _choose_codes(catalogue, maps, present, coding))
-    writer = SectionWriter(folder, "summaries.bits")
-    pointers = []
-    for start in range(0, len(present), CHUNK):
-        context = min(start, coding.window if coding.mode == "fyke" else 0)
-        chunk = catalogue.chunk(present[start - context : start + CHUNK], maps)
-        words, ends = encoder.encode(chunk, context)
-        writer.write(words)
-        pointers.append(ends)
-        yield int(min(start + CHUNK, len(present)))
-    writer.write(encoder.rest())
-    sections = {"summaries.bits": writer.close()}
-    starts = np.concatenate([np.zeros(1, np.int64), *pointers])
+    joined = _Joined(folder, encoder)
+    for encoded in _in_order(lambda some: encoder.encode(catalogue.chunk(some, maps)), _chunks(present), workers):
+        joined.append(encoded)
+        yield joined.documents
+    starts, sections = joined.close()
     sections |= _write_tables(folder, starts, np.flatnonzero(lengths < 0), len(lengths), dictionary)
+    dates, section = _write_dates(folder, catalogue.fetched())
     manifest = Manifest(
         mode=coding.mode,
         codes={name: str(code) for name, code in zip(encoder.streams, encoder.codes, strict=True)},
-        bits=dict(zip(encoder.streams, encoder.bits_of.tolist(), strict=True)),
+        bits=dict(zip(encoder.streams, joined.bits_of.tolist(), strict=True)),
         stream_bits=int(starts[-1]),
         documents=len(lengths),
         missing=int((lengths < 0).sum()),
-        postings=encoder.postings,
+        postings=joined.postings,
         words=int(lengths[present].sum()),
         terms=len(dictionary),
-        largest=encoder.largest,
+        largest=joined.largest,
         window=coding.window if coding.mode == "fyke" else 0,
         max_chain=coding.max_chain if coding.mode == "fyke" else 0,
+        dates=dates,
         preprocessing=preprocessing,
-        sections=sections,
+        sections=sections | section,
     )
     write_manifest(folder, manifest)
+
+
+def _chunks(documents: Ints) -> Iterator[Ints]:
+    for start in range(0, len(documents), CHUNK):
+        yield documents[start : start + CHUNK]
+
+
+def _in_order(work: Callable[[Ints], Encoded], parts: Iterable[Ints], workers: int) -> Iterator[Encoded]:
+    """Yield ``work`` of each part, in order, with at most one part more than ``workers`` in memory."""
+    if workers <= 1:
+        yield from map(work, parts)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        pending: deque[Future[Encoded]] = deque()
+        for part in parts:
+            pending.append(pool.submit(work, part))
+            if len(pending) > workers:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+def _write_dates(folder: Path, fetched: Ints) -> tuple[tuple[int, int], dict[str, Section]]:
+    """Write when each document was fetched, where that is known of any; return the first and the last time."""
+    known = fetched[fetched > 0]
+    if not len(known):
+        return (0, 0), {}
+    first, last = int(known.min()), int(known.max())
+    width = date_width((first, last))
+    words = stream.room_for(len(fetched) * width)
+    lists.pack(words, np.where(fetched > 0, fetched - first + 1, 0), width)
+    return (first, last), {"dates.bits": write_section(folder, "dates.bits", [words])}
 
 
 def _write_tables(
@@ -175,8 +216,21 @@ def _write_tables(
     }
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """A chunk as bits from 0 on."""
+
+    words: stream.Words
+    ends: Ints
+    """Where each summary's bits end."""
+    bits_of: Ints
+    """Of each stream."""
+    postings: int
+    largest: int
+
+
 class _Encoder:
-    """Summaries to words, chunk after chunk; the bits of a last, unfinished word are carried over."""
+    """Chunks of summaries to bits; holds nothing that a chunk changes."""
 
     def __init__(self, coding: Coding, codes: Sequence[Code]) -> None:
         self._coding = coding
@@ -185,52 +239,66 @@ class _Encoder:
         self.codes = codes
         self._kernel_codes = Codes.of(codes)
         self._small = lists.len_table(self._kernel_codes)
-        self.bits_of = np.zeros(len(codes), np.int64)
-        self.postings = 0
-        self.largest = 0
-        self._position = 0
-        self._carry = np.uint64(0)
-        self._chains = np.zeros(0, np.int64)
 
-    def describe(self, chunk: Chunk, context: int) -> tuple[Ints, Ints, Ints]:
-        """Return streams, numbers, and where each summary's end, of the summaries after ``context``."""
+    def describe(self, chunk: Chunk) -> tuple[Ints, Ints, Ints]:
+        """Return streams, numbers, and where each summary's end."""
         count = len(chunk.lengths)
-        references, bits = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        chains = np.zeros(count, np.int64)
-        chains[:context] = self._chains[len(self._chains) - context :]
+        references, chains, bits = (np.zeros(count, np.int64) for _ in range(3))
         if not self.paper:
             kernels.choose_references(
                 chunk.lengths, chunk.starts, chunk.terms, chunk.counts, self._kernel_codes, self._small,
-                self._coding.window, self._coding.max_chain, context, references, chains, bits,
+                self._coding.window, self._coding.max_chain, references, chains, bits,
             )  # fmt: skip
-        self._chains = chains
         room = 4 * int(chunk.starts[-1]) + 16 * count
         streams, values, ends = np.empty(room, np.int64), np.empty(room, np.int64), np.zeros(count, np.int64)
         size = kernels.describe_all(
-            chunk.lengths, chunk.starts, chunk.terms, chunk.counts, references, context, self.paper,
-            streams, values, ends,
-        )  # fmt: skip
-        return streams[:size], values[:size], ends[context:]
+            chunk.lengths, chunk.starts, chunk.terms, chunk.counts, references, self.paper, streams, values, ends
+        )
+        return streams[:size], values[:size], ends
 
-    def encode(self, chunk: Chunk, context: int) -> tuple[stream.Words, Ints]:
-        """Return the finished words and the bit positions after each summary."""
-        streams, values, ends = self.describe(chunk, context)
-        bits = lists.total_bits(streams, values, len(values), self._kernel_codes, self.bits_of)
-        words = stream.room_for(bits + 64)
-        words[0] = self._carry
-        base = self._position & ~63
+    def encode(self, chunk: Chunk) -> Encoded:
+        """Return the bits of a chunk."""
+        streams, values, ends = self.describe(chunk)
+        bits_of = np.zeros(len(self.codes), np.int64)
+        bits = lists.total_bits(streams, values, len(values), self._kernel_codes, bits_of)
+        words = stream.room_for(bits)
         positions = np.empty(len(ends), np.int64)
-        at = lists.write_lists(words, self._position - base, streams, values, ends, self._kernel_codes, positions)
-        self._position = base + at
-        self._carry = words[at >> 6]
-        own = np.diff(chunk.starts)[context:]
-        self.postings += int(own.sum())
-        self.largest = max(self.largest, int(own.max(initial=0)))
-        return words[: at >> 6], positions + base
+        lists.write_lists(words, 0, streams, values, ends, self._kernel_codes, positions)
+        sizes = np.diff(chunk.starts)
+        return Encoded(words, positions, bits_of, int(sizes.sum()), int(sizes.max(initial=0)))
 
-    def rest(self) -> stream.Words:
-        """Return the last word and the padding that readers want."""
-        return np.array([self._carry, *[0] * stream.PADDING], np.uint64)
+
+class _Joined:
+    """Chunks one after another in the file; the bits of a last, unfinished word are carried over."""
+
+    def __init__(self, folder: Path, encoder: _Encoder) -> None:
+        self._writer = SectionWriter(folder, "summaries.bits")
+        self._ends = [np.zeros(1, np.int64)]
+        self._position = 0
+        self._carry = np.uint64(0)
+        self.bits_of = np.zeros(len(encoder.codes), np.int64)
+        self.documents = self.postings = self.largest = 0
+
+    def append(self, chunk: Encoded) -> None:
+        """Write a chunk behind the others."""
+        bits = int(chunk.ends[-1]) if len(chunk.ends) else 0
+        begun = self._position & 63
+        words = stream.room_for(begun + bits)
+        words[0] = self._carry
+        at = stream.copy_bits(chunk.words, 0, bits, words, begun)
+        self._writer.write(words[: at >> 6])
+        self._carry = words[at >> 6]
+        self._ends.append(chunk.ends + self._position)
+        self._position += bits
+        self.bits_of += chunk.bits_of
+        self.documents += len(chunk.ends)
+        self.postings += chunk.postings
+        self.largest = max(self.largest, chunk.largest)
+
+    def close(self) -> tuple[Ints, dict[str, Section]]:
+        """Write the last word and the padding that readers want; return where summaries begin, and the section."""
+        self._writer.write(np.array([self._carry, *[0] * stream.PADDING], np.uint64))
+        return np.concatenate(self._ends), {"summaries.bits": self._writer.close()}
 
 
 def _choose_codes(catalogue: Catalogue, maps: Sequence[NDArray[np.int32]], present: Ints, coding: Coding) -> list[Code]:
@@ -246,7 +314,7 @@ def _choose_codes(catalogue: Catalogue, maps: Sequence[NDArray[np.int32]], prese
     stretch = 1024
     starts = np.unique(np.linspace(0, max(0, len(present) - stretch), 16).astype(np.int64))
     described = [
-        _Encoder(coding, codes).describe(catalogue.chunk(present[start : start + stretch], maps), 0)[:2]
+        _Encoder(coding, codes).describe(catalogue.chunk(present[start : start + stretch], maps))[:2]
         for start in starts
     ]
     for number, name in enumerate(names):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.archive.run import Run
-from fyke.bits.codes import Code
+from fyke.bits.coding import Code
 from fyke.bits.frontcoded import FrontCoded
 from fyke.bits.stream import Words
 

@@ -54,6 +54,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Postings of the largest summary."""
     window: int
     max_chain: int
+    dates: tuple[int, int] = (0, 0)
+    """When the first and the last document was fetched, in seconds since 1970; (0, 0) where nobody knows."""
     preprocessing: Preprocessing
     sections: dict[str, Section]
 
@@ -70,6 +72,11 @@ class SubManifest(msgspec.Struct, frozen=True, kw_only=True):
     documents: int
     base_documents: int
     sections: dict[str, Section]
+
+
+def date_width(dates: tuple[int, int]) -> int:
+    """Return the bits of a date in dates.bits: seconds since the first plus 1, or 0 for one that is not known."""
+    return (dates[1] - dates[0] + 1).bit_length()
 
 
 def write_manifest(folder: Path, manifest: Manifest | SubManifest) -> None:

@@ -24,7 +24,8 @@ from fyke.archive.writer_kernels import (
     SIZE,
     SKIP,
 )
-from fyke.bits.codes import Codes, integer, peek_pair, read
+from fyke.bits.codes import integer
+from fyke.bits.coding import SLACK, Codes, read, read_values
 from fyke.bits.eliasfano import rank, select
 from fyke.bits.jit import inlined, kernel, leaf
 from fyke.bits.stream import Words
@@ -81,39 +82,28 @@ def place_of(stream: Any, document: Any) -> Any:
 
 @inlined
 def _read_terms(words: Any, position: Any, codes: Any, number: Any, size: Any, terms: Any) -> Any:
-    """Read ``size`` gaps into ``terms``; return the next position."""
+    """Read ``size`` gaps and add them up; return the next position."""
+    position = read_values(words, position, codes, number, size, terms)
     last = np.int64(-1)
     for i in range(size):
-        gap, position = read(words, position, codes, number)
-        last += min(gap, MAX_GAP) + 1
+        last += min(terms[i], MAX_GAP) + 1
         terms[i] = last
     return position
 
 
 @leaf
-def read_paper(words: Any, position: Any, codes: Any, terms: Any, counts: Any) -> Any:
-    """Read a summary of the paper's form; return (ℓ, s, next position)."""
+def read_paper(words: Any, position: Any, codes: Any, terms: Any, counts: Any, gaps: Any) -> Any:
+    """Read a summary of the paper's form; return (ℓ, s, next position). ``gaps`` is room for those of the counts."""
     length, position = read(words, position, codes, LENGTH)
     size, position = read(words, position, codes, SIZE)
-    if size > terms.size:
+    if size > terms.size - SLACK:
         return length, np.int64(-1), position
     position = _read_terms(words, position, codes, GAP, size, terms)
+    position = read_values(words, position, codes, COUNT, size, gaps)
     last = np.int64(1)
-    i = size - 1
-    while i >= 0:
-        pair = peek_pair(words, position, codes, COUNT) if i > 0 else 0
-        if pair != 0:
-            last += integer((pair >> 4) & 0x3FFF)
-            counts[i] = last
-            last += integer(pair >> 18)
-            counts[i - 1] = last
-            position += pair & 15
-            i -= 2
-        else:
-            gap, position = read(words, position, codes, COUNT)
-            last += integer(gap)
-            counts[i] = last
-            i -= 1
+    for i in range(size):
+        last += integer(gaps[i])
+        counts[size - 1 - i] = last
     return length, size, position
 
 
@@ -122,23 +112,13 @@ def read_alone(words: Any, position: Any, codes: Any, terms: Any, counts: Any) -
     """Read what follows a REFERENCE of 0; return (ℓ, s, next position)."""
     length, position = read(words, position, codes, LENGTH)
     size, position = read(words, position, codes, SIZE)
-    if size > terms.size:
+    if size > terms.size - SLACK:
         return length, np.int64(-1), position
     position = _read_terms(words, position, codes, GAP, size, terms)
-    i = 0
-    while i < size:
-        pair = peek_pair(words, position, codes, COUNT) if i + 1 < size else 0
-        if pair != 0:
-            counts[i] = ((pair >> 4) & 0x3FFF) + 1
-            counts[i + 1] = (pair >> 18) + 1
-            length += counts[i] + counts[i + 1]
-            position += pair & 15
-            i += 2
-        else:
-            count, position = read(words, position, codes, COUNT)
-            counts[i] = count + 1
-            length += count + 1
-            i += 1
+    position = read_values(words, position, codes, COUNT, size, counts)
+    for i in range(size):
+        counts[i] += 1
+        length += counts[i]
     return length, size, position
 
 
@@ -173,14 +153,17 @@ def _read_copies(
 @leaf
 def read_against(
     words: Any, position: Any, codes: Any, ref_terms: Any, ref_counts: Any, ref_size: Any,
-    terms: Any, counts: Any, extra: Any,
+    terms: Any, counts: Any, extra: Any, values: Any,
 ) -> Any:  # fmt: skip
-    """Read what follows a REFERENCE > 0; return (ℓ, s, next position). ``extra`` is room for the other terms."""
+    """Read what follows a REFERENCE > 0; return (ℓ, s, next position).
+
+    ``extra`` and ``values`` are room for the other terms and their counts.
+    """
     length, position = read(words, position, codes, LENGTH)
     copied, position = _read_copies(words, position, codes, ref_terms, ref_counts, ref_size, terms, counts)
     others, position = read(words, position, codes, EXTRA)
     size = copied + others
-    if size > terms.size:
+    if size > terms.size - SLACK:
         return length, np.int64(-1), position
     position = _read_terms(words, position, codes, EXTRA_GAP, others, extra)
     # Merge from the end, in place: copied terms move up as the others come in. Counts of the others come
@@ -196,18 +179,9 @@ def read_against(
             terms[i + j + 1] = extra[j]
             extra[j] = i + j + 1
             j -= 1
-    j = 0
-    while j < others:
-        pair = peek_pair(words, position, codes, COUNT) if j + 1 < others else 0
-        if pair != 0:
-            counts[extra[j]] = ((pair >> 4) & 0x3FFF) + 1
-            counts[extra[j + 1]] = (pair >> 18) + 1
-            position += pair & 15
-            j += 2
-        else:
-            count, position = read(words, position, codes, COUNT)
-            counts[extra[j]] = count + 1
-            j += 1
+    position = read_values(words, position, codes, COUNT, others, values)
+    for j in range(others):
+        counts[extra[j]] = values[j] + 1
     for i in range(size):
         length += counts[i]
     return length, size, position
@@ -215,11 +189,14 @@ def read_against(
 
 @leaf
 def read_summary(stream: Any, place: Any, terms: Any, counts: Any, extra: Any, chain: Any) -> Any:
-    """Read the summary at ``place`` into a row of ``terms`` and ``counts``; return (ℓ, s or −1 for damage, row)."""
+    """Read the summary at ``place`` into a row of ``terms`` and ``counts``; return (ℓ, s or −1 for damage, row).
+
+    ``terms`` and ``counts`` have two rows each, ``extra`` two more, ``chain`` room for a position a link.
+    """
     position = select(stream.low, stream.high, stream.ones, stream.low_width, place)
     words, codes = stream.words, stream.codes
     if stream.paper:
-        length, size, _ = read_paper(words, position, codes, terms[0], counts[0])
+        length, size, _ = read_paper(words, position, codes, terms[0], counts[0], extra[0])
         if size > 0 and terms[0, size - 1] >= stream.terms:
             size = np.int64(-1)
         return length, size, 0
@@ -238,7 +215,16 @@ def read_summary(stream: Any, place: Any, terms: Any, counts: Any, extra: Any, c
     while depth > 0 and size >= 0:
         depth -= 1
         length, size, _ = read_against(
-            words, chain[depth], codes, terms[row], counts[row], size, terms[1 - row], counts[1 - row], extra
+            words,
+            chain[depth],
+            codes,
+            terms[row],
+            counts[row],
+            size,
+            terms[1 - row],
+            counts[1 - row],
+            extra[0],
+            extra[1],
         )
         row = 1 - row
     if size > 0 and terms[row, size - 1] >= stream.terms:
@@ -253,9 +239,9 @@ def read_many(stream: Any, documents: Any, first: Any, lengths: Any, starts: Any
     Return how many of ``documents`` are done, or −1 − the number of the damaged one. A missing document has
     length −1. REQUIRES: starts[first] is set; the largest summary fits.
     """
-    buffer = np.empty((2, stream.room), np.int64)
-    numbers = np.empty((2, stream.room), np.int64)
-    extra = np.empty(stream.room, np.int64)
+    buffer = np.empty((2, stream.room + SLACK), np.int64)
+    numbers = np.empty((2, stream.room + SLACK), np.int64)
+    extra = np.empty((2, stream.room + SLACK), np.int64)
     chain = np.empty(stream.max_chain + 1, np.int64)
     at = starts[first]
     for i in range(first, documents.size):
@@ -285,9 +271,9 @@ def score_many(stream: Any, documents: Any, weights: Any, saturation: Any, slope
     f(c) = c where saturation < 0; else c(k+1)/(c + k(1 − b + bℓ/mean)) with k = saturation, b = slope (BM25).
     Missing documents score 0.
     """
-    buffer = np.empty((2, stream.room), np.int64)
-    numbers = np.empty((2, stream.room), np.int64)
-    extra = np.empty(stream.room, np.int64)
+    buffer = np.empty((2, stream.room + SLACK), np.int64)
+    numbers = np.empty((2, stream.room + SLACK), np.int64)
+    extra = np.empty((2, stream.room + SLACK), np.int64)
     chain = np.empty(stream.max_chain + 1, np.int64)
     for i in range(documents.size):
         place = place_of(stream, documents[i])

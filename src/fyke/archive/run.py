@@ -12,6 +12,7 @@ A run is a folder of ``.npy`` arrays and two lists, one entry a line:
 ``terms.txt``     v lines         in byte order; a term's number is its line
 ``documents``     v × uint32      documents of the run that hold the term
 ``lengths``       n × int64       ℓ, or −1 for a page whose text is missing
+``fetched``       n × int64       when, in seconds since 1970; 0 where that is not known
 ``starts``        n+1 × int64     where a document's postings begin
 ``terms``         uint32          term numbers, increasing within a document
 ``counts``        uint32
@@ -41,7 +42,7 @@ DEFAULT_MEMORY = 1 << 29
 
 _WORD_COST = 250
 """Bytes of a distinct word in memory: two dictionary entries and two strings, generously."""
-_ARRAYS = ("documents", "lengths", "starts", "terms", "counts", "link_starts", "links")
+_ARRAYS = ("documents", "lengths", "fetched", "starts", "terms", "counts", "link_starts", "links")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Page:
     url: str
     text: str | None = None
     links: tuple[str, ...] = ()
+    fetched: float = 0.0
+    """In seconds since 1970; 0 where that is not known."""
 
 
 def url_hash(url: str) -> int:
@@ -66,6 +69,7 @@ class Run:
     preprocessing: Preprocessing
     documents: NDArray[np.uint32]
     lengths: NDArray[np.int64]
+    fetched: NDArray[np.int64]
     starts: NDArray[np.int64]
     terms: NDArray[np.uint32]
     counts: NDArray[np.uint32]
@@ -133,6 +137,7 @@ class _OpenRun:
         self._vocabulary = Vocabulary(preprocessing)
         self._urls: list[str] = []
         self._lengths: list[int] = []
+        self._fetched: list[int] = []
         self._terms: list[NDArray[np.uint32]] = []
         self._counts: list[NDArray[np.uint32]] = []
         self._links: list[NDArray[np.uint64]] = []
@@ -151,6 +156,7 @@ class _OpenRun:
         links = np.unique(np.fromiter(map(url_hash, page.links), np.uint64, len(page.links)))
         self._urls.append(page.url)
         self._lengths.append(length)
+        self._fetched.append(max(0, int(page.fetched)))
         self._terms.append(terms)
         self._counts.append(counts)
         self._links.append(links)
@@ -174,6 +180,7 @@ class _OpenRun:
         arrays = {
             "documents": np.bincount(postings, minlength=len(in_order)).astype(np.uint32),
             "lengths": np.array(self._lengths, np.int64),
+            "fetched": np.array(self._fetched, np.int64),
             "starts": starts.astype(np.int64),
             "terms": postings[order],
             "counts": np.concatenate([*self._counts, _NOTHING[0]])[order],
@@ -190,7 +197,7 @@ _NOTHING = (np.empty(0, np.uint32), np.empty(0, np.uint32))
 
 
 def read_jsonl(file: Path) -> Iterator[Page]:
-    """Yield the pages of a JSONL file: ``url``, ``text`` (absent for a missing page) and ``links`` of each line."""
+    """Yield the pages of a JSONL file: a line has ``url``, ``text`` (if there is one), ``links`` and ``fetched``."""
     decoder = msgspec.json.Decoder(Page)
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):

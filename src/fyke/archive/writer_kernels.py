@@ -135,18 +135,18 @@ def _describe_extras(terms: Any, counts: Any, ref_terms: Any, streams: Any, valu
 @kernel
 def choose_references(
     lengths: Any, starts: Any, terms: Any, counts: Any, codes: Any, small: Any,
-    window: Any, max_chain: Any, context: Any, references: Any, chains: Any, bits: Any,
+    window: Any, max_chain: Any, references: Any, chains: Any, bits: Any,
 ) -> None:  # fmt: skip
-    """Choose for each summary from ``context`` on the earlier one that makes it smallest, or 0; note its bits.
+    """Choose for each summary the earlier one that makes it smallest, or 0; note its bits.
 
-    REQUIRES: references, chains (links to the end of a summary's chain) and bits are set for the context.
+    ``chains`` gets the links to the end of a summary's chain.
     """
     room = 0
     for x in range(lengths.size):
         room = max(room, starts[x + 1] - starts[x])
     streams = np.empty(4 * room + 16, np.int64)
     values = np.empty(4 * room + 16, np.int64)
-    for x in range(context, lengths.size):
+    for x in range(lengths.size):
         own_terms, own_counts = terms[starts[x] : starts[x + 1]], counts[starts[x] : starts[x + 1]]
         size = describe_alone(lengths[x], own_terms, own_counts, streams, values)
         best = cost_of(streams, values, size, codes, small, 1 << 60)
@@ -166,12 +166,12 @@ def choose_references(
 
 @kernel
 def describe_all(
-    lengths: Any, starts: Any, terms: Any, counts: Any, references: Any, context: Any, paper: Any,
-    streams: Any, values: Any, ends: Any,
+    lengths: Any, starts: Any, terms: Any, counts: Any, references: Any, paper: Any, streams: Any, values: Any,
+    ends: Any,
 ) -> Any:  # fmt: skip
-    """List the numbers of all summaries from ``context`` on; ``ends`` says where each one's stop. Return how many."""
+    """List the numbers of all summaries; ``ends`` says where each one's stop. Return how many."""
     at = 0
-    for x in range(context, lengths.size):
+    for x in range(lengths.size):
         own_terms, own_counts = terms[starts[x] : starts[x + 1]], counts[starts[x] : starts[x + 1]]
         r = references[x]
         if paper:

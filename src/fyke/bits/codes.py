@@ -18,105 +18,21 @@ exp_golomb k   gamma(n >> k), k low bits                                    Teuh
 minimal b      ⌊log₂ b⌋ or ⌈log₂ b⌉ bits for 0 ≤ n < b                      truncated binary
 =============  ==========================================================  ===============================
 
-``Code`` names one of them with its parameter; kernels take it as two integers (``kind``, ``parameter``). Where streams
-of several codes are decoded, ``Codes`` holds them with one table a code: the next 11 bits give value and length at
-once, whatever the code, and only longer codewords go through ``read_code``. Of short codewords a second table gives two
-at once (``peek_pair``).
+Where the code is chosen at run time it is two integers, its kind and its parameter (``read_code``). bits/coding.py
+gives codes their names, and reads streams of them by tables.
 """
 
 # ruff: noqa: D103 - the table below says what each code is, and the verbs are the same for all
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fyke.bits import stream
-from fyke.bits.jit import inlined, kernel, leading_zeros, leaf
+from fyke.bits.jit import inlined, leading_zeros, leaf
 from fyke.bits.stream import peek, read_bits, write_bits
 
 UNARY, GAMMA, DELTA, ZETA, GOLOMB, RICE, EXP_GOLOMB, MINIMAL = range(8)
-NAMES = ("unary", "gamma", "delta", "zeta", "golomb", "rice", "exp_golomb", "minimal")
-PARAMETERS = {"zeta": (1, 16), "golomb": (1, 1 << 30), "rice": (0, 30), "exp_golomb": (0, 30), "minimal": (1, 1 << 30)}
-"""Codes that take a parameter, with its least and greatest value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A code with its parameter: ``str(Code.parse("zeta3")) == "zeta3"``."""
-
-    name: str
-    parameter: int = 0
-
-    def __post_init__(self) -> None:
-        low, high = PARAMETERS.get(self.name, (0, 0))
-        if self.name not in NAMES or not low <= self.parameter <= high:
-            raise ValueError(f"not a code: {str(self)!r}; write one of {', '.join(NAMES)}, as in gamma, zeta3 or rice4")
-
-    @classmethod
-    def parse(cls, text: str) -> Code:
-        """Return the code called ``text``, as in ``delta`` or ``zeta3``. Raises ``ValueError``."""
-        match = re.fullmatch(r"([a-z_]+)(\d{0,10})", text)
-        return cls(match[1], int(match[2] or 0)) if match else cls(text)
-
-    def __str__(self) -> str:
-        return self.name + (str(self.parameter) if self.name in PARAMETERS else "")
-
-    @property
-    def kind(self) -> int:
-        """The number of the code in kernels."""
-        return NAMES.index(self.name)
-
-    def cost(self, values: NDArray[np.int64]) -> int:
-        """Return the bits that ``values`` take."""
-        return int(total_len(np.asarray(values, np.int64), self.kind, self.parameter))
-
-    def encode(self, values: NDArray[np.int64]) -> tuple[stream.Words, int]:
-        """Return ``values`` as a bit stream and its length in bits."""
-        values = np.asarray(values, np.int64)
-        words = stream.room_for(self.cost(values))
-        return words, int(write_all(words, 0, values, self.kind, self.parameter))
-
-    def decode(self, words: stream.Words, count: int, position: int = 0) -> NDArray[np.int64]:
-        """Return the next ``count`` values of a stream."""
-        values = np.empty(count, np.int64)
-        read_all(words, position, values, Codes.of([self]))
-        return values
-
-
-TABLE_BITS = 11
-"""8 KiB a table: several stay in the first-level cache, and few codewords of skewed streams are longer."""
-
-
-class Codes(NamedTuple):
-    """Several codes, by number, as kernels take them."""
-
-    kinds: NDArray[np.int64]
-    parameters: NDArray[np.int64]
-    tables: NDArray[np.uint32]
-    """For each code and each start of 11 bits: value << 6 | length, or 0 where the codeword is longer."""
-    pairs: NDArray[np.uint32]
-    """The same for two codewords: second << 18 | first << 4 | length of both, or 0 where they are longer."""
-
-    @classmethod
-    def of(cls, codes: Sequence[Code]) -> Codes:
-        """Return ``codes`` with their tables; the table of a code is made once a process."""
-        kinds = np.array([code.kind for code in codes], np.int64)
-        parameters = np.array([code.parameter for code in codes], np.int64)
-        tables = [_tables(code) for code in codes]
-        return cls(kinds, parameters, np.stack([t for t, _ in tables]), np.stack([p for _, p in tables]))
-
-
-@lru_cache(maxsize=256)
-def _tables(code: Code) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    table, pairs = np.zeros(1 << TABLE_BITS, np.uint32), np.zeros(1 << TABLE_BITS, np.uint32)
-    fill_tables(table, pairs, code.kind, code.parameter)
-    return table, pairs
 
 
 @inlined
@@ -382,35 +298,6 @@ def read_code(words: Any, position: Any, kind: Any, parameter: Any) -> Any:
     return read_minimal(words, position, parameter)
 
 
-@kernel
-def fill_tables(table: Any, pairs: Any, kind: Any, parameter: Any) -> None:
-    """Note value and length of the codeword, and of two, at the start of every 11 bits, where they hold it whole."""
-    words = np.zeros(2, np.uint64)
-    for start in range(table.size):
-        words[0] = np.uint64(start) << np.uint64(64 - TABLE_BITS)
-        value, length = read_code(words, 0, kind, parameter)
-        if length <= TABLE_BITS and value < 1 << 26:
-            table[start] = np.uint32((value << 6) | length)
-            second, both = read_code(words, length, kind, parameter)
-            if both <= TABLE_BITS and value < 1 << 14 and second < 1 << 14:
-                pairs[start] = np.uint32((second << 18) | (value << 4) | both)
-
-
-@inlined
-def read(words: Any, position: Any, codes: Any, number: Any) -> Any:
-    """Return (value, next position) of the next codeword, which is of ``codes``' code ``number``."""
-    entry = codes.tables[number, peek(words, position) >> np.uint64(64 - TABLE_BITS)]
-    if entry != 0:
-        return np.int64(entry >> 6), position + np.int64(entry & 63)
-    return read_code(words, position, codes.kinds[number], codes.parameters[number])
-
-
-@inlined
-def peek_pair(words: Any, position: Any, codes: Any, number: Any) -> Any:
-    """Return the next two codewords as ``Codes.pairs`` has them, or 0 where they are too long to be seen at once."""
-    return np.int64(codes.pairs[number, peek(words, position) >> np.uint64(64 - TABLE_BITS)])
-
-
 # ν: integers to naturals, 0 −1 1 −2 2 … to 0 1 2 3 4 …
 
 
@@ -423,7 +310,7 @@ def nat(x: Any) -> Any:
 @inlined
 def integer(n: Any) -> Any:
     """Return the x with ν(x) = n."""
-    return n >> 1 if n & 1 == 0 else -((n + 1) >> 1)
+    return (n >> 1) ^ -(n & 1)
 
 
 @leaf
@@ -438,12 +325,4 @@ def total_len(values: Any, kind: Any, parameter: Any) -> Any:
 def write_all(words: Any, position: Any, values: Any, kind: Any, parameter: Any) -> Any:
     for i in range(values.size):
         position = write_code(words, position, values[i], kind, parameter)
-    return position
-
-
-@leaf
-def read_all(words: Any, position: Any, values: Any, codes: Any) -> Any:
-    for i in range(values.size):
-        value, position = read(words, position, codes, 0)
-        values[i] = value
     return position

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.bits.jit import kernel
+from fyke.bits.jit import inlined, kernel, leaf
 from fyke.clean.elements import (
     BYTE,
     CLOSE,
@@ -49,7 +49,7 @@ _LONGEST = 30_000
 _CLASS, _ID, _ROLE, _ITEMPROP, _STYLE, _HIDDEN, _ARIA = 1, 2, 3, 4, 5, 6, 7
 
 
-@kernel
+@inlined
 def is_ideograph(page: Array, at: int) -> bool:
     """Tell whether a Chinese, Japanese or Korean character of three bytes starts here (kana, hanzi, hangul)."""
     lead = page[at]
@@ -63,7 +63,7 @@ def is_ideograph(page: Array, at: int) -> bool:
     return bool(lead != 0xED or second <= 0x9E)
 
 
-@kernel
+@inlined
 def is_mark(page: Array, at: int) -> bool:
     """Tell whether a punctuation mark of three bytes starts here: dashes, quotes, and those of East Asia."""
     lead = page[at]
@@ -72,7 +72,7 @@ def is_mark(page: Array, at: int) -> bool:
     return bool(page[at + 1] == (0xBC if lead == 0xEF else 0x80))
 
 
-@kernel
+@leaf
 def word_ends(page: Array, at: int, end: int) -> tuple[int, int]:
     """Return (hash, end) of the word at ``at``, case folded; an ideograph is a word. Hash 0: there are no letters."""
     if is_mark(page, at):
@@ -92,7 +92,7 @@ def word_ends(page: Array, at: int, end: int) -> tuple[int, int]:
     return value, min(at, end)
 
 
-@kernel
+@inlined
 def find(table: Array, key: int) -> int:
     """Return the slot of ``key`` in an open-addressing table of a power of two, or that of the free place for it."""
     slot = (key ^ key >> 15 ^ key >> 29) & (table.size - 1)
@@ -101,7 +101,7 @@ def find(table: Array, key: int) -> int:
     return slot
 
 
-@kernel
+@leaf
 def remember_words(text: Array, table: Array, paired: bool, limit: int) -> int:
     """Put the hashes of the words of ``text`` (``paired``: of neighbouring words) into ``table``; return how many."""
     at, count, before = 0, 0, 0
@@ -121,7 +121,7 @@ def remember_words(text: Array, table: Array, paired: bool, limit: int) -> int:
     return count
 
 
-@kernel
+@inlined
 def note_word(value: int, blocks: Array, k: int, in_link: bool, titles: Array, bodies: Array, last: int) -> int:
     """Count a word by its hash; return the hash."""
     blocks[k, WORDS] += 1
@@ -135,7 +135,7 @@ def note_word(value: int, blocks: Array, k: int, in_link: bool, titles: Array, b
     return value
 
 
-@kernel
+@leaf
 def count_words(
     page: Array, start: int, end: int, blocks: Array, k: int, in_link: bool, titles: Array, bodies: Array, last: int
 ) -> int:
@@ -160,7 +160,7 @@ def count_words(
     return last
 
 
-@kernel
+@leaf
 def count_word(
     page: Array, start: int, end: int, blocks: Array, k: int, in_link: bool, titles: Array, bodies: Array, last: int
 ) -> int:
@@ -191,7 +191,7 @@ def count_word(
     return note_word(value, blocks, k, in_link, titles, bodies, last)
 
 
-@kernel
+@inlined
 def attribute_name(page: Array, start: int, end: int) -> int:
     """Return which of the attributes that matter is named in [start, end): 0 for none of them."""
     size = end - start
@@ -213,7 +213,7 @@ def attribute_name(page: Array, start: int, end: int) -> int:
     return 0
 
 
-@kernel
+@leaf
 def class_words(page: Array, start: int, end: int, words: Array, count: int) -> int:
     """Append the words of an attribute's value as hashes, cut at non-letters and at camelCase; return the count."""
     taken, at = 0, start
@@ -239,7 +239,7 @@ def class_words(page: Array, start: int, end: int, words: Array, count: int) -> 
     return count
 
 
-@kernel
+@leaf
 def hides(page: Array, start: int, end: int) -> bool:
     """Tell whether a style says ``display:none`` or ``visibility:hidden``."""
     for at in range(start + 4, end - 3):
@@ -258,7 +258,7 @@ def hides(page: Array, start: int, end: int) -> bool:
     return False
 
 
-@kernel
+@leaf
 def read_attributes(page: Array, start: int, end: int, words: Array, count: int) -> tuple[int, bool]:
     """Read the start tag [start, end): append its class words; return (their new count, hidden)."""
     at = start + 1
@@ -303,7 +303,7 @@ def read_attributes(page: Array, start: int, end: int, words: Array, count: int)
     return count, hidden
 
 
-@kernel
+@inlined
 def closes(top: int, opening: int) -> bool:
     """Tell whether the start tag ``opening`` ends the open element ``top``, which HTML lets authors leave open."""
     if top == _P:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.bits.jit import kernel
+from fyke.bits.jit import kernel, leaf
 from fyke.clean.block_kernels import CONTAINER, TITLED, WORDS
 from fyke.clean.elements import ID, Array
 from fyke.clean.feature_kernels import ROW, log1p, subtree_sums
@@ -64,7 +64,7 @@ _HEADLINE_REACH = 12
 """Blocks from a headline to the text below it: between them stand author, date and buttons."""
 
 
-@kernel
+@leaf
 def add_headline(kept: Array, blocks: Array, element_of: Array, title_size: int) -> int:
     """Keep the headline too: the h1, else h2, most like the title with kept text shortly below it; return it or -1.
 

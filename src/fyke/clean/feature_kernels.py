@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.bits.jit import kernel
+from fyke.bits.jit import inlined, kernel, leaf
 from fyke.clean import elements as e
 from fyke.clean.block_kernels import (
     BODIED,
@@ -129,7 +129,7 @@ LONG = 15
 """Words of a block that is a paragraph rather than a label (Kohlschütter's boundary for text density)."""
 
 
-@kernel
+@inlined
 def log1p(x: float) -> float:
     """Return log(1 + x)."""
     return float(np.log(1.0 + x))
@@ -225,7 +225,7 @@ def place_features(blocks: Array, element_of: Array, out: Array) -> None:
         out[_PAGE_0 + 7, k] = best
 
 
-@kernel
+@leaf
 def subtree_sums(parent: Array, sums: Array) -> None:
     """Turn each container's own sums into those of its subtree: children have greater numbers than parents."""
     for container in range(parent.size - 1, 0, -1):
@@ -338,7 +338,7 @@ def tree_features(blocks: Array, parent: Array, element_of: Array, sums: Array, 
         out[_TREE_0 + 5, k] = min(60, depth[c])
 
 
-@kernel
+@leaf
 def neighbour_features(blocks: Array, out: Array) -> None:
     """Fill the rows on the blocks before and after."""
     count = blocks.shape[0]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.bits.jit import kernel
+from fyke.bits.jit import kernel, leaf
 from fyke.clean.elements import CLOSE, ID, INLINE, WORD, Array
 
 _A = ID["a"]
 
 
-@kernel
+@leaf
 def plateau(gains: Array) -> tuple[int, int]:
     """Return (i, j) of the run ``gains[i:j]`` of greatest sum, the first of the shortest; (0, 0) if none is above 0."""
     best, first, last = 0.0, 0, 0
@@ -29,7 +29,7 @@ def plateau(gains: Array) -> tuple[int, int]:
     return first, last
 
 
-@kernel
+@leaf
 def word_size(page: Array, start: int, end: int) -> float:
     """Return how many words a run of non-space bytes is worth: a Chinese, Japanese, Korean character is half a word."""
     ideographs = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fyke.bits.jit import kernel
+from fyke.bits.jit import leaf
 from fyke.clean.block_kernels import FIRST, LAST
 from fyke.clean.elements import BYTE, CLOSE, ID, INLINE, SPACE, WORD, Array
 
@@ -10,7 +10,7 @@ _BR = ID["br"]
 _NEWLINE, _BLANK = 10, 32
 
 
-@kernel
+@leaf
 def render_text(page: Array, starts: Array, ends: Array, kinds: Array, blocks: Array, out: Array, bounds: Array) -> int:
     """Write the texts of ``blocks``, each followed by a newline; ``bounds[k]`` is where block k's text ends.
 
@@ -41,7 +41,7 @@ def render_text(page: Array, starts: Array, ends: Array, kinds: Array, blocks: A
     return size
 
 
-@kernel
+@leaf
 def render_run(page: Array, starts: Array, ends: Array, kinds: Array, marked: Array, out: Array) -> int:
     """Write the words whose tokens are marked, one line for each run between block-level tags; return the size.
 

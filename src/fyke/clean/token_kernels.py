@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.bits.jit import kernel
+from fyke.bits.jit import inlined, kernel, leaf
 from fyke.clean.elements import BYTE, CLOSE, ID, NAME_KEYS, NAME_NUMBERS, RAW, SLOTS, SPACE, UNKNOWN, WORD, Array
 
 TITLE, SCRIPT, NOSCRIPT = ID["title"], ID["script"], ID["noscript"]
@@ -22,7 +22,7 @@ _SLASH, _LESS, _GREATER, _BANG, _DASH, _QUESTION, _EQUALS = (np.uint8(ord(c)) fo
 _QUOTE, _APOSTROPHE = np.uint8(ord('"')), np.uint8(ord("'"))
 
 
-@kernel
+@inlined
 def element_at(page: Array, at: int) -> int:
     """Return the number of the element whose name starts at ``at``; 0 if there is no name."""
     key = 0
@@ -49,7 +49,7 @@ def element_at(page: Array, at: int) -> int:
     return UNKNOWN
 
 
-@kernel
+@leaf
 def tag_end(page: Array, at: int, unclosed: Array) -> int:
     """Return the position after the ``>`` that ends the tag around ``at``; quoted values may hold a ``>``.
 
@@ -76,7 +76,7 @@ def tag_end(page: Array, at: int, unclosed: Array) -> int:
     return end
 
 
-@kernel
+@leaf
 def comment_end(page: Array, at: int, unclosed: Array) -> int:
     """Return the position after the comment or declaration that starts with ``<!`` or ``<?`` at ``at``."""
     end = page.size
@@ -94,7 +94,7 @@ def comment_end(page: Array, at: int, unclosed: Array) -> int:
     return min(end, at + 1)
 
 
-@kernel
+@leaf
 def raw_end(page: Array, at: int, element: int, unclosed: Array) -> int:
     """Return where ``</element`` starts at or after ``at``; -1, noted in ``unclosed``, if it never does."""
     if unclosed[CLOSE + element]:
@@ -108,7 +108,7 @@ def raw_end(page: Array, at: int, element: int, unclosed: Array) -> int:
     return -1
 
 
-@kernel
+@leaf
 def may_mark_content(page: Array, start: int, end: int) -> bool:
     """Tell whether a comment looks like one by which a site marks its content (fyke.clean.evidence)."""
     if end - start > 80:
@@ -124,7 +124,7 @@ def may_mark_content(page: Array, start: int, end: int) -> bool:
     return False
 
 
-@kernel
+@inlined
 def opens_markup(page: Array, at: int) -> bool:
     """Tell whether the byte after a ``<`` makes it the start of a tag, a comment or a declaration."""
     if at >= page.size:
@@ -133,7 +133,7 @@ def opens_markup(page: Array, at: int) -> bool:
     return bool(97 <= (byte | 32) <= 122 or byte == _SLASH or byte == _BANG or byte == _QUESTION)
 
 
-@kernel
+@leaf
 def is_linked_data(page: Array, start: int, end: int) -> bool:
     """Tell whether the start tag says ``ld+json``."""
     for at in range(start, end - 6):

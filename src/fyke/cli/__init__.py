@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "resume": "Go on with a stopped or crashed crawl, with the settings it was started with.",
     "status": "What a crawl is doing, and why it waits: pages, queue, hosts, errors by reason.",
     "get": "One document of a store: its text, bytes, links, anchors, facts or versions.",
+    "freshness": "How fresh a store's copies are: now, per host, and over the crawl.",
     "list": "The documents of a store: url, status, type, length, fetched, duplicate-of.",
     "import": "WARC, ARC and TREC files into a store.",
     "export": "A store as one file: WARC, TREC Web, JSON lines or Parquet, by its ending.",

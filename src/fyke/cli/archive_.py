@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,7 +33,7 @@ def build(
     store: StorePath = Path("fyke-store"),
     source: Annotated[
         list[Path] | None,
-        typer.Option("--from", metavar="FILE.jsonl", help="Pages from files, not a store: url, text, links a line."),
+        typer.Option("--from", metavar="FILE", help="Pages from WARC or JSONL (url, text, links), not a store."),
     ] = None,
     mode: Mode = "fyke",
     min_documents: Annotated[int, typer.Option(help="Drop terms in fewer documents.")] = 20,
@@ -43,34 +45,32 @@ def build(
     window: Annotated[int, typer.Option(help="How far back a reference may lie (fyke mode).")] = 32,
     max_chain: Annotated[int, typer.Option(help="Longest chain of references (fyke mode).")] = 1,
     memory: Annotated[int, typer.Option(metavar="MB", help="Memory of the first pass.")] = 512,
-    workers: Annotated[int, typer.Option(help="Processes of the first pass.")] = 1,
+    workers: Annotated[int, typer.Option(help="Cores to work on; 0 for all.")] = 1,
     part: Annotated[str, typer.Option(metavar="I/N", help="Only scan the I-th of N parts; then `combine`.")] = "",
     json: Json = False,
 ) -> None:
-    """Build an archive and its graph from a store, or from pages in JSONL files.
+    """Build an archive and its graph from a store, from WARC files, or from pages in JSON lines.
 
     Example: fyke archive build collection --store fyke-store
     """
     from fyke.archive.preprocess import Preprocessing
     from fyke.simulate import collection
+    from fyke.simulate.pages import Source
 
     for file in source or []:
         if not file.is_file():
-            raise UserError(f"{file} is not a file; give JSONL with url, text and links in each line")
+            raise UserError(f"{file} is not a file; give WARC, or JSONL with url, text and links in each line")
     preprocessing = Preprocessing(stemmer, stopwords, min_documents)
     coding = _coding(mode, code or [], window, max_chain)
+    chosen = Source(tuple(source or ()), store)
     with _progress() as shown:
         if part:
-            own = _part(part)
-            chosen = collection.pages_of(source, own) if source else collection.pages_of_store(store, own)
-            pages = collection.scan_part(chosen, out, preprocessing, memory << 20)
+            pages = collection.scan_part(chosen.pages(_part(part)), out, preprocessing, memory << 20)
             if json:
                 print_json({"part": part, "pages": pages, "folder": str(out)})
             return
-        if source:
-            collection.build_files(source, out, preprocessing, coding, memory << 20, workers, shown)
-        else:
-            collection.build(collection.pages_of_store(store), out, preprocessing, coding, memory << 20, shown)
+        cores = workers or os.cpu_count() or 1
+        collection.build_from(chosen, out, preprocessing, coding, memory << 20, cores, shown)
     show(out, json)
 
 
@@ -81,6 +81,7 @@ def combine(
     mode: Mode = "fyke",
     window: Annotated[int, typer.Option(help="How far back a reference may lie (fyke mode).")] = 32,
     max_chain: Annotated[int, typer.Option(help="Longest chain of references (fyke mode).")] = 1,
+    workers: Annotated[int, typer.Option(help="Cores to work on; 0 for all.")] = 0,
     json: Json = False,
 ) -> None:
     """Make one archive of parts that were scanned apart.
@@ -90,7 +91,7 @@ def combine(
     from fyke.simulate import collection
 
     with _progress() as shown:
-        collection.combine(parts, out, _coding(mode, [], window, max_chain), shown)
+        collection.combine(parts, out, _coding(mode, [], window, max_chain), shown, workers or os.cpu_count() or 1)
     show(out, json)
 
 
@@ -123,6 +124,8 @@ def sub(
     sample: Annotated[float, typer.Option(help="A share of the documents; smaller samples lie within larger.")] = 1.0,
     host: Annotated[list[str] | None, typer.Option(help="Only documents of this host; repeatable.")] = None,
     topic: Annotated[Path | None, typer.Option(metavar="FILE", help="Only documents about this text.")] = None,
+    since: Annotated[str, typer.Option(metavar="DATE", help="Only documents fetched then or later.")] = "",
+    before: Annotated[str, typer.Option(metavar="DATE", help="Only documents fetched earlier.")] = "",
     seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
     json: Json = False,
 ) -> None:
@@ -147,6 +150,11 @@ def sub(
         keep &= np.isin(of_node[archive.below(np.arange(len(archive)))], [names.index(name) for name in host])
     if topic is not None:
         keep &= from_words(archive, _text(topic)).score(archive, np.arange(len(archive))) > 0
+    if since or before:
+        fetched = archive.fetched()
+        if not fetched.any():
+            raise UserError(f"{folder} does not know when its documents were fetched; build it from a store or WARC")
+        keep &= (fetched > 0) & (fetched >= _seconds(since, 0)) & (fetched < _seconds(before, 1 << 62))
     made = archive.sub(np.flatnonzero(keep), out)
     if json:
         print_json({"folder": str(out), "documents": len(made)})
@@ -159,6 +167,17 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UserError(f"{file} cannot be read ({error.strerror}); give a text file") from None
+
+
+def _seconds(date: str, otherwise: int) -> int:
+    """Return an ISO date or time, in UTC where it says no other zone, as seconds since 1970."""
+    if not date:
+        return otherwise
+    try:
+        when = datetime.fromisoformat(date)
+    except ValueError:
+        raise UserError(f"not a date: {date!r}; write 2026-11-16 or 2026-11-16T08:00:00Z") from None
+    return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
 
 
 def _part(text: str) -> tuple[int, int]:

@@ -29,11 +29,24 @@ def table(status: Status) -> Table:
             grid.add_row(name, ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
     for place, reason in status.demoted.items():
         grid.add_row("last", f"{place}: {reason}")
+    if status.freshness is not None and status.age is not None:
+        grid.add_row("freshness", f"{status.freshness:.1%} of copies are right; mean age {duration(status.age)}")
+        grid.add_row("revisits", ", ".join(f"{what} {count:,}" for what, count in status.revisits.items()))
+        for host, reading in sorted(status.fresh_hosts.items(), key=lambda pair: -pair[1].pages)[:5]:
+            grid.add_row("", f"{host}: {reading.pages:,} pages, {reading.freshness:.1%}, {duration(reading.age)}")
     for line in status.idle:
         grid.add_row("idle", line)
     if not status.running:
         grid.add_row("", "not running")
     return grid
+
+
+def duration(days: float) -> str:
+    """Days in the unit that suits them."""
+    for unit, size in (("days", 1.0), ("hours", 1 / 24), ("minutes", 1 / 1440)):
+        if days >= size:
+            return f"{days / size:.1f} {unit}"
+    return f"{days * 86_400:.1f} seconds"
 
 
 class Display:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fyke.cli.options import Json, flags, print_json
 from fyke.errors import UserError
 from fyke.simulate.settings import Settings
+
+if TYPE_CHECKING:
+    from fyke.archive.archive import Archive
+    from fyke.graph.graph import Graph
+    from fyke.simulate.measures import Simulation
+    from fyke.simulate.topic import Topic
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -37,62 +43,70 @@ def simulate(
 
     Example: fyke simulate collection --policy bfs --policy opic --budget 10000 --plot curves.png
     """
-    import numpy as np
-
     from fyke.archive.archive import Archive
     from fyke.simulate import measures
     from fyke.simulate.collection import graph_of
     from fyke.simulate.run import simulate as run
-    from fyke.simulate.topic import Topic, from_examples, from_words
 
     archive = Archive.open(folder)
     graph = graph_of(archive)
-
-    def document(url: str) -> int:
-        node = graph.urls.find(url.encode())
-        inside = node if archive.members is None or node is None else archive.members.rank(node)
-        if node is None or (archive.members is not None and node not in archive.members):
-            raise UserError(f"{url} is not in {folder}; `fyke graph rank {folder}/graph` shows URLs that are")
-        assert inside is not None
-        return inside
-
-    chosen: Topic | None = None
-    if topic is not None:
-        try:
-            text = topic.read_text(encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise UserError(f"{topic} cannot be read ({error.strerror}); give a text file") from None
-        lines = text.split()
-        if lines and all(line.startswith(("http://", "https://", "file://")) for line in lines):
-            examples = np.array([document(line) for line in lines])
-            chosen = from_examples(archive, examples, classifier, np.random.default_rng(settings.seed))
-        else:
-            chosen = from_words(archive, text)
-    seeds = [document(url) for url in start] if start else None
+    chosen = _topic(archive, graph, topic, classifier, settings.seed) if topic is not None else None
+    seeds = [_document(archive, graph, url) for url in start] if start else None
     results = run(archive, policy or ["bfs"], graph=graph, seeds=seeds, topic=chosen, settings=settings)
     if csv is not None:
         measures.write_csv(csv, results)
     if plot is not None:
         measures.plot(plot, results, chosen is not None)
     for result in results:
-        end = len(result.curve.pages) - 1
-        said = {
-            "policy": result.policy,
-            "pages": len(result.order),
-            "failed": result.failed,
-            "waiting": result.waiting,
-            "seconds": float(result.curve.seconds[end]) if end >= 0 else 0.0,
-            "pagerank": float(result.curve.pagerank[end]) if end >= 0 else 0.0,
-            "kendall_tau": result.kendall_tau,
-            "harvest": float(result.curve.harvest[end]) if end >= 0 else 0.0,
-            "recall": float(result.curve.recall[end]) if end >= 0 else 0.0,
-            "run": result.settings,
-        }
-        if json:
-            print_json(said)
-        else:
-            typer.echo(
-                f"{result.policy:20} {len(result.order):>10,} pages   PageRank {said['pagerank']:.3f}   "
-                f"τ {result.kendall_tau:+.3f}"
-                + (f"   harvest {said['harvest']:.4f}   recall {said['recall']:.3f}" if chosen else "")
-            )
+        _show(result, json, chosen is not None)
+
+
+def _document(archive: Archive, graph: Graph, url: str) -> int:
+    """Return the number of a URL's document."""
+    node = graph.urls.find(url.encode())
+    if node is None or (archive.members is not None and node not in archive.members):
+        place = archive.folder
+        raise UserError(f"{url} is not in {place}; `fyke graph rank {place}/graph` shows URLs that are")
+    return node if archive.members is None else archive.members.rank(node)
+
+
+def _topic(archive: Archive, graph: Graph, file: Path, classifier: str, seed: int) -> Topic:
+    """Return the topic that a file gives, by example URLs or by words."""
+    import numpy as np
+
+    from fyke.simulate.topic import from_examples, from_words
+
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UserError(f"{file} cannot be read ({error.strerror}); give a text file") from None
+    lines = text.split()
+    if lines and all(line.startswith(("http://", "https://", "file://")) for line in lines):
+        examples = np.array([_document(archive, graph, line) for line in lines])
+        return from_examples(archive, examples, classifier, np.random.default_rng(seed))
+    return from_words(archive, text)
+
+
+def _show(result: Simulation, json: bool, focused: bool) -> None:
+    """Print what a crawl came to."""
+    end = len(result.curve.pages) - 1
+    said = {
+        "policy": result.policy,
+        "pages": len(result.order),
+        "failed": result.failed,
+        "waiting": result.waiting,
+        "seconds": float(result.curve.seconds[end]) if end >= 0 else 0.0,
+        "pagerank": float(result.curve.pagerank[end]) if end >= 0 else 0.0,
+        "kendall_tau": result.kendall_tau,
+        "harvest": float(result.curve.harvest[end]) if end >= 0 else 0.0,
+        "recall": float(result.curve.recall[end]) if end >= 0 else 0.0,
+        "run": result.settings,
+    }
+    if json:
+        print_json(said)
+        return
+    typer.echo(
+        f"{result.policy:20} {len(result.order):>10,} pages   PageRank {said['pagerank']:.3f}   "
+        f"τ {result.kendall_tau:+.3f}"
+        + (f"   harvest {said['harvest']:.4f}   recall {said['recall']:.3f}" if focused else "")
+    )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fyke.convert.markup_kernels import Bytes
-from fyke.convert.plan_kernels import Plan, empty_plan, make_plan, sizes
+from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, make_plan, sizes
 from fyke.convert.write_kernels import write, write_plain
 from fyke.errors import UrlError
 from fyke.formats.encoding import Decoded
@@ -34,7 +34,8 @@ _CUES = ("ublished", "osted on", "pdated")
 _ENDS = (3000, 1000)
 """Characters at the beginning and at the end of a text among which a visible date is looked for."""
 _BYTES_PER_STEP = 12
-"""Markup per step of its plan, a first guess: pages have 15 to 40; where it falls short the plan is made anew."""
+"""Markup per step of its plan, a first guess: pages have 15 to 40. Where it falls short tags are counted."""
+_STEPS_PER_TAG = 2
 _MAX_ITEMS = 400
 _ITEM_LENGTH = 500
 
@@ -72,10 +73,11 @@ def _plan(page: Page) -> tuple[Bytes, Plan]:
     markup = page.markup
     if page.tree.select_one("xmp") is not None or page.tree.select_one("plaintext") is not None:
         markup = _RAW.sub(lambda m: b"<pre>" + escape(m[2].decode(), quote=False).encode() + b"</pre>", markup)
+    markup = markup[:MAX_MARKUP]
     source = np.frombuffer(markup, np.uint8)
     steps = len(markup) // _BYTES_PER_STEP
     while not make_plan(source, plan := empty_plan(markup, steps)):
-        steps = 2 * steps + 1
+        steps = max(2 * steps + 1, _STEPS_PER_TAG * markup.count(b"<"))
     return source, plan
 
 
@@ -139,12 +141,11 @@ def source_tags(page: Page, text: str) -> Iterator[tuple[str, str]]:
     """Yield what the page says of itself as (source tag, content)."""
     yield from page.metas
     yield from _json_ld(page)
-    if b"prop" in page.markup:
-        for attribute in ("itemprop", "property"):
-            for element in page.tree.select(f"[{attribute}]")[:_MAX_ITEMS]:
-                get = element.attr
-                value = get("content") or get("datetime") or element.text[:_ITEM_LENGTH]
-                yield (get(attribute) or "").strip().split(" ")[0].removeprefix("schema:"), value
+    for attribute in ("itemprop", "property"):
+        for element in page.tree.select(f"[{attribute}]")[:_MAX_ITEMS]:
+            get = element.attr
+            value = get("content") or get("datetime") or element.text[:_ITEM_LENGTH]
+            yield (get(attribute) or "").strip().split(" ")[0].removeprefix("schema:"), value
     for element in page.tree.select("time")[:20]:
         yield ("pubdate" if element.attr("pubdate") is not None else "time"), element.attr("datetime") or element.text
     ends = text if len(text) <= sum(_ENDS) else f"{text[: _ENDS[0]]}\n{text[-_ENDS[1] :]}"

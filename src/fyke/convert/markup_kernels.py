@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.bits.jit import kernel
+from fyke.bits.jit import inlined, leaf
 from fyke.values import TAG_NAMES
 
 Bytes = NDArray[np.uint8]
@@ -38,6 +38,8 @@ KINDS |= dict.fromkeys(("head", "title", "template", "svg", "canvas", "audio", "
 KINDS |= dict.fromkeys(("script", "style", "iframe", "noframes", "noembed"), RAW)
 
 _SLOTS = 1024
+ONE = np.uint64(1)
+"""Places that cannot be negative are unsigned where bytes are read by the thousand: others are looked at twice."""
 
 
 def name_hash(name: bytes) -> int:
@@ -65,42 +67,56 @@ HREF, ALT = name_hash(b"href"), name_hash(b"alt")
 _SCHEMES = np.array([name_hash(s) for s in (b"http", b"https", b"ftp", b"file", b"mailto", b"tel", b"news")], np.int64)
 
 
-@kernel
+@inlined
 def read_name(source: Bytes, i: int) -> tuple[int, int]:
     """Return the hash of the name that begins at ``i``, and where it ends."""
-    value = np.int64(0)
-    while i < len(source) and source[i] != 62 and source[i] != 32 and source[i] != 47:
-        value = (value * 31 + np.int64(source[i])) & 0xFFFFFFFF
-        i += 1
-    return int(value), i
+    value, at, end = np.int64(0), np.uint64(i), np.uint64(len(source))
+    while at < end:
+        byte = source[at]
+        if (byte == 62) | (byte == 32) | (byte == 47):
+            break
+        value = (value * 31 + np.int64(byte)) & 0xFFFFFFFF
+        at += ONE
+    return int(value), int(np.int64(at))
 
 
-@kernel
+@inlined
 def kind_of(value: int) -> int:
     """Return the kind of the element whose name has this hash."""
-    slot = value % _SLOTS
+    slot = value & (_SLOTS - 1)
     while _KEYS[slot] >= 0:
         if _KEYS[slot] == value:
             return int(_KINDS[slot])
-        slot = (slot + 1) % _SLOTS
+        slot = (slot + 1) & (_SLOTS - 1)
     return TRANSPARENT
 
 
-@kernel
+@inlined
+def find(source: Bytes, i: int, wanted: int) -> int:
+    """Return where the byte ``wanted`` stands next from ``i`` on; the end of the source if nowhere."""
+    at, end = np.uint64(i), np.uint64(len(source))
+    while at < end and source[at] != wanted:
+        at += ONE
+    return int(np.int64(at))
+
+
+@leaf
 def tag_end(source: Bytes, i: int) -> int:
     """Return the place after the ``>`` of the tag that ``i`` stands in."""
-    while i < len(source):
-        if source[i] == 62:
-            return i + 1
-        if source[i] == 34 and source[i - 1] == 61:  # only after "=": a stray quote can be part of a name
-            i += 1
-            while i < len(source) and source[i] != 34:
-                i += 1
-        i += 1
+    at, end = np.uint64(i), np.uint64(len(source))
+    while at < end:
+        byte = source[at]
+        if byte == 62:
+            return int(np.int64(at)) + 1
+        if byte == 34 and at > 0 and source[at - ONE] == 61:  # only after "=": a stray quote can be part of a name
+            at += ONE
+            while at < end and source[at] != 34:
+                at += ONE
+        at += ONE
     return len(source)
 
 
-@kernel
+@leaf
 def markup_end(source: Bytes, i: int) -> int:
     """Return the place after the comment, doctype or instruction that begins at ``i``."""
     n = len(source)
@@ -112,7 +128,7 @@ def markup_end(source: Bytes, i: int) -> int:
     return tag_end(source, i)
 
 
-@kernel
+@leaf
 def raw_end(source: Bytes, i: int, name: int) -> int:
     """Return where the end tag of the raw element ``name`` begins."""
     while i + 1 < len(source):
@@ -122,7 +138,7 @@ def raw_end(source: Bytes, i: int, name: int) -> int:
     return len(source)
 
 
-@kernel
+@leaf
 def element_end(source: Bytes, i: int, name: int) -> int:
     """Return the place after the end tag of the element ``name`` whose content begins at ``i``."""
     depth = 1
@@ -148,7 +164,7 @@ def element_end(source: Bytes, i: int, name: int) -> int:
     return i
 
 
-@kernel
+@leaf
 def attribute(source: Bytes, i: int, name: int) -> tuple[int, int]:
     """Return begin and end of the value of attribute ``name`` in the tag whose name ends at ``i``; -1 if none."""
     n = len(source)
@@ -172,7 +188,7 @@ def attribute(source: Bytes, i: int, name: int) -> tuple[int, int]:
     return -1, -1
 
 
-@kernel
+@leaf
 def is_safe(source: Bytes, start: int, end: int) -> bool:
     """Whether a link target has no scheme, or one of a document: neither script nor inline data."""
     value = np.int64(0)
@@ -191,13 +207,13 @@ def is_safe(source: Bytes, start: int, end: int) -> bool:
     return True
 
 
-@kernel
+@inlined
 def is_space(char: int | np.int64) -> bool:
     """Whether a byte is white space of HTML."""
     return bool(char == 32 or 9 <= char <= 13)
 
 
-@kernel
+@inlined
 def read_entity(source: Bytes, i: int, end: int) -> tuple[int | np.int64, int]:
     """Return the character at ``i`` and its length in the source; a no-break space is a space."""
     if source[i] == 38 and i + 3 < end:

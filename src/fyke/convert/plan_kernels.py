@@ -19,24 +19,30 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.bits.jit import kernel
+from fyke.bits.jit import inlined, leaf
 
 from fyke.convert.markup_kernels import (  # isort: skip
     A, ALT, BR, BREAK, DROP, EM, HREF, IMG, LI, NAMES, OL, PRE, RAW, STRONG, TD, TH, TR, UL, P, Bytes,
-    attribute, element_end, is_safe, is_space, kind_of, markup_end, raw_end, read_entity, read_name, tag_end,
+    attribute, element_end, find, is_safe, is_space, kind_of, markup_end, raw_end, read_entity, read_name, tag_end,
 )  # fmt: skip
 
-Plan = NDArray[np.int64]
+Plan = NDArray[np.int32]
 
 MAX_DEPTH = 256
 """Blocks within blocks that are kept; browsers stop at 512 elements."""
+MAX_MARKUP = 1 << 28
+"""Bytes of a page: what a plan says of it fits in 32 bits, and half the numbers are half the cache."""
 MAX_TARGET = 2048
 """A longer link target is not kept in the markup (it stays among the document's links)."""
 
-NAME_BYTES = np.zeros((len(NAMES), 10), np.uint8)
-NAME_LENGTHS = np.array([len(name) for name in NAMES], np.int64)
+TAG_BYTES = 16
+"""Room for any tag: all of it is copied at once, which is cheaper than to count; what is too much is overwritten."""
+TAGS = np.zeros((2, len(NAMES), TAG_BYTES), np.uint8)
+"""Start tags and end tags."""
+TAG_LENGTHS = np.array([[len(name) + 2 for name in NAMES], [len(name) + 3 for name in NAMES]], np.int64)
 for _i, _n in enumerate(NAMES):
-    NAME_BYTES[_i, : len(_n)] = np.frombuffer(_n.encode(), np.uint8)
+    for _j, _tag in enumerate((f"<{_n}>", f"</{_n}>")):
+        TAGS[_j, _i, : len(_tag)] = np.frombuffer(_tag.encode(), np.uint8)
 # How far a block stands from its neighbours in plain text: 2 is an empty line.
 _LEVELS = np.array([1 if name in {"li", "tr", "td", "th"} else 2 for name in NAMES], np.int64)
 # Blocks that hold text themselves.
@@ -80,8 +86,8 @@ _MARGIN = 3 * (2 * MAX_DEPTH + 32)  # what one element can add
 
 
 def empty_plan(source: bytes, steps: int) -> Plan:
-    """Return an empty plan for ``source`` with room for so many steps."""
-    plan = np.empty(FIRST + _MARGIN + 3 * steps, np.int64)
+    """Return an empty plan for ``source`` with room for so many steps. REQUIRES: at most MAX_MARKUP bytes."""
+    plan = np.empty(FIRST + _MARGIN + 3 * steps, np.int32)
     plan[:FIRST] = 0
     for unset in (_WANT_A, _HAS_A, _A_STEP, _STRONG_STEP, _EM_STEP):
         plan[unset] = -1
@@ -91,10 +97,10 @@ def empty_plan(source: bytes, steps: int) -> Plan:
 
 def sizes(plan: Plan) -> tuple[int, int, int]:
     """Return how many bytes of HTML, bytes of text and tags a plan will write, at most."""
-    return int(plan[_HTML]), int(plan[_PLAIN]), int(plan[_TAGS])
+    return int(plan[_HTML]) + TAG_BYTES, int(plan[_PLAIN]), int(plan[_TAGS])
 
 
-@kernel
+@inlined
 def _step(plan: Plan, what: int, a: int, b: int, html: int, plain: int) -> int:
     """Add a step that writes so many bytes at most; return its place."""
     at = FIRST + 3 * plan[STEPS]
@@ -107,19 +113,19 @@ def _step(plan: Plan, what: int, a: int, b: int, html: int, plain: int) -> int:
     return int(at)
 
 
-@kernel
+@leaf
 def _open(plan: Plan, kind: int) -> int:
     plan[_TAGS] += 1
-    return _step(plan, DO_OPEN + _AS, kind, 0 + _AS, NAME_LENGTHS[kind] + 2, 0 + _AS)
+    return _step(plan, DO_OPEN + _AS, kind, 0 + _AS, TAG_LENGTHS[0, kind], 0 + _AS)
 
 
-@kernel
+@inlined
 def _close(plan: Plan, opener: int) -> None:
     if opener >= 0:
         _step(plan, DO_CLOSE + _AS, opener, 0 + _AS, 13 + _AS, 0 + _AS)
 
 
-@kernel
+@leaf
 def _close_inline(plan: Plan, upto: int) -> None:
     """Close em, then strong if ``upto`` ≥ 1, then the link if ``upto`` ≥ 2."""
     _close(plan, plan[_EM_STEP])
@@ -132,7 +138,7 @@ def _close_inline(plan: Plan, upto: int) -> None:
         plan[_A_STEP] = plan[_HAS_A] = -1
 
 
-@kernel
+@inlined
 def _break(plan: Plan, level: int) -> None:
     """Let a line break of ``level`` be due."""
     plan[_SPACE] = 0
@@ -140,7 +146,7 @@ def _break(plan: Plan, level: int) -> None:
         plan[_LINES] = level
 
 
-@kernel
+@leaf
 def _end_lines(plan: Plan) -> None:
     """Write the line breaks that are due into the text, unless nothing stands before them."""
     if plan[_LINES] and plan[_PLAIN] > 0:
@@ -148,7 +154,7 @@ def _end_lines(plan: Plan) -> None:
     plan[_LINES] = 0
 
 
-@kernel
+@leaf
 def _open_blocks(plan: Plan) -> None:
     """Open the blocks that have no step yet."""
     _end_lines(plan)
@@ -158,7 +164,7 @@ def _open_blocks(plan: Plan) -> None:
     plan[_INLINE] = plan[_BRS] = 0
 
 
-@kernel
+@leaf
 def _pop(plan: Plan) -> None:
     """Close the innermost block."""
     _close_inline(plan, 2 + _AS)
@@ -171,14 +177,14 @@ def _pop(plan: Plan) -> None:
     plan[_PRES] -= plan[_KINDS + d] == PRE
 
 
-@kernel
+@leaf
 def _boundary(plan: Plan) -> None:
     """Between blocks: a paragraph of our own ends."""
     if plan[_DEPTH] > 0 and plan[_KINDS + plan[_DEPTH] - 1] >= _OWN:
         _pop(plan)
 
 
-@kernel
+@inlined
 def _push(plan: Plan, kind: int) -> None:
     d = plan[_DEPTH]
     plan[_KINDS + d] = kind
@@ -186,7 +192,7 @@ def _push(plan: Plan, kind: int) -> None:
     plan[_DEPTH] = d + 1
 
 
-@kernel
+@leaf
 def _prepare(plan: Plan) -> None:
     """Plan whatever must stand before the next text: breaks, blocks, a space, inline tags."""
     if plan[_DEPTH] == 0 or not _HOLDS[plan[_KINDS + plan[_DEPTH] - 1] % _OWN]:
@@ -198,7 +204,7 @@ def _prepare(plan: Plan) -> None:
         _close_inline(plan, 2 + _AS)
     elif (plan[_STRONG_STEP] >= 0) != (plan[_WANT_STRONG] > 0):
         _close_inline(plan, 1 + _AS)
-    elif plan[_WANT_EM] == 0:
+    elif plan[_WANT_EM] == 0 and plan[_EM_STEP] >= 0:
         _close_inline(plan, 0 + _AS)
     if plan[_LINES]:
         if plan[_INLINE]:
@@ -217,7 +223,7 @@ def _prepare(plan: Plan) -> None:
         plan[_EM_STEP] = _open(plan, EM + _AS)
 
 
-@kernel
+@leaf
 def _open_link(plan: Plan) -> None:
     length = plan[_WANT_END] - plan[_WANT_A] + 10
     if length > MAX_TARGET or plan[_ALLOWANCE] < length:
@@ -229,7 +235,7 @@ def _open_link(plan: Plan) -> None:
     _step(plan, DO_LINK + _AS, plan[_WANT_A], plan[_WANT_END], length, 0 + _AS)
 
 
-@kernel
+@leaf
 def _text(source: Bytes, i: int, end: int, plan: Plan) -> None:
     """Plan ``source[i:end]``, which is text with entities."""
     pre = plan[_PRES] > 0
@@ -246,7 +252,7 @@ def _text(source: Bytes, i: int, end: int, plan: Plan) -> None:
         plan[_SPACE] = not pre and is_space(np.int64(source[end - 1]))
 
 
-@kernel
+@leaf
 def _image(source: Bytes, start: int, end: int, plan: Plan) -> None:
     """Plan an image as its alternative text."""
     while start < end and source[start] <= 32:
@@ -257,7 +263,7 @@ def _image(source: Bytes, start: int, end: int, plan: Plan) -> None:
         _step(plan, DO_IMAGE + _AS, start, end, end - start + 12, end - start)
 
 
-@kernel
+@leaf
 def _start_cell(plan: Plan, kind: int) -> None:
     """Plan a table cell: it counts though it be empty, and stands behind a tab in its row."""
     top = plan[_DEPTH] - 1
@@ -272,7 +278,7 @@ def _start_cell(plan: Plan, kind: int) -> None:
     plan[_FRESH] = 1
 
 
-@kernel
+@leaf
 def _start_block(plan: Plan, kind: int) -> None:
     _boundary(plan)
     if plan[_DEPTH] >= MAX_DEPTH:
@@ -287,7 +293,7 @@ def _start_block(plan: Plan, kind: int) -> None:
         plan[_PRES] += kind == PRE
 
 
-@kernel
+@leaf
 def _end_block(plan: Plan, kind: int) -> None:
     _boundary(plan)
     if plan[_OVER] > 0:
@@ -300,7 +306,7 @@ def _end_block(plan: Plan, kind: int) -> None:
     _break(plan, _LEVELS[LI if in_item and (kind == UL or kind == OL) else kind])
 
 
-@kernel
+@leaf
 def _between(plan: Plan) -> None:
     """A block begins or ends that is not kept itself."""
     _boundary(plan)
@@ -308,16 +314,17 @@ def _between(plan: Plan) -> None:
     _break(plan, _LEVELS[LI])
 
 
-@kernel
+@leaf
 def _start(source: Bytes, i: int, kind: int, name: int, plan: Plan) -> int:
     """Plan the start tag whose name ends at ``i``; return where to go on."""
-    after = tag_end(source, i)
-    if kind < A:
-        _start_block(plan, kind)
-    elif kind == A:
+    if kind == A:
         start, end = attribute(source, i, HREF + _AS)
         plan[_WANT_A] = start if start >= 0 and is_safe(source, start, end) else -1
         plan[_WANT_END] = end
+        return tag_end(source, max(i, end + 1))
+    after = tag_end(source, i)
+    if kind < A:
+        _start_block(plan, kind)
     elif kind == STRONG:
         plan[_WANT_STRONG] += 1
     elif kind == EM:
@@ -337,7 +344,7 @@ def _start(source: Bytes, i: int, kind: int, name: int, plan: Plan) -> int:
     return after
 
 
-@kernel
+@leaf
 def _end(plan: Plan, kind: int) -> None:
     if kind < A:
         _end_block(plan, kind)
@@ -351,7 +358,7 @@ def _end(plan: Plan, kind: int) -> None:
         _between(plan)
 
 
-@kernel
+@leaf
 def make_plan(source: Bytes, plan: Plan) -> bool:
     """Fill ``plan``, which is empty, from canonical markup; False where it has too little room."""
     i, n = 0, len(source)
@@ -359,8 +366,7 @@ def make_plan(source: Bytes, plan: Plan) -> bool:
         if FIRST + 3 * plan[STEPS] + _MARGIN > len(plan):
             return False
         start = i
-        while i < n and source[i] != 60:
-            i += 1
+        i = find(source, i, 60 + _AS)
         if i > start:
             _text(source, start, i, plan)
         if i + 1 >= n:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.bits.jit import kernel
-from fyke.convert.markup_kernels import IMG, Bytes, is_space, read_entity
+from fyke.bits.jit import inlined, leaf
+from fyke.convert.markup_kernels import IMG, ONE, Bytes, is_space, read_entity
 
 from fyke.convert.plan_kernels import (  # isort: skip
     DO_BLANK, DO_BR, DO_CLOSE, DO_IMAGE, DO_LINES, DO_LINK, DO_OPEN, DO_PRE_TEXT, DO_TAB, DO_TEXT,
-    FIRST, NAME_BYTES, NAME_LENGTHS, STEPS, Plan,
+    FIRST, STEPS, TAG_BYTES, TAG_LENGTHS, TAGS, Plan,
 )  # fmt: skip
 
 Tags = NDArray[np.int32]
@@ -20,7 +20,7 @@ _HREF = np.frombuffer(b' href="', np.uint8)
 _ALT = np.frombuffer(b' alt="', np.uint8)
 
 
-@kernel
+@leaf
 def _write_text(
     source: Bytes, i: int, end: int, pre: bool, html: Bytes, h: int, text: Bytes, t: int, n: int
 ) -> tuple[int, int, int]:
@@ -29,68 +29,68 @@ def _write_text(
     REQUIRES: it begins with no white space, unless ``pre``.
     """
     last = np.uint8(0)
-    while i < end:
-        byte = source[i]
+    at, stop, h_, t_ = np.uint64(i), np.uint64(end), np.uint64(h), np.uint64(t)
+    while at < stop:
+        byte = source[at]
         if (byte > 38) | ((byte == 32) & (pre | (last != 32))):  # nearly all of any text; one branch, well foretold
-            html[h] = byte
-            text[t] = byte
+            html[h_] = byte
+            text[t_] = byte
             last = byte
-            h += 1
-            t += 1
-            i += 1
+            h_ += ONE
+            t_ += ONE
+            at += ONE
             n += (byte & 0xC0) != 0x80  # the first byte of a character
             continue
-        char, step = read_entity(source, i, end)
+        char, step = read_entity(source, int(np.int64(at)), end)
         if char <= 32 and not (pre and is_space(char)):
             if is_space(char) and last != 32:
-                html[h] = 32
-                text[t] = 32
+                html[h_] = 32
+                text[t_] = 32
                 last = np.uint8(32)
-                h += 1
-                t += 1
+                h_ += ONE
+                t_ += ONE
                 n += 1
-            i += step
+            at += np.uint64(step)
             continue
-        text[t] = char
+        text[t_] = char
         last = np.uint8(1)  # anything but a space
-        t += 1
+        t_ += ONE
         n += 1
-        for k in range(i, i + step):
-            html[h] = source[k]
-            h += 1
-        i += step
-    if last == 32 and not pre:
-        return h - 1, t - 1, n - 1
-    return h, t, n
+        for _ in range(step):
+            html[h_] = source[at]
+            h_ += ONE
+            at += ONE
+    back = last == 32 and not pre
+    return int(np.int64(h_)) - back, int(np.int64(t_)) - back, n - back
 
 
-@kernel
+@leaf
 def _write_folded(source: Bytes, start: int, stop: int, text: Bytes, place: int) -> int:
-    """Write ``source[start:stop]``, which is not preformatted, to the text alone; return the new place.
-
-    Every byte is written and the place moves on if it counts, without a branch; indices that cannot be negative are
-    not looked at twice: together half of the time of ``_write_text``.
-    """
-    i, end, t, one = np.uint64(start), np.uint64(stop), np.uint64(place), np.uint64(1)
+    """Write ``source[start:stop]``, which is not preformatted, to the text alone; return the new place."""
+    at, end, t = np.uint64(start), np.uint64(stop), np.uint64(place)
     last = np.uint8(32)
-    while i < end:
-        byte = source[i]
-        if (byte == 38) | (byte < 32):
-            char, step = read_entity(source, int(i), stop)
-            i += np.uint64(step)
-            if char <= 32 and not is_space(char):
-                continue
-            byte = np.uint8(char)
-        else:
-            i += one
-        blank = byte <= 32
-        text[t] = byte if not blank else np.uint8(32)
-        t += np.uint64(not (blank & (last <= 32)))
-        last = byte
-    return int(t) - int(t > np.uint64(place) and last <= 32)
+    while at < end:
+        byte = source[at]
+        if (byte > 38) | ((byte == 32) & (last != 32)):  # as in ``_write_text``
+            text[t] = byte
+            last = byte
+            t += ONE
+            at += ONE
+            continue
+        char, step = read_entity(source, int(np.int64(at)), stop)
+        at += np.uint64(step)
+        if char > 32:
+            text[t] = char
+            last = np.uint8(1)  # anything but a space
+            t += ONE
+        elif is_space(char) and last != 32:
+            text[t] = 32
+            last = np.uint8(32)
+            t += ONE
+    return int(np.int64(t)) - int(t > np.uint64(place) and last == 32)
 
 
-@kernel
+@leaf
 def _write_plain(source: Bytes, i: int, end: int, pre: bool, text: Bytes, t: int) -> int:
     """Write ``source[i:end]`` to the text alone, as ``_write_text`` does; return the new place."""
     if not pre:
@@ -104,16 +104,16 @@ def _write_plain(source: Bytes, i: int, end: int, pre: bool, text: Bytes, t: int
     return t
 
 
-@kernel
-def _write_name(html: Bytes, h: int, kind: int) -> int:
-    for k in range(NAME_LENGTHS[kind]):
-        html[h + k] = NAME_BYTES[kind, k]
-    h += NAME_LENGTHS[kind]
-    html[h] = 62  # >
-    return h + 1
+@inlined
+def _write_tag(html: Bytes, h: int, end: int, kind: int) -> int:
+    """Write a start tag, or with ``end`` = 1 an end tag."""
+    at = np.uint64(h)
+    for k in range(TAG_BYTES):
+        html[at + np.uint64(k)] = TAGS[end, kind, k]
+    return int(h + TAG_LENGTHS[end, kind])
 
 
-@kernel
+@leaf
 def _write_attribute(source: Bytes, start: int, end: int, html: Bytes, h: int, name: Bytes) -> int:
     """Give the start tag that ends at ``h`` an attribute; ``name`` includes the ``="`` ."""
     h -= 1
@@ -128,7 +128,7 @@ def _write_attribute(source: Bytes, start: int, end: int, html: Bytes, h: int, n
     return h + 2
 
 
-@kernel
+@leaf
 def write(source: Bytes, plan: Plan, html: Bytes, text: Bytes, tags: Tags) -> tuple[int, int, int]:
     """Carry out ``plan``; return how much of the three arrays is written. REQUIRES: they have the plan's ``sizes``."""
     h, t, n, count = 0, 0, 0, 0
@@ -138,8 +138,7 @@ def write(source: Bytes, plan: Plan, html: Bytes, text: Bytes, tags: Tags) -> tu
             h, t, n = _write_text(source, a, b, what == DO_PRE_TEXT, html, h, text, t, n)
         elif what == DO_OPEN or what == DO_IMAGE:
             kind = a if what == DO_OPEN else IMG + 0
-            html[h] = 60  # <
-            h = _write_name(html, h + 1, kind)
+            h = _write_tag(html, h, 0 + 0, kind)
             tags[count, 0], tags[count, 1], tags[count, 2] = kind, n, n
             if what == DO_IMAGE:
                 _, t, n = _write_text(source, a, b, False, html, h, text, t, n)  # of its HTML nothing stays
@@ -151,9 +150,7 @@ def write(source: Bytes, plan: Plan, html: Bytes, text: Bytes, tags: Tags) -> tu
         elif what == DO_CLOSE:
             record = plan[a + 2]
             tags[record, 2] = n
-            html[h] = 60
-            html[h + 1] = 47  # /
-            h = _write_name(html, h + 2, tags[record, 0])
+            h = _write_tag(html, h, 1 + 0, tags[record, 0])
         elif what == DO_LINK:
             h = _write_attribute(source, a, b, html, h, _HREF)
         elif what == DO_BLANK:
@@ -172,7 +169,7 @@ def write(source: Bytes, plan: Plan, html: Bytes, text: Bytes, tags: Tags) -> tu
     return h, t, count
 
 
-@kernel
+@leaf
 def write_plain(source: Bytes, plan: Plan, text: Bytes) -> int:
     """Carry out ``plan`` for its text alone; return how much of it there is. It is that of ``write``."""
     t = 0

@@ -4,7 +4,8 @@
 
     page 0   supervisor: stop (8 bytes), permits given (8)
     page n   agent n − 1: beat, idle until (float64), letters sent, letters applied, pages (int64),
-             then the URL that is being worked on (length, 2 bytes; UTF-8)
+             then the URL that is being worked on (length, 2 bytes; UTF-8); at its end the threshold of revisits
+             (float64)
 
 A number is written by one process alone, permits excepted, which are counted under the file's lock. Nothing here is
 needed after a crash but the URL: whoever died while working on it does not meet it again.
@@ -13,6 +14,7 @@ needed after a crash but the URL: whoever died while working on it does not meet
 from __future__ import annotations
 
 import fcntl
+import math
 import mmap
 import struct
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ _PAGE = 4096
 _NUMBERS = struct.Struct("<ddqqq")
 _URL = _NUMBERS.size + 2
 _PERMITS = struct.Struct("<qq")
+_THRESHOLD = struct.Struct("<d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class Board:
 
     def work_on(self, agent: int, href: str) -> None:
         """Note what is being worked on; empty for nothing."""
-        text = href.encode()[: _PAGE - _URL]
+        text = href.encode()[: _PAGE - _URL - _THRESHOLD.size]
         start = _PAGE * (agent + 1) + _URL - 2
         self._map[start : start + 2 + len(text)] = len(text).to_bytes(2, "little") + text
 
@@ -79,6 +82,13 @@ class Board:
         start = _PAGE * (agent + 1) + _URL - 2
         size = int.from_bytes(self._map[start : start + 2], "little")
         return self._map[start + 2 : start + 2 + size].decode("utf-8", "replace")
+
+    def threshold(self, agent: int, value: float) -> float:
+        """Show an agent's threshold of revisits; return the geometric mean of all that are shown."""
+        ends = [_PAGE * (number + 2) - _THRESHOLD.size for number in range(self.agents)]
+        _THRESHOLD.pack_into(self._map, ends[agent], value)
+        shown = [found for end in ends if (found := _THRESHOLD.unpack_from(self._map, end)[0]) > 0]
+        return math.exp(math.fsum(map(math.log, shown)) / len(shown)) if shown else value
 
     def stop(self) -> None:
         """Ask every agent to stop."""

@@ -60,12 +60,12 @@ _FEED_WORTH, _OLD_WORTH = 1.0, 0.7
 
 
 def is_sitemap(kind: str) -> bool:
-    """Whether a sitemap is expected: it is neither counted nor limited as a page."""
+    """Whether a sitemap is expected."""
     return kind.startswith("sitemap")
 
 
 def is_guess(kind: str) -> bool:
-    """Whether nobody said that there is anything."""
+    """Whether nobody said that there is anything: it counts as a page only if there is."""
     return kind.startswith("sitemap?")
 
 
@@ -74,10 +74,15 @@ def is_feed(kind: str) -> bool:
     return kind.startswith("feed:")
 
 
+def is_free(kind: str) -> bool:
+    """Whether a fetch is none of the pages that a crawl is limited to: a guess, and what is fetched again."""
+    return is_guess(kind) or is_feed(kind)
+
+
 def redirected(kind: str) -> tuple[str, int]:
     """Return the kind of what a redirect leads to, and how many there were."""
     name, colon, hops = kind.rpartition(":")
-    count = int(hops or 0) + 1
+    count = (int(hops) if hops.isdigit() else 0) + 1
     return f"{name}{colon}{count}", count
 
 
@@ -108,7 +113,7 @@ def places(url: Url, permission: Permission) -> list[Offer]:
             continue
     kind = "sitemap:" if named else "sitemap?:"
     asked = named or [url.join("/sitemap.xml")]
-    return [Offer(each.href, 0, 1.0, kind) for each in asked if each.site != url.site or permission.allows(each)]
+    return [Offer(each.href, 1, 1.0, kind) for each in asked if each.site != url.site or permission.allows(each)]
 
 
 class Discovery:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import msgspec
 
 from fyke.crawl.delivery import Delivery, Send
-from fyke.crawl.discovery import Discovery, Listing, is_feed, is_guess, is_sitemap, places, redirected, tell
+from fyke.crawl.discovery import Discovery, Listing, is_feed, is_free, is_guess, places, redirected, tell
 from fyke.crawl.duplicates import strip_all
 from fyke.crawl.examination import Examination
 from fyke.crawl.gate import Gate
@@ -36,9 +36,11 @@ from fyke.crawl.lookalikes import Ask
 from fyke.crawl.mail import Letter, Offer
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processed, Processor, refused
-from fyke.crawl.queues import Queues
+from fyke.crawl.queues import AGAIN, Queues
+from fyke.crawl.revisits import Revisits, RevisitSettings, Seen
 from fyke.crawl.rules import Rules
 from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import Entry
 from fyke.frontier.leases import Idle, Lease, Why
 from fyke.frontier.politeness import Contact
 from fyke.frontier.priority import DefaultPrioritizer
@@ -46,7 +48,7 @@ from fyke.frontier.seen import SeenSet
 from fyke.interfaces import Clock, Prioritizer, Transport
 from fyke.sites.standing import Permission, Verdict
 from fyke.sites.traps import seen_form
-from fyke.store import Batch, Store
+from fyke.store import Batch, Change, Store
 from fyke.url import Url
 from fyke.values import Drop, Failed, Fetched, Moved, Outcome, Reason, Request, Unchanged
 
@@ -79,6 +81,10 @@ class Tally:
     bytes: int = 0
     contacts: int = 0
     """Requests sent, robots.txt included."""
+    revisits: int = 0
+    """Pages asked for again."""
+    changed: int = 0
+    """Of these, those that had changed."""
 
 
 class Agent:
@@ -106,6 +112,8 @@ class Agent:
         send: Send | None = None,
         ask: Ask | None = None,
         thread: Executor | None = None,
+        revisits: RevisitSettings | None = None,
+        beat_every: float = SYNC_EVERY,
     ) -> None:
         """``permit`` is asked before each fetch of a page whether another one is wanted.
 
@@ -113,7 +121,7 @@ class Agent:
         what is about to be parsed, so that what kills an agent is known; ``quarantined`` URLs did. ``send(tablet,
         letters)`` brings letters to the agent of a tablet that is not ours and returns once they are applied; with
         it the agent is one of several, and runs until it is told to stop. ``ask`` is the index of near copies;
-        ``thread`` is where pages are examined.
+        ``thread`` is where pages are examined. With ``revisits`` the crawl is continuous: it never ends by itself.
         """
         self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), SeenSet(), rules.worth)
         self.frontier = frontier
@@ -137,6 +145,10 @@ class Agent:
         self._send = send
         self._examination = Examination(self.queues, rules.learn, ask, thread)
         self.delivery = Delivery(self.queues, self._examination, clock, send, self._begin)
+        self.revisits = Revisits(revisits) if revisits else None
+        if self.revisits is not None:
+            self.queues.judge = self.revisits.judge
+        self._beat_every = beat_every
         self._visits: set[asyncio.Task[None]] = set()
         self._awake = asyncio.Event()
         self._stopping = False
@@ -167,6 +179,8 @@ class Agent:
         if not self._restored:
             self._restored = True
             self.queues.restore(self._clock.now())
+            if self.revisits is not None:
+                self.revisits.take_up(self.queues, self._clock.now())
 
     def push(self, url: Url, offers: Sequence[Offer]) -> None:
         """Take in what a hub pushed from the feed at ``url``."""
@@ -210,6 +224,8 @@ class Agent:
 
     def resting(self, now: float) -> bool:
         """Whether nothing is under way, nothing is in the mail, and nothing is due within the patience."""
+        if self.revisits is not None:
+            return False
         waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self.idle.until > now + self._patience
         return waits and self._settled and not self._visits and not self.queues.post.pending
 
@@ -221,9 +237,14 @@ class Agent:
         self._deliver(now)
         while len(self._visits) < self._concurrency and not self._stopping and not self._examination.behind:
             self.queues.refill(now)
+            if self.revisits is not None and (wait := self.revisits.pace(now)):
+                self.idle = Idle(now + wait, Why.BUDGET)
+                return
             lease = self.frontier.next(now)
             if isinstance(lease, Idle):
                 self.idle = lease
+                if self.revisits is not None:
+                    self.revisits.spare()
                 if lease.why is Why.REFILL:
                     continue
                 return
@@ -256,7 +277,10 @@ class Agent:
         now = self._clock.now()
         if now < self._next_beat:
             return
-        self._next_beat = now + SYNC_EVERY
+        self._next_beat = now + self._beat_every
+        if self.revisits is not None:
+            counts = self.frontier.counts()
+            self.revisits.passed(now, counts.hosts, counts.queued)
         self._deliver(now, beat=True)
         self.queues.post.clear()
         self.queues.duplicates.strip(now)
@@ -293,7 +317,13 @@ class Agent:
         elif url.href in self._quarantined:
             self._keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.QUARANTINED), None)
         elif self._enter(lease):
-            if not is_sitemap(lease.entry.kind) and not self._permit():
+            if lease.entry.kind == AGAIN and self.revisits is not None:
+                request = self.revisits.request(lease.entry, tablet, self._clock.now())
+                outcome = await self._transport.fetch(request)
+                self._gate.leave(lease.host, self._clock.now())
+                await self._take_again(lease, request, outcome)
+                return
+            if not is_free(lease.entry.kind) and not self._permit():
                 self._gate.leave(lease.host, 0.0)
                 self.frontier.done(lease, self._clock.now(), keep=True)
                 self.stop()
@@ -358,14 +388,14 @@ class Agent:
         self.tally.contacts += 1
         self._work_on(entry.href)
         if isinstance(outcome, Fetched):
-            self.tally.pages += not is_sitemap(entry.kind)
-            self.tally.bytes += len(outcome.exchange.body)
             listing = await self._discovery.read(outcome, entry, now)
-            if listing is not None:
+            self.tally.pages += 1
+            self.tally.bytes += len(outcome.exchange.body)
+            if is_guess(entry.kind) and (listing is None or not self._permit()):
+                self._lister.forget(lease, contact)
+            elif listing is not None:
                 listing, new = await self._lister.offer_most(entry.url, listing)
                 self._keep(lease, listing.processed, contact, listing, new)
-            elif is_guess(entry.kind):
-                self._lister.forget(lease, contact)
             else:
                 processed = await self._processor.fetched(outcome, entry.depth)
                 self._keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
@@ -379,6 +409,57 @@ class Agent:
         else:
             self._fail(lease, outcome, contact, now)
         self._work_on("")
+
+    async def _take_again(self, lease: Lease, request: Request, outcome: Outcome) -> None:
+        """Make of a revisit what follows from it."""
+        entry, now, revisits = lease.entry, self._clock.now(), self.revisits
+        assert revisits is not None
+        contact, tablet = _contact(outcome, 0.0, now), self.queues.store.tablet(self.queues.tablet_of(entry.url))
+        self.tally.contacts += 1
+        processed: Processed | None = None
+        if isinstance(outcome, Failed) and outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES:
+            self._fail(lease, outcome, contact, now)
+            return
+        if request.method == "HEAD" and revisits.wants_body(outcome, tablet):
+            self.frontier.done(lease, now, contact, keep=True)
+            return
+        revisits.outstanding = max(revisits.outstanding - 1, 0)
+        self.tally.revisits += 1
+        if isinstance(outcome, Moved):
+            revisits.gauge.drop(entry.href)
+            self._keep(lease, self._processor.moved(outcome, entry.depth), contact)
+            return
+        if isinstance(outcome, Fetched) and request.method == "GET":
+            self._work_on(entry.href)
+            self.tally.pages += 1
+            self.tally.bytes += len(outcome.exchange.body)
+            processed = await self._processor.fetched(outcome, entry.depth)
+            self._work_on("")
+        elif isinstance(outcome, Failed):
+            processed = self._processor.failed(outcome, entry.depth, now)
+        self._settle(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact)
+
+    def _settle(self, lease: Lease, seen: Seen, contact: Contact) -> None:
+        """Write all that follows from a revisit in one batch, and free the host."""
+        entry, now, revisits = lease.entry, self._clock.now(), self.revisits
+        assert revisits is not None
+        number = self.queues.tablet_of(entry.url)
+        tablet = self.queues.store.tablet(number)
+        batch = tablet.batch()
+        if seen.processed is not None:
+            stamp = batch.put_row(entry.url.key, seen.processed.change, int(now * 1e6))
+            self._sight(batch, number, entry, stamp, seen.processed)
+            self.tally.changed += 1
+        else:
+            batch.put_meta(entry.url.key, seen.meta)
+        for name, count in seen.counts:
+            batch.count(name, count)
+        self.frontier.done(lease, now, contact)
+        self.queues.finish(batch, lease)
+        revisits.write(batch, self.queues, entry, seen)
+        offered = seen.processed or Processed(Change(seen.meta), seen.links)
+        self.queues.offer(batch, number, self._offers(batch, lease, offered), now)
+        tablet.write(batch)
 
     def _fail(self, lease: Lease, outcome: Failed, contact: Contact | None, now: float) -> None:
         entry = lease.entry
@@ -404,20 +485,21 @@ class Agent:
         tablet = self.queues.store.tablet(number)
         batch = tablet.batch()
         meta = processed.change.meta
+        if self.revisits is not None and listing is None and 200 <= meta.status < 300 and not meta.error:
+            processed = self.revisits.first(batch, self.queues, entry, processed, now)
         stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
             batch.count("errors:" + meta.error)
         if processed.redirected:
             batch.count("moved")
-        elif 200 <= meta.status < 400 and not is_sitemap(entry.kind):
+        elif 200 <= meta.status < 400 and not is_feed(entry.kind):  # which is counted already
             batch.count("pages")
             batch.count("bytes", meta.length)
         for why, count in processed.dropped:
             batch.count("dropped:" + why, count)
         self.frontier.done(lease, now, contact)
         self.queues.finish(batch, lease)
-        if processed.material is not None:
-            self._examination.stored(batch, number, entry.url, stamp, processed.material)
+        self._sight(batch, number, entry, stamp, processed)
         offers: list[Offer] = []
         if listing is not None:
             offers = self._lister.wanted(batch, listing.offers)
@@ -426,6 +508,11 @@ class Agent:
             self._discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
         self.queues.offer(batch, number, offers + self._offers(batch, lease, processed), now)
         tablet.write(batch)
+
+    def _sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:
+        """Have it found out whether a document is a copy."""
+        if processed.material is not None:
+            self._examination.stored(batch, number, entry.url, stamp, processed.material)
 
     def _offers(self, batch: Batch, lease: Lease, processed: Processed) -> list[Offer]:
         """The links that are new and that belong to the crawl."""

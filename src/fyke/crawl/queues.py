@@ -17,7 +17,7 @@ from fyke.crawl.duplicates import Duplicates
 from fyke.crawl.mail import Letter, Offer, Post
 from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
-from fyke.frontier.keys import Entry, HostRecord, lane_prefix, later_due, later_key, later_range
+from fyke.frontier.keys import Entry, HostRecord, lane_prefix, later_due, later_from, later_key, later_range
 from fyke.frontier.leases import Lease
 from fyke.frontier.priority import Levels
 from fyke.frontier.seen import Keys, SeenSet, url_keys
@@ -29,6 +29,10 @@ from fyke.values import Candidates, Drop
 
 _LATER_BATCH = 1000  # entries that become due are queued in steps, so that no step is long
 _MEMORY_OF_TABLETS = 200_000
+_NOT_NOW = 86_400.0  # seconds until a crawl that does not revisit looks at a revisit again
+
+AGAIN = "again"
+"""The kind of an entry that is a revisit (fyke.crawl.revisits)."""
 
 
 class Queues:
@@ -53,7 +57,11 @@ class Queues:
         self._levels = Levels(frontier.priorities)
         self._seen = seen
         self._worth = worth
+        self._later: dict[int, float] = {}
+        """For each tablet, a lower bound of when its first entry for later is due: nothing stands before it."""
         self._next_later = float("inf")
+        self.judge: Callable[[Entry, Tablet, float], float] | None = None
+        """Says of a revisit whose time has come: 0 where it is due, else when to look again. None: not in this run."""
         self._tablets: dict[str, int] = {}
 
     # ---- starting
@@ -68,8 +76,12 @@ class Queues:
             self._remember(Url.from_key(key) for key, _ in tablet.items("meta"))
             self._remember(Entry.decode(value).url for _, value in tablet.items("queue"))
             for key, _ in tablet.items("queue", *_all_later()):
-                self._next_later = min(self._next_later, later_due(key))
+                self._later[number] = later_due(key)
                 break
+        self._note_later()
+
+    def _note_later(self) -> None:
+        self._next_later = min(self._later.values(), default=float("inf"))
         self.frontier.note_later(self._next_later)
         self.duplicates.restore()
 
@@ -172,7 +184,10 @@ class Queues:
 
     def postpone(self, batch: Batch, entry: Entry, due: float) -> None:
         """Write an entry that is to be queued again at ``due``."""
-        batch.put("queue", later_key(due, entry.url), entry.encode())
+        url = entry.url
+        batch.put("queue", later_key(due, url), entry.encode())
+        number = self.tablet_of(url)
+        self._later[number] = min(self._later.get(number, due), due)
         if due < self._next_later:
             self._next_later = due
             self.frontier.note_later(due)
@@ -196,27 +211,36 @@ class Queues:
         """Queue the entries whose time has come."""
         if self._next_later > now:
             return
-        self._next_later = float("inf")
-        first, end = later_range(now)
-        for number in self.store.owned:
-            tablet = self.store.tablet(number)
-            due: list[tuple[bytes, Entry]] = []
-            for key, value in tablet.items("queue", first, _all_later()[1]):
-                if key >= end or len(due) == _LATER_BATCH:
-                    self._next_later = min(self._next_later, later_due(key))
-                    break
-                due.append((key, Entry.decode(value)))
-            if due:
-                batch = tablet.batch()
-                for key, _ in due:
-                    batch.delete("queue", key)
-                for _, entry in due:
-                    host = entry.url.host
-                    for key, value in self.frontier.add(host, [entry], now):
-                        batch.put("queue", key, value)
-                    self.write_host(batch, host)
-                tablet.write(batch)
-        self.frontier.note_later(self._next_later)
+        for number in [number for number, due in self._later.items() if due <= now]:
+            self._wake_tablet(number, now)
+        self._note_later()
+
+    def _wake_tablet(self, number: int, now: float) -> None:
+        tablet = self.store.tablet(number)
+        first, end, last = later_from(self._later.pop(number)), later_range(now)[1], _all_later()[1]
+        due: list[tuple[bytes, Entry]] = []
+        for key, value in tablet.items("queue", first, last):
+            if key >= end or len(due) == _LATER_BATCH:
+                self._later[number] = later_due(key)
+                break
+            due.append((key, Entry.decode(value)))
+        if not due:
+            return
+        batch = tablet.batch()
+        for key, _ in due:
+            batch.delete("queue", key)
+        for _, entry in due:
+            if entry.kind == AGAIN and not entry.tries:
+                again = self.judge(entry, tablet, now) if self.judge is not None else now + _NOT_NOW
+                if again:
+                    if again < float("inf"):
+                        self.postpone(batch, entry, again)
+                    continue
+            host = entry.url.host
+            for key, value in self.frontier.add(host, [entry], now):
+                batch.put("queue", key, value)
+            self.write_host(batch, host)
+        tablet.write(batch)
 
     # ---- mail
 

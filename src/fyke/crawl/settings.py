@@ -30,6 +30,14 @@ class CrawlSettings:
     delay: float = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
     agents: int = option(0, "Processes; 0 for one per core.")
     concurrency: int = option(256, "Fetches at once for each agent.")
+    continuous: bool = option(False, "Go on for ever: revisit pages so that the copies stay fresh, until stopped.")
+    revisit_policy: Literal["uniform", "proportional", "freshness-optimal", "age-optimal"] = option(
+        "age-optimal", "Which page again first; age-optimal keeps the mean age of copies least (docs/freshness.md)."
+    )
+    revisit_share: float = option(0.5, "Of the requests that revisits get while new pages wait; else they get all.")
+    request_rate: float = option(
+        0.0, "Requests a second of a continuous crawl; 0: revisits get a tenth of what politeness allows."
+    )
     patience: float = option(60.0, "End when nothing is due within this many seconds.")
     keep_versions: int = option(0, "Versions kept of a page; 0 for all.")
     user_agent: str = option(USER_AGENT, "How the crawler names itself to servers.")
@@ -59,6 +67,10 @@ class CrawlSettings:
             raise ValueError("websub and public_url: give a port and the public URL that leads there, or neither")
         if self.public_url and not re.match(r"https?://[^/]", self.public_url):
             raise ValueError(f"public_url: {self.public_url!r} is not like https://you.example/hooks")
+        if not 0 < self.revisit_share <= 1:
+            raise ValueError(f"revisit_share: {self.revisit_share} is not above 0 and at most 1")
+        if self.request_rate < 0:
+            raise ValueError(f"request_rate: {self.request_rate} is below 0")
         self.fixed_addresses()
 
     def fixed_addresses(self) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from fyke.crawl.freshness import Reading
 from fyke.errors import StorageError
 
 VERSION = 1
@@ -40,6 +41,10 @@ class AgentStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why it is idle: what the next host waits for; empty while it is busy."""
     waiting_host: str = ""
     waiting_until: float = 0.0
+    fresh: Reading | None = None
+    """How fresh its pages are, in a continuous crawl."""
+    fresh_hosts: dict[str, Reading] = {}
+    """The same of its largest hosts."""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -65,6 +70,14 @@ class Status(msgspec.Struct, frozen=True):
     idle: list[str]
     """For each idle agent, what it waits for."""
     updated: float
+    revisits: dict[str, int]
+    """What visits to known pages found, in a continuous crawl."""
+    freshness: float | None = None
+    """The share of copies that are right, as expected."""
+    age: float | None = None
+    """Days for which a copy has been wrong, as expected and on average."""
+    fresh_hosts: dict[str, Reading] = {}
+    """The same of the largest hosts."""
 
 
 def write(store: Path, status: AgentStatus) -> None:
@@ -127,7 +140,18 @@ def total(agents: Iterable[AgentStatus], now: float) -> Status:
         rate=rate,
         idle=idle,
         updated=max((r.when for r in reports), default=0.0),
+        revisits=_named(counters, "revisits:"),
+        freshness=_mean(reports, "freshness"),
+        age=_mean(reports, "age"),
+        fresh_hosts={host: reading for r in reports for host, reading in r.fresh_hosts.items()},
     )
+
+
+def _mean(reports: list[AgentStatus], name: str) -> float | None:
+    """The mean over all pages of the agents; None where nobody measures."""
+    readings = [r.fresh for r in reports if r.fresh is not None and r.fresh.pages]
+    pages = sum(reading.pages for reading in readings)
+    return sum(reading.pages * getattr(reading, name) for reading in readings) / pages if pages else None
 
 
 def _named(counters: Counter[str], prefix: str) -> dict[str, int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 
@@ -173,6 +173,7 @@ class Synonyms:
 
 
 _NO_META = Meta()
+_KNOWN = frozenset(field.name for field in fields(Meta))
 
 
 def canonical(pairs: Iterable[tuple[str, str]], table: Table = TABLE) -> tuple[Meta, str]:
@@ -194,9 +195,8 @@ def canonical(pairs: Iterable[tuple[str, str]], table: Table = TABLE) -> tuple[M
             best[field] = rank, value
     if not best:
         return _NO_META, ""
-    known = {field.name for field in fields(Meta)}
     title = best.get("title", (0, ""))[1]
-    return replace(Meta(), **{name: value for name, (_, value) in best.items() if name in known}), title
+    return Meta(**{name: value for name, (_, value) in best.items() if name in _KNOWN}), title
 
 
 def date(text: str) -> str:

@@ -118,6 +118,11 @@ def later_due(key: bytes) -> float:
     return int.from_bytes(key[1:9], "big") / _MICRO
 
 
+def later_from(due: float) -> bytes:
+    """Return a key before which no entry that is due at ``due`` or after it stands."""
+    return _LATER + int(due * _MICRO).to_bytes(8, "big")
+
+
 def later_range(now: float) -> tuple[bytes, bytes]:
     """Return the bounds [first, end) of the later keys that are due at ``now``."""
     return _LATER, _LATER + (int(now * _MICRO) + 1).to_bytes(8, "big")

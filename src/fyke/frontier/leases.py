@@ -52,6 +52,8 @@ class Why(StrEnum):
     """The engine, to read entries."""
     LATER = "later"
     """An entry for later (``note_later``)."""
+    BUDGET = "budget"
+    """The requests of a continuous crawl's budget."""
     EMPTY = "empty"
     """Nothing: there is nothing queued."""
 

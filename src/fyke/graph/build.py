@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.bits import lists, stream
-from fyke.bits.codes import Codes
+from fyke.bits.coding import Codes
 from fyke.errors import StorageError
 from fyke.graph import kernels
 from fyke.graph.properties import Parameters, Properties, write_properties

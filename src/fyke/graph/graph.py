@@ -12,7 +12,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from fyke.bits import stream
-from fyke.bits.codes import Codes
+from fyke.bits.coding import Codes
 from fyke.bits.eliasfano import EliasFano
 from fyke.bits.frontcoded import FrontCoded
 from fyke.errors import StorageError
@@ -91,7 +91,7 @@ class Graph:
         """Return starts, offsets and successors of the whole graph."""
         nodes, arcs = self.properties.nodes, self.properties.arcs
         starts, offsets = np.zeros(nodes + 1, np.int64), np.zeros(nodes + 1, np.int64)
-        successors, extra = np.empty(arcs, np.int64), np.empty(max(1, arcs), np.int64)
+        successors, extra = np.empty(arcs, np.int64), np.empty(self.stream.room, np.int64)
         damaged = kernels.read_all(self.stream, starts, successors, offsets, extra)
         if damaged >= 0:
             raise self._damage(f"the list of node {damaged} does not decode")

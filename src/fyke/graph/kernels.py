@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.bits.codes import Codes, integer, nat, read
+from fyke.bits.codes import integer, nat
+from fyke.bits.coding import Codes, read, take
 from fyke.bits.eliasfano import select
 from fyke.bits.jit import inlined, kernel, leaf
 from fyke.bits.lists import cost_of, put
@@ -64,14 +65,16 @@ def merge_into(out: Any, size: Any, more: Any, count: Any) -> None:
 
 
 @inlined
-def _copy_blocks(words: Any, position: Any, codes: Any, ref: Any, ref_size: Any, out: Any) -> Any:
-    """Copy what the blocks say of ``ref``; return (how many, next position)."""
-    blocks, position = read(words, position, codes, BLOCK_COUNT)
+def _copy_blocks(
+    words: Any, position: Any, buffer: Any, left: Any, codes: Any, ref: Any, ref_size: Any, out: Any
+) -> Any:
+    """Copy what the blocks say of ``ref``; return (how many, cursor)."""
+    blocks, position, buffer, left = take(words, position, buffer, left, codes, BLOCK_COUNT)
     size = j = i = 0
     while i <= blocks and j < ref_size:
         run = ref_size - j
         if i < blocks:
-            block, position = read(words, position, codes, BLOCK)
+            block, position, buffer, left = take(words, position, buffer, left, codes, BLOCK)
             run = min(run, block + (i > 0))
         if i & 1 == 0:
             run = min(run, out.size - size)
@@ -82,55 +85,56 @@ def _copy_blocks(words: Any, position: Any, codes: Any, ref: Any, ref_size: Any,
         i += 1
     # Blocks after the end of the reference copy nothing, but stand in the stream of a damaged or odd writer.
     while i < blocks and i < ref_size + 2:
-        _, position = read(words, position, codes, BLOCK)
+        _, position, buffer, left = take(words, position, buffer, left, codes, BLOCK)
         i += 1
-    return size, position
+    return size, position, buffer, left
 
 
 @inlined
 def read_node(
-    words: Any, position: Any, codes: Any, x: Any, degree: Any, copying: Any, ref: Any, ref_size: Any,
-    min_interval: Any, out: Any, extra: Any,
+    words: Any, position: Any, buffer: Any, left: Any, codes: Any, x: Any, degree: Any, copying: Any, ref: Any,
+    ref_size: Any, min_interval: Any, out: Any, extra: Any,
 ) -> Any:  # fmt: skip
-    """Read what follows the reference of node x into ``out``; return the next position, or −1 for damage."""
+    """Read what follows the reference of node x into ``out``; return the cursor, at position −1 for damage."""
     size = np.int64(0)
     if copying:
-        size, position = _copy_blocks(words, position, codes, ref, ref_size, out)
+        size, position, buffer, left = _copy_blocks(words, position, buffer, left, codes, ref, ref_size, out)
     rest = degree - size
-    if rest < 0:
-        return np.int64(-1)
     if rest > 0 and min_interval > 0:
-        intervals, position = read(words, position, codes, INTERVAL)
+        intervals, position, buffer, left = take(words, position, buffer, left, codes, INTERVAL)
         end = np.int64(0)
         count = np.int64(0)
         for i in range(intervals):
-            left, position = read(words, position, codes, INTERVAL)
-            length, position = read(words, position, codes, INTERVAL)
-            left = min(left, MAX_GAP)
-            left = integer(left) + x if i == 0 else left + end + 1
+            start, position, buffer, left = take(words, position, buffer, left, codes, INTERVAL)
+            length, position, buffer, left = take(words, position, buffer, left, codes, INTERVAL)
+            start = min(start, MAX_GAP)
+            start = integer(start) + x if i == 0 else start + end + 1
             length += min_interval
             if length > rest - count:
-                return np.int64(-1)
+                return np.int64(-1), buffer, left
             for t in range(length):
-                extra[count + t] = left + t
+                extra[count + t] = start + t
             count += length
-            end = left + length
-        merge_into(out, size, extra, count)
-        size += count
-        rest -= count
+            end = start + length
+        if count > 0:
+            merge_into(out, size, extra, count)
+            size += count
+            rest -= count
     if rest > 0:
         # Residuals go straight to their place where nothing else is there.
         target = out if size == 0 else extra
-        gap, position = read(words, position, codes, RESIDUAL)
+        gap, position, buffer, left = take(words, position, buffer, left, codes, RESIDUAL)
         last = x + integer(min(gap, MAX_GAP))
         target[0] = last
         for i in range(1, rest):
-            gap, position = read(words, position, codes, RESIDUAL)
+            gap, position, buffer, left = take(words, position, buffer, left, codes, RESIDUAL)
             last += min(gap, MAX_GAP) + 1
             target[i] = last
         if size > 0:
             merge_into(out, size, extra, rest)
-    return position
+    if rest < 0:
+        position = np.int64(-1)
+    return position, buffer, left
 
 
 @leaf
@@ -142,7 +146,7 @@ def read_next(stream: Any, position: Any, x: Any, lists: Any, sizes: Any, extra:
     rows = sizes.size
     row = x % rows
     words, codes = stream.words, stream.codes
-    degree, position = read(words, position, codes, OUTDEGREE)
+    degree, position, buffer, left = take(words, position, np.uint64(0), np.int64(0), codes, OUTDEGREE)
     if degree > stream.room:
         return np.int64(-1)
     sizes[row] = degree
@@ -150,13 +154,14 @@ def read_next(stream: Any, position: Any, x: Any, lists: Any, sizes: Any, extra:
         return position
     reference = np.int64(0)
     if stream.window > 0:
-        reference, position = read(words, position, codes, REFERENCE)
+        reference, position, buffer, left = take(words, position, buffer, left, codes, REFERENCE)
         if reference > min(stream.window, x):
             return np.int64(-1)
     ref = (x - reference) % rows
-    position = read_node(
-        words, position, codes, x, degree, reference > 0, lists[ref], sizes[ref], stream.min_interval, lists[row], extra
-    )
+    position, _, _ = read_node(
+        words, position, buffer, left, codes, x, degree, reference > 0, lists[ref], sizes[ref], stream.min_interval,
+        lists[row], extra,
+    )  # fmt: skip
     if lists[row, 0] < 0 or lists[row, degree - 1] >= stream.nodes:
         return np.int64(-1)
     return position
@@ -173,10 +178,10 @@ def read_successors(stream: Any, x: Any, lists: Any, extra: Any, chain: Any) -> 
     node = x
     while True:
         position = select(stream.low, stream.high, stream.ones, stream.low_width, node)
-        degree, position = read(words, position, codes, OUTDEGREE)
+        degree, position, buffer, left = take(words, position, np.uint64(0), np.int64(0), codes, OUTDEGREE)
         reference = np.int64(0)
         if degree > 0 and stream.window > 0:
-            reference, position = read(words, position, codes, REFERENCE)
+            reference, position, _, _ = take(words, position, buffer, left, codes, REFERENCE)
         if degree > stream.room or reference > min(stream.window, node) or depth == chain.shape[0]:
             return np.int64(-1), 0
         chain[depth, 0] = node
@@ -192,9 +197,9 @@ def read_successors(stream: Any, x: Any, lists: Any, extra: Any, chain: Any) -> 
         row = 1 - row
         degree = chain[i, 2]
         if degree > 0:
-            after = read_node(
-                words, chain[i, 1], codes, chain[i, 0], degree, i < depth - 1, lists[1 - row], size,
-                stream.min_interval, lists[row], extra,
+            after, _, _ = read_node(
+                words, chain[i, 1], np.uint64(0), np.int64(0), codes, chain[i, 0], degree, i < depth - 1,
+                lists[1 - row], size, stream.min_interval, lists[row], extra,
             )  # fmt: skip
             if after < 0:
                 return np.int64(-1), row
@@ -217,26 +222,30 @@ def largest_outdegree(stream: Any) -> Any:
 
 @leaf
 def read_all(stream: Any, starts: Any, successors: Any, offsets: Any, extra: Any) -> Any:
-    """Read the whole graph in sequence; return −1, or the damaged node. ``offsets`` gets n + 1 bit positions."""
+    """Read the whole graph in sequence; return −1, or the damaged node.
+
+    ``offsets`` gets n + 1 bit positions; ``extra`` is room for the largest list.
+    """
     words, codes = stream.words, stream.codes
-    position = at = np.int64(0)
+    position = at = left = np.int64(0)
+    buffer = np.uint64(0)
     for x in range(stream.nodes):
         offsets[x] = position
         starts[x] = at
-        degree, position = read(words, position, codes, OUTDEGREE)
-        if degree > successors.size - at or position > words.size << 6:
+        degree, position, buffer, left = take(words, position, buffer, left, codes, OUTDEGREE)
+        if degree > min(successors.size - at, extra.size) or position > words.size << 6:
             return x
         if degree == 0:
             continue
         reference = np.int64(0)
         if stream.window > 0:
-            reference, position = read(words, position, codes, REFERENCE)
+            reference, position, buffer, left = take(words, position, buffer, left, codes, REFERENCE)
             if reference > min(stream.window, x):
                 return x
         begin = starts[x - reference]
         end = starts[x - reference + 1] if reference > 0 else begin
-        position = read_node(
-            words, position, codes, x, degree, reference > 0, successors[begin:end], end - begin,
+        position, buffer, left = read_node(
+            words, position, buffer, left, codes, x, degree, reference > 0, successors[begin:end], end - begin,
             stream.min_interval, successors[at : at + degree], extra,
         )  # fmt: skip
         if position < 0 or successors[at] < 0 or successors[at + degree - 1] >= stream.nodes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fyke.bits.codes import Code
+from fyke.bits.coding import Code
 from fyke.errors import StorageError, UserError
 
 GRAPH_CLASS = "it.unimi.dsi.webgraph.BVGraph"

@@ -6,12 +6,12 @@
     DIR/graph.graph .offsets .properties .urls       the web graph: document d is node d (fyke.graph)
 
 ``scan`` is the first pass and may run on parts of the pages, on any number of cores and machines; ``combine`` is the
-second. ``pages_of`` and ``pages_of_store`` say where pages come from: JSONL files, or a store.
+second. simulate/pages.py says where pages come from.
 """
 
 from __future__ import annotations
 
-import itertools
+import multiprocessing
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -24,12 +24,12 @@ from fyke.archive.archive import Archive
 from fyke.archive.combine import Catalogue, Coding
 from fyke.archive.combine import combine as combine_archive
 from fyke.archive.preprocess import Preprocessing
-from fyke.archive.run import DEFAULT_MEMORY, Page, read_jsonl, runs_of, scan, url_hash
+from fyke.archive.run import DEFAULT_MEMORY, Page, runs_of, scan, url_hash
 from fyke.errors import StorageError
 from fyke.graph.build import Lists, write_graph
 from fyke.graph.graph import Graph, write_urls
 from fyke.graph.properties import Parameters
-from fyke.store import Store
+from fyke.simulate.pages import Source
 from fyke.url import Url
 
 GRAPH = "graph"
@@ -41,19 +41,6 @@ Progress = Callable[[str, int], None]
 
 def quiet(what: str, pages: int) -> None:
     """Show no progress."""
-
-
-def pages_of(files: Sequence[Path], part: tuple[int, int] = (0, 1)) -> Iterator[Page]:
-    """Yield the pages of JSONL files, or every n-th of them from the i-th on: part (i, n)."""
-    pages = itertools.chain.from_iterable(read_jsonl(file) for file in files)
-    return itertools.islice(pages, part[0], None, part[1])
-
-
-def pages_of_store(path: Path, part: tuple[int, int] = (0, 1)) -> Iterator[Page]:
-    """Yield the documents of a store, or every n-th from the i-th on; one without text is missing from the archive."""
-    with Store.open(path, mode="r") as store:
-        for row in itertools.islice(store.scan(parts=("text", "links")), part[0], None, part[1]):
-            yield Page(row.url, row.text or None, tuple(link.target.href for link in row.links))
 
 
 def build(
@@ -74,8 +61,8 @@ def build(
         shutil.rmtree(part, ignore_errors=True)
 
 
-def build_files(
-    files: Sequence[Path],
+def build_from(
+    source: Source,
     folder: Path,
     preprocessing: Preprocessing,
     coding: Coding,
@@ -83,19 +70,19 @@ def build_files(
     workers: int,
     progress: Progress = quiet,
 ) -> None:
-    """Build the collection of JSONL files, the first pass on ``workers`` processes."""
+    """Build the collection of a source, on ``workers`` cores."""
     if workers <= 1:
-        build(pages_of(files), folder, preprocessing, coding, memory, progress)
+        build(source.pages(), folder, preprocessing, coding, memory, progress)
         return
     parts = [folder / "parts" / f"part-{i}" for i in range(workers)]
     try:
-        with ProcessPoolExecutor(workers) as pool:
+        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
             jobs = [
-                pool.submit(_scan_files, files, part, preprocessing, memory // workers, (i, workers))
+                pool.submit(_scan_source, source, part, preprocessing, memory // workers, (i, workers))
                 for i, part in enumerate(parts)
             ]
             progress("scan", sum(job.result() for job in jobs))
-        combine(parts, folder, coding, progress)
+        combine(parts, folder, coding, progress, workers)
     finally:
         shutil.rmtree(folder / "parts", ignore_errors=True)
 
@@ -108,19 +95,19 @@ def scan_part(pages: Iterable[Page], folder: Path, preprocessing: Preprocessing,
     return done
 
 
-def _scan_files(
-    files: Sequence[Path], folder: Path, preprocessing: Preprocessing, memory: int, part: tuple[int, int]
-) -> int:
-    return scan_part(pages_of(files, part), folder, preprocessing, memory)
+def _scan_source(source: Source, folder: Path, preprocessing: Preprocessing, memory: int, part: tuple[int, int]) -> int:
+    return scan_part(source.pages(part), folder, preprocessing, memory)
 
 
-def combine(parts: Sequence[Path], folder: Path, coding: Coding | None = None, progress: Progress = quiet) -> None:
-    """Make a collection of the parts that ``scan`` wrote."""
+def combine(
+    parts: Sequence[Path], folder: Path, coding: Coding | None = None, progress: Progress = quiet, workers: int = 1
+) -> None:
+    """Make a collection of the parts that ``scan`` wrote, summaries encoded on ``workers`` cores."""
     folder.mkdir(parents=True, exist_ok=True)
     catalogue = Catalogue(runs_of(parts))
     write_graph(folder / GRAPH, _lists(catalogue, progress), Parameters())
     write_urls(folder / f"{GRAPH}.urls", catalogue.urls)
-    for done in combine_archive(catalogue, folder, coding or Coding()):
+    for done in combine_archive(catalogue, folder, coding or Coding(), workers):
         progress("summaries", done)
 
 
@@ -159,10 +146,10 @@ def graph_of(archive: Archive) -> Graph:
     return graph
 
 
-def hosts_of(graph: Graph) -> tuple[list[str], NDArray[np.int64]]:
+def hosts_of(graph: Graph) -> tuple[list[str], NDArray[np.int32]]:
     """Return the hosts of a graph's URLs, and the number of each node's."""
     numbers: dict[str, int] = {}
     of_node = np.fromiter(
-        (numbers.setdefault(Url(url.decode()).authority, len(numbers)) for url in graph.urls), np.int64, graph.nodes
+        (numbers.setdefault(Url(url.decode()).authority, len(numbers)) for url in graph.urls), np.int32, graph.nodes
     )
     return list(numbers), of_node

@@ -2,7 +2,7 @@
 
 The loop is the crawler's: take the best waiting pages, fetch them, follow their links, ask the policy about
 what they discovered. ``in_flight`` pages are fetched at once; what they link to is known when all have come, as in
-a live crawl. Per page the crawl holds some 60 bytes, whatever the graph's size on disk.
+a live crawl. Of each page the crawl holds 18 bytes, 12 more where scores can change, and 16 while the page waits.
 
 Time is virtual. With politeness, a host is contacted again ``delay`` seconds after the end of the last fetch, a
 fetch takes ``latency`` seconds and its size over the bandwidth, and the best page of a host that is ready goes first.
@@ -11,6 +11,7 @@ fetch takes ``latency`` seconds and its size over the bandwidth, and the best pa
 from __future__ import annotations
 
 import heapq
+from array import array
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from fyke.errors import UserError
 from fyke.graph.graph import Graph
 from fyke.simulate import kernels
-from fyke.simulate.policies import Policy, Signal
+from fyke.simulate.policies import BySignal, Policy, Signal
 from fyke.values import Candidates
 
 Ints = NDArray[np.int64]
@@ -28,6 +29,7 @@ Floats = NDArray[np.float64]
 GROWTH = 1.1
 """Partial PageRank is computed anew whenever the crawl has grown by a tenth."""
 _FORESEEABLE_BATCH = 4096
+_STRETCH = 1 << 16  # pages between two looks at Python
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,9 @@ class World:
     graph: Graph
     seeds: Ints
     pagerank: Floats
-    relevance: Floats | None = None
+    relevance: NDArray[np.float32] | None = None
     """Of each page, where there is a topic."""
-    hosts: Ints | None = None
+    hosts: NDArray[np.int32] | None = None
     """The number of each page's host."""
     sizes: Ints | None = None
     """Bytes of each page, for the time that a fetch takes."""
@@ -80,22 +82,22 @@ class VirtualCrawl:
         self._state = np.zeros(nodes, np.int8)
         self._depth = np.zeros(nodes, np.int32)
         self._inlinks = np.zeros(nodes, np.int32)
-        self._births = np.zeros(nodes, np.int64)
+        self._births = np.zeros(nodes, np.int32)
         self._signal = np.zeros(nodes, np.float32)
         self._unused = np.zeros(nodes if policy.signal is Signal.ORACLE else 0, np.float32)
-        self._current = np.full(nodes, np.nan)  # unlike every score
-        self._mark = np.zeros(nodes, np.int32)
+        changing = nodes if policy.changing else 0  # else a page is scored once, when it is discovered
+        self._current = np.full(changing, np.nan)  # unlike every score
+        self._mark = np.zeros(changing, np.int32)
         self._stamp = 0
         self._born = 0
         self._is_seed = np.zeros(nodes, np.bool_)
-        self._heap = (np.empty(1024), np.empty(1024, np.int64), np.empty(1024, np.int64))
+        self._heap = (np.empty(1024), np.empty(1024, np.int32), np.empty(1024, np.int32))
         self._heap_size = 0
-        self._touched = np.empty(nodes, np.int64)
         self._sites = _Sites(world.hosts) if policy.signal is Signal.SITE and world.hosts is not None else None
         self._next_rank = 1.0
         self._base_rank = 0.0
-        self.order: list[Ints] = []
-        self.seconds: list[Floats] = []
+        self._order = array("i")
+        self._seconds = array("d")
         self.fetched = self.failed = 0
         self._clock = _HostClock(world, politeness)
         if world.members is not None:
@@ -106,6 +108,16 @@ class VirtualCrawl:
     def waiting(self) -> int:
         """Pages known but not fetched."""
         return int((self._state == kernels.WAITING).sum())
+
+    @property
+    def order(self) -> Ints:
+        """The pages in the order in which they came."""
+        return np.array(self._order, np.int64)
+
+    @property
+    def seconds(self) -> Floats:
+        """When each page came."""
+        return np.array(self._seconds) if self._clock.ticks else np.zeros(self.fetched)
 
     def _seed(self) -> None:
         seeds = np.unique(self._world.seeds)
@@ -121,11 +133,43 @@ class VirtualCrawl:
 
     def run(self, budget: int) -> None:
         """Crawl until ``budget`` pages are tried or nothing waits."""
+        if (
+            self._in_flight == 1
+            and not self._clock.ticks
+            and type(self._policy.prioritizer) is BySignal
+            and self._policy.signal in {Signal.RELEVANCE, Signal.CASH}
+        ):
+            self._follow_signal(budget)
+            return
         while self.fetched + self.failed < budget:
             tried = self._take(min(self._in_flight, budget - self.fetched - self.failed))
             if not len(tried):
                 return
             self._fetch(tried)
+
+    def _follow_signal(self, budget: int) -> None:
+        """Do the same where the score is the signal itself, without asking: a kernel's work from end to end."""
+        world, nothing = self._world, np.empty(0, np.float32)
+        relevance = nothing if self._policy.signal is Signal.CASH or world.relevance is None else world.relevance
+        failing = np.empty(0, np.bool_) if world.failing is None else world.failing
+        while self.fetched + self.failed < budget:
+            self._make_room(self._heap_size + world.graph.stream.room)
+            order = np.empty(min(budget - self.fetched - self.failed, _STRETCH), np.int64)
+            tried, fetched, self._heap_size, self._born = kernels.follow_signal(
+                world.graph.stream, *self._heap, self._heap_size, self._state, self._depth, self._inlinks,
+                self._signal, self._births, self._born, self._current, relevance, failing, order,
+            )  # fmt: skip
+            if tried < 0:
+                world.graph.successors(int(fetched))  # raises: its list is damaged
+            if not tried:
+                return
+            self.fetched += fetched
+            self.failed += tried - fetched
+            self._order.frombytes(order[:fetched].astype(np.int32).tobytes())
+
+    def _make_room(self, size: int) -> None:
+        if size > len(self._heap[0]):
+            self._heap = tuple(np.concatenate([a, np.empty(size, a.dtype)]) for a in self._heap)  # type: ignore[assignment]
 
     def _take(self, count: int) -> Ints:
         """Return the next pages: the best waiting ones, of hosts that are ready where there is politeness."""
@@ -145,20 +189,22 @@ class VirtualCrawl:
         pages = tried[good]
         self.failed += len(tried) - len(pages)
         self.fetched += len(pages)
-        self.order.append(pages)
-        self.seconds.append(seconds[good])
+        self._order.frombytes(pages.astype(np.int32).tobytes())
+        if self._clock.ticks:
+            self._seconds.frombytes(seconds[good].tobytes())
         lists = world.graph.lists(pages)
         self._stamp += 1
         born = self._born
         signal = self._policy.signal
+        touched = np.empty(len(lists.successors), np.int64)
         count, self._born = kernels.discover(
             pages, lists.starts, lists.successors, self._state, self._depth, self._inlinks,
             self._unused if signal is Signal.ORACLE else self._signal, self._births, self._born,
             self._given(pages, np.diff(lists.starts)), signal in {Signal.CASH, Signal.RANK},
             self._policy.changing and signal is not Signal.SITE,
-            self._touched, self._mark, self._stamp,
+            touched, self._mark, self._stamp,
         )  # fmt: skip
-        touched = self._touched[:count].copy()
+        touched = touched[:count]
         if signal is Signal.RANK:
             # What every known page has at least, so that those found since the last computation compete fairly.
             self._signal[touched[self._births[touched] >= born]] += self._base_rank
@@ -180,7 +226,7 @@ class VirtualCrawl:
         """Return what each fetched page gives to each page it links to."""
         signal = self._policy.signal
         if signal is Signal.RELEVANCE and self._world.relevance is not None:
-            return self._world.relevance[pages].astype(np.float32)
+            return self._world.relevance[pages]
         if signal in {Signal.CASH, Signal.RANK}:
             keep = 0.85 if signal is Signal.RANK else 1.0
             return (keep * self._signal[pages] / np.maximum(1, degrees)).astype(np.float32)
@@ -188,7 +234,7 @@ class VirtualCrawl:
 
     def _rank_known(self) -> None:
         """Compute PageRank on the pages and links known so far, those not fetched having no links."""
-        pages = np.concatenate(self.order)
+        pages = self.order
         lists = self._world.graph.lists(pages)
         known = np.flatnonzero(self._state != kernels.UNKNOWN)
         ranks = np.zeros(len(self._state))
@@ -221,20 +267,19 @@ class VirtualCrawl:
             np.zeros(len(pages), np.float32) if rate is None else rate[pages],
         )
         scores = self._policy.prioritizer.priority(candidates)
-        new = scores != self._current[pages]
-        pages, scores = pages[new], scores[new]
-        self._current[pages] = scores
+        if self._policy.changing:
+            new = scores != self._current[pages]
+            pages, scores = pages[new], scores[new]
+            self._current[pages] = scores
         births = -self._births[pages] if self._policy.newest_first else self._births[pages]
-        need = self._heap_size + len(pages)
-        if need > len(self._heap[0]):
-            self._heap = tuple(np.concatenate([a, np.empty(need, a.dtype)]) for a in self._heap)  # type: ignore[assignment]
+        self._make_room(self._heap_size + len(pages))
         self._heap_size = kernels.push(*self._heap, self._heap_size, scores, births, pages)
 
 
 class _Sites:
     """The waiting pages of each site in order of discovery: of a site only the first is in the heap."""
 
-    def __init__(self, hosts: Ints) -> None:
+    def __init__(self, hosts: NDArray[np.int32]) -> None:
         self._hosts = hosts
         count = int(hosts.max(initial=-1)) + 1
         self._first, self._last = np.full(count, -1), np.full(count, -1)
@@ -254,6 +299,8 @@ class _HostClock:
 
     def __init__(self, world: World, politeness: Politeness) -> None:
         self._world, self._politeness = world, politeness
+        self.ticks = bool(politeness.delay or politeness.latency or politeness.bandwidth)
+        """Whether anything takes time."""
         self.now = 0.0
         self._ready = np.zeros(int(world.hosts.max(initial=-1)) + 1 if world.hosts is not None else 0)
         self._parked: dict[int, list[int]] = {}
@@ -307,7 +354,7 @@ class _HostClock:
     def fetch(self, pages: Ints) -> Floats:
         """Return when each page is there; hosts are busy until then and ``delay`` longer."""
         p = self._politeness
-        if not (p.delay or p.latency or p.bandwidth):
+        if not self.ticks:
             return np.zeros(len(pages))
         transfer = np.zeros(len(pages))
         if p.bandwidth and self._world.sizes is not None:

@@ -2,6 +2,7 @@
 
 A page is UNKNOWN, then WAITING (discovered), then DONE. The heap holds (score, birth, page), highest score first,
 ties by birth; an entry whose score is no longer the page's, or whose page is DONE, is stale and dropped when met.
+Where scores never change a page has one entry, and ``current`` and ``mark`` are empty.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fyke.bits.jit import inlined, kernel, leaf
+from fyke.graph.kernels import read_successors
 
 UNKNOWN, WAITING, DONE = 0, 1, 2
 
@@ -20,19 +22,24 @@ def _before(scores: Any, births: Any, a: Any, b: Any) -> Any:
     return scores[a] > scores[b] or (scores[a] == scores[b] and births[a] < births[b])
 
 
+@inlined
+def _add(scores: Any, births: Any, pages: Any, size: Any, score: Any, birth: Any, page: Any) -> None:
+    """Add an entry to a heap of ``size``. REQUIRES: there is room."""
+    at = size
+    while at > 0:
+        up = (at - 1) >> 1
+        if scores[up] > score or (scores[up] == score and births[up] <= birth):
+            break
+        scores[at], births[at], pages[at] = scores[up], births[up], pages[up]
+        at = up
+    scores[at], births[at], pages[at] = score, birth, page
+
+
 @leaf
 def push(scores: Any, births: Any, pages: Any, size: Any, new_scores: Any, new_births: Any, new_pages: Any) -> Any:
     """Add entries to the heap; return its new size. REQUIRES: there is room."""
     for k in range(new_pages.size):
-        at = size
-        score, birth = new_scores[k], new_births[k]
-        while at > 0:
-            up = (at - 1) >> 1
-            if scores[up] > score or (scores[up] == score and births[up] <= birth):
-                break
-            scores[at], births[at], pages[at] = scores[up], births[up], pages[up]
-            at = up
-        scores[at], births[at], pages[at] = score, birth, new_pages[k]
+        _add(scores, births, pages, size, new_scores[k], new_births[k], new_pages[k])
         size += 1
     return size
 
@@ -55,7 +62,7 @@ def pop(scores: Any, births: Any, pages: Any, size: Any, state: Any, current: An
             scores[at], births[at], pages[at] = scores[child], births[child], pages[child]
             at = child
         scores[at], births[at], pages[at] = last_score, last_birth, last_page
-        if state[page] == WAITING and current[page] == score:
+        if state[page] == WAITING and (current.size == 0 or current[page] == score):
             state[page] = DONE
             out[taken] = page
             taken += 1
@@ -92,11 +99,67 @@ def discover(
                 signal[y] += given[i]
             elif given[i] > signal[y] or new:
                 signal[y] = given[i]
-            if (new or changing) and mark[y] != stamp:
-                mark[y] = stamp
+            if new or (changing and mark[y] != stamp):
+                if changing:
+                    mark[y] = stamp
                 touched[count] = y
                 count += 1
     return count, born
+
+
+@kernel
+def follow_signal(
+    stream: Any, scores: Any, heap_births: Any, heap_pages: Any, size: Any, state: Any, depth: Any, inlinks: Any,
+    signal: Any, births: Any, born: Any, current: Any, relevance: Any, failing: Any, order: Any,
+) -> Any:  # fmt: skip
+    """Crawl one page at a time by the highest signal: pop, fetch and discover without leaving the kernel.
+
+    A page gives its relevance, of which the greatest counts, or (``relevance`` empty) its signal in equal shares, added
+    up. Return (pages tried, pages fetched, heap size, births): all of ``order`` are fetched, nothing waits, the heap
+    wants to grow, or (−1) a list is damaged.
+    """
+    lists = np.empty((2, stream.room), np.int64)
+    extra = np.empty(stream.room, np.int64)
+    chain = np.empty((stream.max_chain + 1, 3), np.int64)
+    out = np.empty(1, np.int64)
+    tried = fetched = 0
+    while tried < order.size and size + stream.room <= scores.size:
+        taken, size = pop(scores, heap_births, heap_pages, size, state, current, out)
+        if taken == 0:
+            break
+        x = out[0]
+        tried += 1
+        if failing.size > 0 and failing[x]:
+            continue
+        order[fetched] = x
+        fetched += 1
+        degree, row = read_successors(stream, x, lists, extra, chain)
+        if degree < 0:
+            return -1, x, size, born
+        given = relevance[x] if relevance.size > 0 else np.float32(signal[x] / max(degree, 1))
+        for j in range(degree):
+            y = lists[row, j]
+            if state[y] == DONE:
+                continue
+            inlinks[y] += 1
+            new = state[y] == UNKNOWN
+            if new:
+                state[y] = WAITING
+                depth[y] = depth[x] + 1
+                births[y] = born
+                born += 1
+            elif depth[x] + 1 < depth[y]:
+                depth[y] = depth[x] + 1
+            if relevance.size == 0:
+                signal[y] += given
+            elif given > signal[y] or new:
+                signal[y] = given
+            score = np.float64(signal[y])
+            if score != current[y]:
+                current[y] = score
+                _add(scores, heap_births, heap_pages, size, score, births[y], y)
+                size += 1
+    return tried, fetched, size, born
 
 
 @leaf

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.archive.archive import Archive
+from fyke.errors import UserError
 from fyke.graph.graph import Graph
 from fyke.graph.rank import pagerank
 from fyke.interfaces import Prioritizer
 from fyke.simulate.collection import graph_of, hosts_of
 from fyke.simulate.engine import Politeness, VirtualCrawl, World
 from fyke.simulate.measures import Simulation, curve, kendall_tau
-from fyke.simulate.policies import Policy, as_policy
+from fyke.simulate.mercator import MercatorCrawl
+from fyke.simulate.policies import Policy, Signal, as_policy
 from fyke.simulate.settings import Settings
 from fyke.simulate.topic import Topic
 
@@ -26,7 +28,7 @@ BYTES_PER_WORD = 40
 """Of a page's HTML, for virtual transfer times: the archive knows words only. 24 KB pages have about 600."""
 
 
-def default_seeds(graph: Graph, hosts: Ints | None) -> Ints:
+def default_seeds(graph: Graph, hosts: NDArray[np.int32] | None) -> Ints:
     """Return the first page of each host, or node 0 where hosts are not known."""
     return np.zeros(1, np.int64) if hosts is None else np.unique(hosts, return_index=True)[1]
 
@@ -84,7 +86,7 @@ def make_world(
         start = archive.below(np.asarray(seeds, np.int64))
     relevance = None
     if topic is not None:
-        relevance = np.full(graph.nodes, -np.inf)
+        relevance = np.full(graph.nodes, -np.inf, np.float32)
         relevance[below] = topic.score(archive, np.arange(len(archive)))
     sizes = None
     if settings.bandwidth:
@@ -95,15 +97,28 @@ def make_world(
     return World(graph, start, pagerank(graph), relevance, hosts, sizes, failing, None, members)
 
 
+def make_crawl(
+    world: World, policy: Policy, frontier: str, in_flight: int, politeness: Politeness
+) -> VirtualCrawl | MercatorCrawl:
+    """Return the crawl of a world by a policy, through one frontier or the other."""
+    if frontier == "exact":
+        return VirtualCrawl(world, policy, in_flight, politeness)
+    if policy.signal not in {Signal.NONE, Signal.RELEVANCE} or policy.newest_first:
+        raise UserError(
+            f"{policy.name} wants what the live crawler does not compute; with the mercator frontier choose bfs, "
+            "random, best-first or a prioritizer of your own"
+        )
+    return MercatorCrawl(world, policy, in_flight, politeness)
+
+
 def _run(
     world: World, given: str | Policy | Prioritizer, budget: int, settings: Settings, topic: Topic | None
 ) -> Simulation:
     policy = as_policy(given, np.random.default_rng(settings.seed))
     politeness = Politeness(settings.delay, settings.latency, settings.bandwidth)
-    crawl = VirtualCrawl(world, policy, settings.in_flight, politeness)
+    crawl = make_crawl(world, policy, settings.frontier, settings.in_flight, politeness)
     crawl.run(budget)
-    order = np.concatenate([*crawl.order, np.empty(0, np.int64)]).astype(np.int64)
-    seconds = np.concatenate([*crawl.seconds, np.empty(0)])
+    order, seconds = crawl.order, crawl.seconds
     relevant = np.zeros(world.graph.nodes, np.bool_) if world.relevance is None else world.relevance > 0
     record = {
         "policy": policy.name,

@@ -17,8 +17,14 @@ class Settings:
     latency: float = field(default=0.0, metadata={"help": "Seconds of a fetch besides its transfer."})
     bandwidth: float = field(default=0.0, metadata={"help": "Bytes a second of the crawler's line; 0 for no limit."})
     failure_rate: float = field(default=0.0, metadata={"help": "Share of pages that cannot be fetched."})
+    frontier: str = field(
+        default="exact",
+        metadata={"help": "exact: the best waiting page at every step. mercator: the live crawler's own queues."},
+    )
     seed: int = field(default=0, metadata={"help": "Of all that is random: the same seed gives the same run."})
 
     def __post_init__(self) -> None:
         if self.budget < 0 or self.in_flight < 1 or not 0 <= self.failure_rate < 1 or self.delay < 0:
             raise UserError("a run has budget ≥ 0, in_flight ≥ 1, delay ≥ 0 and 0 ≤ failure_rate < 1")
+        if self.frontier not in {"exact", "mercator"}:
+            raise UserError(f"no frontier is called {self.frontier!r}; choose exact or mercator")

@@ -188,6 +188,12 @@ class Batch:
             known = self._rows[row] = {} if current is None else {current.stamp: current}
         return known
 
+    def put_meta(self, row: bytes, meta: RowMeta) -> None:
+        """Replace what is said of a row's current version (``mark``). REQUIRES: it has one."""
+        with self._tablet.lock:
+            known = self._known(row)
+            self.mark(row, known[max(known)], meta)
+
     def delete_row(self, row: bytes) -> None:
         """Delete all cells of a row, its history and its anchors too. REQUIRES: this batch does not put the row."""
         assert row not in self._rows

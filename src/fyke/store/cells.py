@@ -81,6 +81,8 @@ class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """With ``duplicate_of``: the Jaccard coefficient of the main texts, 1 for an exact copy."""
     duplicate_by: str = ""
     """How it was found to be a duplicate: EXACT, ``text`` (the same words), ``jaccard`` or ``minhash`` (estimated)."""
+    change: bytes = b""
+    """How the page changes (``frontier.revisit.ChangeState``), of a continuous crawl."""
 
 
 class Version(msgspec.Struct, frozen=True, array_like=True):

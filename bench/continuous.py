@@ -1,0 +1,146 @@
+"""A continuous crawl of the changing world: sixty virtual days of the whole crawler, then real sockets for a minute.
+
+python -m bench.continuous [--days 60] [--seconds 60] [--policy age-optimal --policy uniform]
+
+Freshness and age are the truth: what the world shows beside the last copy that the crawler was given, over the second
+half. The optimum is that of a solver that knows every rate and spends as many revisits on the same pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from bench.measure import table
+from fyke.clock import VirtualClock
+from fyke.crawl.engine import Agent
+from fyke.crawl.permissions import Permissions
+from fyke.crawl.process import Processor
+from fyke.crawl.revisits import RevisitSettings
+from fyke.crawl.rules import Rules
+from fyke.crawl.settings import CrawlSettings
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.politeness import Politeness
+from fyke.frontier.revisit import RevisitPolicy
+from fyke.simulate.change import ChangingWorld
+from fyke.store import Settings, Store
+from fyke.url import Url
+from fyke.world.config import DAY, START, WorldConfig
+from fyke.world.serve import serve
+from fyke.world.transport import Visit, WorldTransport
+from fyke.world.world import World
+
+SAMPLES = 30
+
+
+def truth(world: World, visits: Iterable[Visit], days: float) -> list[object]:
+    """Freshness and age (hours) over the second half, and the least possible age; times are the world's."""
+    copies: defaultdict[str, list[float]] = defaultdict(list)
+    asked: defaultdict[str, int] = defaultdict(int)
+    for visit in visits:
+        url = world.bases[world.host(visit.host).number] + visit.target  # type: ignore[union-attr]
+        if "?" in visit.target or world.version(url, visit.started) is None:
+            continue
+        asked[url] += START + days * DAY / 2 <= visit.started
+        if visit.status == 200:
+            copies[url].append(visit.started)
+    fresh, ages = [], []
+    for t in START + days * DAY * np.linspace(0.5, 1.0, SAMPLES):
+        for url, times in copies.items():
+            held = max((s for s in times if s <= t), default=None)
+            if held is None or (now := world.version(url, t)) is None:
+                continue
+            fresh.append(now == world.version(url, held))
+            ages.append(0.0 if fresh[-1] else t - _first_change(world, url, held, t))
+    rates = np.array([world.truth(url, START).rate for url in copies])
+    alike = ChangingWorld(rates, np.zeros(len(rates), np.int64), np.zeros(len(rates), np.int64))
+    budget = sum(asked.values()) / (days / 2)
+    least, even = (alike.optimum(RevisitPolicy(name), budget)[1] * 24 for name in ("age-optimal", "uniform"))
+    return [len(copies), budget / len(copies), float(np.mean(fresh)), float(np.mean(ages)) / 3600, least, even]
+
+
+def _first_change(world: World, url: str, start: float, end: float) -> float:
+    """When the page first changed between two times at which it differs."""
+    version = world.version(url, start)
+    while end - start > 60.0:
+        middle = (start + end) / 2
+        if world.version(url, middle) == version:
+            start = middle
+        else:
+            end = middle
+    return end
+
+
+def virtual(policy: str, days: float, pages: int) -> list[object]:
+    """The whole crawler, one agent, without sockets."""
+    world = World(WorldConfig(hosts=12, pages=pages, formats=False))
+    clock = VirtualClock(START)
+    transport = WorldTransport(world, clock)
+    seeds = [Url.parse(seed) for seed in world.seeds]
+    settings = RevisitSettings(RevisitPolicy(policy), budget=1.5 * pages / DAY)
+
+    async def main(folder: Path) -> None:
+        with Store.open(folder / "store", settings=Settings(tablets=4)) as store:
+            agent = Agent(
+                store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), seeds),
+                Permissions("fyke"), Processor("fyke"), clock, revisits=settings, beat_every=600.0,
+                beat=lambda agent: clock.now() < START + days * DAY,
+            )  # fmt: skip
+            await agent.run(seeds)
+
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.process_time()
+        clock.run(main(Path(folder)))
+        cpu = time.process_time() - started
+    return [policy, f"{days:.0f} virtual days", *truth(world, transport.log, days), cpu]
+
+
+def sockets(policy: str, seconds: float, pages: int) -> list[object]:
+    """The same over loopback with the world's days as seconds; CPU is the crawler's."""
+    from fyke.assemble import crawl
+
+    config = WorldConfig(hosts=12, pages=pages, formats=False, slow=False, flaky=False)
+    with serve(config, speed=DAY) as served, tempfile.TemporaryDirectory() as folder:
+        world = served.world
+        offset = served.time() - time.time() * DAY
+        threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+        done = crawl(
+            world.seeds, Path(folder) / "store", scope="any", continuous=True, revisit_policy=policy, agents=1,
+            request_rate=1.5 * pages, delay=0.01, resolve=tuple(served.resolve()),
+        )  # fmt: skip
+        visits = [
+            Visit(v.host, v.target, v.status, v.started * DAY + offset, v.ended * DAY + offset) for v in served.log()
+        ]
+    days = (max(v.started for v in visits) - START) / DAY
+    return [policy, f"{seconds:.0f} s, a day each", *truth(world, visits, days), done.cpu_seconds]
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--days", type=float, default=60.0)
+    parser.add_argument("--seconds", type=float, default=60.0, help="over sockets; 0 for none")
+    parser.add_argument("--pages", type=int, default=300)
+    parser.add_argument("--policy", action="append", choices=RevisitPolicy.NAMES)
+    given = parser.parse_args()
+    rows = []
+    for policy in given.policy or ("age-optimal", "uniform"):
+        if given.days:
+            rows.append(virtual(policy, given.days, given.pages))
+        if given.seconds:
+            rows.append(sockets(policy, given.seconds, min(given.pages, 120)))
+    head = ["policy", "time", "pages", "visits per page and day", "freshness", "age, hours", "least possible age"]
+    print(table([*head, "uniform's in theory", "CPU s"], rows))
+
+
+if __name__ == "__main__":
+    main()

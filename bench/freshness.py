@@ -1,0 +1,194 @@
+"""Freshness: policies against the theoretical optimum and a multiplicative-interval peer; signals; decisions a second.
+
+python -m bench.freshness [--days 60]
+
+Time is virtual. Rates are those of the synthetic world, and a wider log-uniform spread; visits are the same for all
+policies. Figures are means over the second half of the days.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.measure import table
+from fyke.frontier.revisit import RevisitPolicy, Threshold
+from fyke.frontier.schedule import Schedule
+from fyke.simulate.change import ChangingWorld, Signals, simulate_changes
+from fyke.world.config import WorldConfig
+from fyke.world.world import World
+
+Floats = npt.NDArray[np.float64]
+
+
+class Multiplicative:
+    """Nutch's AdaptiveFetchSchedule: a change shortens a page's interval by a fifth, none lengthens it by two fifths.
+
+    Nutch has no budget; here a page is due when its age exceeds its interval by one adaptive factor for all pages,
+    moved by the same rule as fyke's threshold, so that the peer makes as many visits.
+    """
+
+    def __init__(self, world: ChangingWorld, budget: float) -> None:
+        self._interval = np.full(len(world.rates), 30.0)
+        self._last = world.first_visits(budget)
+        self._factor = Threshold(len(world.rates) / budget / 30.0, budget)
+        self._now = 0.0
+
+    def due(self, now: float) -> npt.NDArray[np.int64]:
+        """The pages whose interval has passed."""
+        self._factor.passed(now - self._now)
+        self._now = now
+        overdue = (now - self._last) / self._interval
+        candidates = np.flatnonzero(overdue >= self._factor.value)
+        candidates = candidates[np.argsort(-overdue[candidates])]
+        rising = self._factor.value * np.exp(self._factor.gain * np.arange(len(candidates)))
+        taken = candidates[: int((overdue[candidates] >= rising).sum())]
+        self._factor.visited(len(taken))
+        return taken
+
+    def visited(self, pages: npt.NDArray[np.int64], now: float, changed: npt.NDArray[np.bool_]) -> None:
+        """Adapt."""
+        self._interval[pages] = np.clip(self._interval[pages] * np.where(changed, 0.8, 1.4), 60 / 86400, 365.0)
+        self._last[pages] = now
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A world and a budget."""
+
+    name: str
+    world: ChangingWorld
+    per_page: float
+
+
+def cases() -> list[Case]:
+    """The synthetic world's own rates, and a wide spread."""
+    made = World(WorldConfig(hosts=50, pages=3000))
+    rates, hosts = [], []
+    for host in made.hosts:
+        for url in made.pages(host.name):
+            rates.append(made.truth(url).rate)
+            hosts.append(host.number)
+    own = ChangingWorld(np.array(rates), np.array(hosts), np.zeros(len(rates), np.int64))
+    alive = own.rates > 0
+    moving = ChangingWorld(own.rates[alive], own.hosts[alive], own.kinds[alive])
+    chance = np.random.default_rng(7)
+    spread = np.exp(np.log(1 / 365) + chance.random(3000) * np.log(365 * 24.0))
+    wide = ChangingWorld(spread, np.arange(3000) // 60, np.zeros(3000, np.int64))
+    return [
+        Case("the world's changing pages", moving, 1.0),
+        Case("log-uniform, once a year … hourly", wide, 2.0),
+        Case("all of the world's pages (two in five never change)", own, 1.0),
+    ]
+
+
+def policies(case: Case, days: float) -> None:
+    """Every policy, rates known and learnt, beside the peer."""
+    world, budget = case.world, case.per_page * len(case.world.rates)
+    best = {name: world.optimum(RevisitPolicy(name), budget) for name in RevisitPolicy.NAMES}
+    least_age, uniform = best["age-optimal"][1], best["uniform"][1]
+    print(
+        f"\n{case.name}: {len(world.rates):,} pages, {case.per_page} visits per page and day, {days:.0f} days;", end=" "
+    )
+    print(f"least mean age {least_age * 24:.3f} h, {least_age / uniform:.3f} of uniform")
+    rows: list[list[object]] = []
+    for known in (True, False):
+        for name in RevisitPolicy.NAMES:
+            scheduler = world.schedule(RevisitPolicy(name), budget, known=known)
+            curve = simulate_changes(world, scheduler, days, np.random.default_rng(3))
+            fresh, age = curve.second_half()
+            own = fresh / best[name][0] if name in ("proportional", "freshness-optimal") else age / best[name][1]
+            rows.append(
+                [name, "known" if known else "learnt", fresh, age * 24, age / least_age, own if known else "",
+                 curve.visits / budget / days]
+            )  # fmt: skip
+    dated = replace(world, dated=np.ones(len(world.rates), np.bool_))
+    curve = simulate_changes(
+        dated, dated.schedule(RevisitPolicy(), budget, known=False), days, np.random.default_rng(3)
+    )
+    fresh, age = curve.second_half()
+    spent = curve.visits / budget / days
+    rows.append(["age-optimal", "learnt, Last-Modified", fresh, age * 24, age / least_age, "", spent])
+    peer = simulate_changes(world, Multiplicative(world, budget), days, np.random.default_rng(3))
+    fresh, age = peer.second_half()
+    rows.append(["multiplicative (Nutch)", "learnt", fresh, age * 24, age / least_age, "", peer.visits / budget / days])
+    head = [
+        "policy",
+        "rates",
+        "freshness",
+        "age, hours",
+        "age ÷ optimum",
+        "own measure ÷ its optimum",
+        "visits ÷ budget",
+    ]
+    print(table(head, rows))
+
+
+def with_signals(case: Case, days: float) -> None:
+    """The default policy with honest and with lying signals."""
+    budget = case.per_page * len(case.world.rates)
+    print(f"\nage-optimal, rates learnt, with change signals; {case.name}")
+    rows: list[list[object]] = []
+    alone = 0.0
+    for name, signals in (
+        ("none", None),
+        ("honest: 80 % of changes told, 0.1 days late", Signals(told=0.8)),
+        ("honest, with a false one per page in ten days", Signals(told=0.8, false=0.1)),
+        ("half of the hosts lie (two false ones a day)", Signals(told=0.8, false=0.1, liars=0.5)),
+        ("all lie (two false ones a day)", Signals(false=0.1, liars=1.0)),
+    ):
+        scheduler = case.world.schedule(RevisitPolicy(), budget, known=False)
+        curve = simulate_changes(case.world, scheduler, days, np.random.default_rng(3), signals=signals)
+        fresh, age = curve.second_half()
+        alone = alone or age
+        rows.append([name, fresh, age * 24, age / alone, curve.visits / budget / days])
+    print(table(["signals", "freshness", "age, hours", "÷ none", "visits ÷ budget"], rows))
+
+
+def scale(pages: int) -> None:
+    """Decisions at a million pages: taking what is due, learning from it, putting it back."""
+    warm = Schedule(10, 10.0)
+    due = warm.due(99.0)
+    warm.visited(due, 99.0, np.ones(len(due), np.bool_))
+    chance = np.random.default_rng(5)
+    rates = np.exp(np.log(1 / 60) + chance.random(pages) * np.log(480))
+    schedule = Schedule(pages, pages * 1.0, hosts=np.arange(pages) // 100)
+    taken, spent, now = 0, 0.0, 0.0
+    while taken < 2 * pages:
+        now += 0.01
+        started = time.process_time()
+        due = schedule.due(now, pages)
+        spent += time.process_time() - started
+        changed = chance.random(len(due)) < -np.expm1(-rates[due] * (now - schedule.last[due]))
+        started = time.process_time()
+        schedule.visited(due, now, changed)
+        spent += time.process_time() - started
+        taken += len(due)
+    print(
+        f"\n{pages:,} pages: {spent / taken * 1e6:.2f} µs CPU per decision (due, learnt, queued again), {taken:,} made"
+    )
+
+
+def main() -> None:
+    """Print tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--days", type=float, default=60.0)
+    parser.add_argument("--pages", type=int, default=1_000_000, help="for decisions a second")
+    parser.add_argument("parts", nargs="*", default=["policies", "signals", "scale"])
+    given = parser.parse_args()
+    every = cases()
+    if "policies" in given.parts:
+        for case in every:
+            policies(case, given.days)
+    if "signals" in given.parts:
+        with_signals(every[0], given.days)
+    if "scale" in given.parts:
+        scale(given.pages)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""``main_text``: what a crawl stores of a page's content, and no more: its text and a byte for each block.
+
+The byte of a block says ``128 · main + round(127 · weight)``: whether its text is in the main text, and how much it
+looks like content. Blocks are those of ``page.read`` in order: ``weighted_blocks`` joins page and bytes again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+
+from fyke.clean import page, render
+from fyke.clean.extract import Auto, judge
+from fyke.clean.furniture import Furniture
+from fyke.values import Block
+
+_MAIN, _TOP = 128, 127
+
+
+@dataclass(frozen=True, slots=True)
+class Main:
+    """The main text of a page, a byte for each of its blocks (module docstring), and the page's type."""
+
+    text: str
+    weights: bytes
+    kind: str
+
+
+def main_text(html: str | bytes, furniture: Furniture | None = None) -> Main:
+    """Return the main text of a page as ``auto`` finds it. Bytes are read as UTF-8, and are the faster.
+
+    ``furniture`` is what is known of the page's host: it is used, and learns this page.
+    """
+    read = page.read(html.encode("utf-8", "replace") if isinstance(html, str) else html)
+    if not len(read.blocks):
+        return Main("", b"", "")
+    weights, kept, kind = judge(read, Auto(furniture))
+    if furniture is not None:
+        furniture.learn(read)
+    packed = np.rint(np.clip(weights, 0.0, 1.0) * _TOP).astype(np.uint8) + kept * np.uint8(_MAIN)
+    return Main(render.kept_text(read, kept), packed.tobytes(), kind)
+
+
+def weighted_blocks(html: str | bytes, weights: bytes) -> tuple[Block, ...]:
+    """Return the blocks of a page with the weights that ``main_text`` gave them; none if they are of another page."""
+    read = page.read(html.encode("utf-8", "replace") if isinstance(html, str) else html)
+    packed = np.frombuffer(weights, np.uint8)
+    if packed.size != len(read.blocks):
+        return ()
+    return render.block_values(read, (packed & _TOP) / _TOP, packed >= _MAIN)
+
+
+class Hosts:
+    """The furniture of the hosts that were met last, at most ``limit`` of them: 16 KB each."""
+
+    __slots__ = ("_known", "_limit")
+
+    def __init__(self, limit: int = 1024) -> None:
+        self._known: OrderedDict[str, Furniture] = OrderedDict()
+        self._limit = limit
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __getitem__(self, host: str) -> Furniture:
+        """Return what is known of a host; a new one takes the place of the one not met for longest."""
+        found = self._known.get(host)
+        if found is None:
+            if len(self._known) >= self._limit:
+                self._known.popitem(last=False)
+            found = self._known[host] = Furniture()
+        else:
+            self._known.move_to_end(host)
+        return found

@@ -1,0 +1,89 @@
+"""Where the pages of a collection come from: a store, WARC files, or JSON lines; whole or in parts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from fyke.archive.run import Page, read_jsonl
+from fyke.convert import convert_here, is_isolated, prepare
+from fyke.convert.html import document
+from fyke.formats.encoding import decoded
+from fyke.formats.html import parse
+from fyke.formats.sniff import HTML, XHTML
+from fyke.formats.warc import read_records
+from fyke.formats.warc_exchange import Capture, read_captures
+from fyke.sites.links import LinkMemo, find_links
+from fyke.store import Store
+
+WARC = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
+
+Maker = Callable[[], Page | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Pages: of ``files`` where there are any, else of the store at ``store``."""
+
+    files: tuple[Path, ...] = ()
+    store: Path | None = None
+
+    def pages(self, part: tuple[int, int] = (0, 1)) -> Iterator[Page]:
+        """Yield the pages, or every n-th of them from the i-th on: part (i, n). What others get is not converted."""
+        makers: Iterator[Maker]
+        if self.files:
+            makers = itertools.chain.from_iterable(map(_makers, self.files))
+        else:
+            assert self.store is not None
+            makers = _of_store(self.store)
+        for make in itertools.islice(makers, part[0], None, part[1]):
+            page = make()
+            if page is not None:
+                yield page
+
+
+def _makers(file: Path) -> Iterator[Maker]:
+    if file.name.endswith(WARC):
+        return _of_warc(file)
+    return (partial(_itself, page) for page in read_jsonl(file))
+
+
+def _itself(page: Page) -> Page:
+    return page
+
+
+def _of_store(path: Path) -> Iterator[Maker]:
+    """The documents of a store; one without text is missing from the archive."""
+    with Store.open(path, mode="r") as store:
+        for row in store.scan(parts=("text", "links")):
+            links = tuple(link.target.href for link in row.links)
+            yield partial(Page, row.url, row.text or None, links, row.stamp / 1e6)
+
+
+def _of_warc(file: Path) -> Iterator[Maker]:
+    """The documents of a WARC file, converted as a crawl would; a revisit holds none."""
+    memo = LinkMemo()
+    with file.open("rb") as stream:
+        for capture in read_captures(read_records(stream)):
+            if capture.original is None and capture.exchange.status in {0, 200}:
+                yield partial(_page, capture, memo)
+
+
+def _page(capture: Capture, memo: LinkMemo) -> Page | None:
+    """Text and links of a capture; a page without text where its format needs a process of its own."""
+    url, exchange = capture.url, capture.exchange
+    source = prepare(exchange.body, capture.media_type, url)
+    if source.media_type in (HTML, XHTML):
+        text = decoded(exchange.body, source.content_type or source.media_type)
+        parsed = parse(text.text)
+        links = find_links(parsed, url, memo).links
+        made = document(parsed, text, url, source.media_type, links=links)
+    elif is_isolated(source):
+        return Page(url.href, None, (), exchange.started)
+    else:
+        made = convert_here(source)
+        links = made.links
+    return Page(url.href, made.text or None, tuple(link.target.href for link in links), exchange.started)

@@ -1,0 +1,313 @@
+"""A continuous crawl of the changing world in virtual time; the world's truth says what it should have noticed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from fyke.clock import VirtualClock
+from fyke.crawl import freshness
+from fyke.crawl.board import Board
+from fyke.crawl.engine import Agent
+from fyke.crawl.permissions import Permissions
+from fyke.crawl.process import Processor
+from fyke.crawl.revisits import HostMemory, Revisits, RevisitSettings
+from fyke.crawl.rules import Rules
+from fyke.crawl.settings import CrawlSettings
+from fyke.formats.http import build_head, outcome
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.politeness import Politeness
+from fyke.frontier.revisit import DAY, ChangeState
+from fyke.store import Settings, Store
+from fyke.url import Url
+from fyke.values import Exchange, Outcome, Request
+from fyke.world.config import START, WorldConfig
+from fyke.world.transport import WorldTransport, shortest_gaps
+from fyke.world.truth import Validity
+from fyke.world.world import World
+
+
+@dataclass
+class Ended:
+    agent: Agent
+    counters: Counter[str]
+
+
+def crawl(
+    path: Path, transport: object, seeds: list[str], clock: VirtualClock, days: float, settings: RevisitSettings | None
+) -> Ended:
+    urls = [Url.parse(seed) for seed in seeds]
+    until = clock.now() + days * DAY
+    log = freshness.Log(path, 0)
+
+    def beat(agent: Agent) -> bool:
+        if agent.revisits is not None:
+            log.note(clock.now(), agent.revisits.gauge, agent.tally.revisits, agent.tally.changed, 1.0)
+        return clock.now() < until
+
+    async def main() -> Ended:
+        with Store.open(path, settings=Settings(tablets=2)) as store:
+            agent = Agent(
+                store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),  # type: ignore[arg-type]
+                Permissions("fyke"), Processor("fyke"), clock, revisits=settings, beat=beat, beat_every=1200.0,
+            )  # fmt: skip
+            await agent.run(urls)
+            counters: Counter[str] = Counter()
+            for tablet in store.tablets():
+                counters.update(tablet.ledger.counters())
+            return Ended(agent, counters)
+
+    return clock.run(main())
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, WorldTransport, Ended, Path, float]:
+    """Ten days of a world of three hosts' worth of difficulties, a visit per page and day."""
+    world = World(WorldConfig(hosts=10, pages=120, formats=False, languages=False, encodings=False, traps=False))
+    clock = VirtualClock(START)
+    transport = WorldTransport(world, clock)
+    path = tmp_path_factory.mktemp("continuous") / "s"
+    ended = crawl(path, transport, world.seeds, clock, 12, RevisitSettings(budget=150 / DAY))
+    return world, transport, ended, path, clock.now()
+
+
+Crawled = tuple[World, WorldTransport, Ended, Path, float]
+
+
+def test_the_budget_is_kept_and_hosts_are_not_hurried(crawled: Crawled) -> None:
+    _, transport, ended, _, _ = crawled
+    assert len(transport.log) <= 150 * 12 * 1.05
+    assert ended.agent.tally.revisits > 0.6 * 150 * 12
+    assert min(shortest_gaps(transport.log).values()) >= 0.999
+
+
+def test_most_changes_are_noticed_and_few_are_imagined(crawled: Crawled) -> None:
+    world, _, _, path, now = crawled
+    fresh = stale = versions = true = 0
+    with Store.open(path, "r") as store:
+        for row in store.scan():
+            state = ChangeState.decode(row.meta.change)
+            if row.meta.error or not state.seen or "?" in row.url or world.version(row.url, now) is None:
+                continue
+            seen, held = world.version(row.url, state.seen), world.version(row.url, row.stamp / 1e6)
+            host = world.host(Url(row.url).host)
+            assert host is not None
+            if host.validity is not Validity.FROZEN:
+                fresh += seen == held
+                stale += seen != held
+            versions += len(row.versions) - 1
+            times = [when.timestamp() for when in reversed(row.versions)]
+            true += sum(world.version(row.url, a) != world.version(row.url, b) for a, b in pairwise(times))
+    assert stale <= 0.03 * (fresh + stale), f"{stale} of {fresh + stale} pages had changed when last seen, unnoticed"
+    assert true >= 0.9 * versions, f"{versions - true} of {versions} versions show no change of the main text"
+
+
+def test_rates_are_learnt_and_visits_follow_them(crawled: Crawled) -> None:
+    world, transport, _, path, now = crawled
+    visits = Counter(f"http://{visit.host}{visit.target}" for visit in transport.log)
+    slow: list[int] = []
+    quick: list[int] = []
+    with Store.open(path, "r") as store:
+        for row in store.scan():
+            if world.version(row.url, now) is not None and "?" not in row.url:
+                rate = world.truth(row.url, now).rate
+                (quick if rate > 1 else slow if rate < 0.1 else []).append(visits[row.url])
+    assert sum(quick) / len(quick) > 1.5 * sum(slow) / len(slow)
+
+
+def test_honest_validators_save_bodies_and_liars_are_found_out(crawled: Crawled) -> None:
+    world, transport, ended, _, _ = crawled
+    assert ended.counters["revisits:unchanged"] > 0.2 * ended.agent.tally.revisits
+    for host in world.hosts:
+        unchanged = [v for v in transport.log if v.host == host.name and v.status == 304]
+        late = [v for v in unchanged if v.started > START + 8 * DAY]
+        if host.validity is Validity.FROZEN and host.mirror_of is None:
+            assert len(late) <= 3, f"{host.name} says 304 to everything, and is still believed"
+
+
+def test_freshness_is_told_now_and_over_time(crawled: Crawled, tmp_path: Path) -> None:
+    _, _, ended, path, now = crawled
+    with Store.open(path, "r") as store:
+        found = freshness.collection(store.scan(), now)
+    assert ended.agent.revisits is not None
+    gauged = ended.agent.revisits.gauge.read(now)
+    assert found.whole.pages == gauged.pages
+    assert found.whole.freshness == pytest.approx(gauged.freshness, abs=1e-6)
+    assert found.whole.age == pytest.approx(gauged.age, abs=1e-6)
+    assert 0.5 < found.whole.freshness < 1
+    assert len(found.hosts) >= 5
+    when, fresh, age = freshness.over_time(freshness.read(path))
+    assert len(when) > 100
+    assert fresh[-1] == pytest.approx(gauged.freshness, abs=0.05)
+    assert age.min() >= 0
+    freshness.plot(tmp_path / "f.png", freshness.read(path))
+    assert (tmp_path / "f.png").stat().st_size > 10_000
+
+
+class OnePage:
+    """A site of one page, answered by a function of (request, time)."""
+
+    def __init__(self, clock: VirtualClock, answer: Callable[[Request, float], tuple[int, str, str]]) -> None:
+        self._clock, self._answer = clock, answer
+        self.requests: list[Request] = []
+
+    async def fetch(self, request: Request) -> Outcome:
+        now = self._clock.now()
+        if request.url.path == "/robots.txt":
+            status, etag, body = 404, "", ""
+        else:
+            self.requests.append(request)
+            status, etag, body = self._answer(request, now)
+        headers = [("Content-Type", "text/html"), ("Content-Length", str(len(body)))]
+        if etag:
+            headers.append(("ETag", etag))
+        sent = b"" if request.method == "HEAD" or status == 304 else body.encode()
+        head = build_head(status, "-", headers)
+        return outcome(request.url, Exchange(b"GET", head, sent, status, now, now + 0.1))
+
+
+def _page(text: str, size: int = 0) -> str:
+    return f"<title>t</title><body><p>{text} {'word ' * size}</p><a href=/other>more</a></body>"
+
+
+def test_a_304_keeps_the_copy_and_offers_its_links_again(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+    site = OnePage(
+        clock, lambda request, now: (304, '"a"', "") if request.validators.etag else (200, '"a"', _page("x"))
+    )
+    ended = crawl(tmp_path / "s", site, ["http://one.test/"], clock, 3, RevisitSettings(budget=20 / DAY))
+    assert ended.counters["revisits:unchanged"] >= 5
+    with Store.open(tmp_path / "s", "r") as store:
+        row = store.get("http://one.test/")
+        assert row is not None
+        assert len(row.versions) == 1
+        assert [link.target.href for link in row.links] == ["http://one.test/other"]
+        assert ChangeState.decode(row.meta.change).seen > START + 2 * DAY
+
+
+def test_large_pages_of_honest_hosts_are_asked_for_by_head(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+
+    def answer(request: Request, now: float) -> tuple[int, str, str]:
+        version = int((now - START) / (DAY / 3))
+        etag = f'"{version}"'
+        if request.validators.etag == etag:
+            return 304, etag, ""
+        return 200, etag, _page(f"version {version}", 120_000)
+
+    site = OnePage(clock, answer)
+    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 8, RevisitSettings(budget=12 / DAY))
+    methods = [request.method for request in site.requests]
+    first = methods.index("HEAD")
+    assert methods[:first].count("GET") >= 4, "validators are tried before they are believed"
+    assert Counter(methods[first:])["HEAD"] >= 0.4 * len(methods[first:])
+    with Store.open(tmp_path / "s", "r") as store:
+        row = store.get("http://one.test/")
+        assert row is not None
+        assert len(row.versions) >= 10, "what a HEAD says to have changed is fetched"
+
+
+def test_pages_that_are_gone_are_retired_after_repeated_proof(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+    site = OnePage(clock, lambda request, now: (410, "", "gone") if now > START + DAY else (200, "", _page("x")))
+    ended = crawl(tmp_path / "s", site, ["http://one.test/"], clock, 12, RevisitSettings(budget=20 / DAY))
+    assert ended.counters["revisits:retired"] == 2
+    assert ended.counters["pages"] == 0
+    assert len(site.requests) <= 2 * 20 + 2 * 3, "what is retired is not asked for again"
+    with Store.open(tmp_path / "s", "r") as store:
+        row = store.get("http://one.test/")
+        assert row is not None
+        assert (row.meta.error, row.meta.status) == ("gone", 410)
+        assert len(row.versions) == 2, "the last copy is kept"
+        assert freshness.collection(store.scan(), clock.now()).whole.pages == 0
+
+
+def test_a_page_that_comes_back_is_not_retired(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+    bad = (START + DAY, START + 2.5 * DAY)
+    site = OnePage(clock, lambda request, now: (404, "", "") if bad[0] < now < bad[1] else (200, "", _page("x")))
+    ended = crawl(tmp_path / "s", site, ["http://one.test/"], clock, 8, RevisitSettings(budget=20 / DAY))
+    assert ended.counters["revisits:absent"] >= 1
+    assert ended.counters["revisits:retired"] == 0
+    assert ended.counters["pages"] == 2
+
+
+def test_pages_that_all_say_sorry_are_gone_too(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+
+    def answer(request: Request, now: float) -> tuple[int, str, str]:
+        own = f"the page {request.url.path} tells of its own matters and of nothing else"
+        return 200, "", _page(own if now < START + DAY else "sorry, we cannot find what you asked for")
+
+    site = OnePage(clock, answer)
+    ended = crawl(tmp_path / "s", site, ["http://one.test/"], clock, 14, RevisitSettings(budget=20 / DAY))
+    assert ended.counters["revisits:retired"] == 2
+
+
+def test_a_crawl_that_is_not_continuous_is_taken_up_and_ends_by_itself(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+    site = OnePage(clock, lambda request, now: (200, "", _page(f"at {now:.0f}")))
+    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 1, None)
+    before = len(site.requests)
+    assert before == 2  # the page and its link
+    ended = crawl(tmp_path / "s", site, ["http://one.test/"], clock, 2, RevisitSettings(budget=20 / DAY))
+    assert ended.counters["revisits:changed"] >= 5
+    again = len(site.requests)
+    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 1, None)
+    assert len(site.requests) <= again + 2, "a crawl without revisits makes none"
+
+
+def test_soft_errors_are_told_from_copies() -> None:
+    memory = HostMemory()
+    memory.turned(b"page one", b"sorry")
+    assert not memory.regretted(b"sorry")
+    memory.turned(b"page one", b"sorry")  # two addresses of the same page
+    assert not memory.regretted(b"sorry")
+    memory.turned(b"page two", b"sorry")
+    assert memory.regretted(b"sorry")
+    for number in range(100):
+        memory.turned(b"%d" % number, b"new %d" % number)
+    assert len(memory.regrets) <= 8
+
+
+def test_the_share_is_kept_while_new_pages_wait() -> None:
+    revisits = Revisits(RevisitSettings(share=0.25, budget=8.0))
+    revisits.pages = 100
+    revisits.passed(START, 10, waiting=50)
+    assert revisits.threshold.budget == pytest.approx(2.0 * DAY)
+    revisits.passed(START + 1, 10, waiting=0)
+    assert revisits.threshold.budget == pytest.approx(8.0 * DAY)
+    granted = sum(revisits.pace(START + 2 + i * 0.01) == 0.0 for i in range(1000))
+    assert granted == pytest.approx(8 * 10 + 8, abs=2)
+
+
+def test_agents_share_one_threshold(tmp_path: Path) -> None:
+    board = Board(tmp_path / "board", 2)
+    board.clear()
+    assert board.threshold(0, 4.0) == pytest.approx(4.0)
+    assert board.threshold(1, 1.0) == pytest.approx(2.0)
+    board.work_on(0, "http://x/" + "y" * 9000)
+    assert board.threshold(1, 1.0) == pytest.approx(2.0), "a long URL does not reach it"
+    board.close()
+
+
+def test_the_gauge_samples_fairly() -> None:
+    gauge = freshness.Gauge(sample=500)
+    for number in range(20_000):
+        gauge.note(f"http://h{number % 3}/{number}", f"h{number % 3}", ChangeState(START, 1.0 if number % 2 else 1e-9))
+    reading = gauge.read(START + 50 * DAY)
+    assert reading.pages == pytest.approx(20_000, rel=0.3)
+    assert reading.freshness == pytest.approx(0.5, abs=0.1)
+    assert set(gauge.hosts(START)) == {"h0", "h1", "h2"}
+
+
+def test_a_torn_line_is_left_out(tmp_path: Path) -> None:
+    freshness.append(tmp_path, freshness.Line(1, 0, START, 5, 0.5, 1.0, 3, 1, 0.1))
+    with (tmp_path / freshness.FILE).open("ab") as file:
+        file.write(b'{"version":1,"agent"')
+    assert len(freshness.read(tmp_path)) == 1
