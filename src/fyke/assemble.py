@@ -12,6 +12,7 @@ import os
 import resource
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -34,6 +35,7 @@ from fyke.crawl.discovery import Discovery
 from fyke.crawl.duplicates import strip_all
 from fyke.crawl.engine import Agent
 from fyke.crawl.exchange import Exchange
+from fyke.crawl.focusing import order_of, prepare
 from fyke.crawl.freshness import Log
 from fyke.crawl.gate import Gate
 from fyke.crawl.lookalikes import FOLDER, Beside, Line, LookAlikes, serve
@@ -83,6 +85,10 @@ class Summary:
     duplicates: int
     queued: int
     hosts: int
+    relevant: int
+    """Documents about the crawl's topic, where it has one."""
+    harvest: float
+    """Of the documents that were classified, the share that is relevant."""
     finished: bool
     """Nothing is left to do now; False where the crawl was stopped."""
 
@@ -116,6 +122,8 @@ def crawl(
     if not every:
         raise UserError("no seed was given; name at least one URL")
     Store.open(path, settings=_store_settings(path, settings)).close()
+    if why := prepare(settings, path):
+        print(f"fyke: {why}", file=sys.stderr, flush=True)
     plan = Plan(every, settings)
     plans.write(path, plan)
     statuses.clear(path)
@@ -231,6 +239,7 @@ def _agent_maker(
             patience=float("inf") if settings.websub else settings.patience,
             quarantined=Quarantine(run.store).read(),
             revisits=_revisits(settings, run.agents) if settings.continuous else None,
+            order=order_of(settings, run.store, store),
             **options,
         )
         return agent, transport
@@ -437,7 +446,7 @@ def _report(run: _Run, number: int, agent: Agent, began: float) -> AgentStatus:
         pages=agent.tally.pages,
         bytes=agent.tally.bytes,
         counters=counters,
-        queued=counts.queued,
+        queued=counts.queued + agent.queues.pending - agent.queues.post.pending,
         in_flight=counts.leased,
         hosts=counts.hosts,
         mail=agent.queues.post.pending,
@@ -462,6 +471,8 @@ def _summary(path: Path, began: float, cpu: float, finished: bool) -> Summary:
         duplicates=sum(status.duplicates.values()),
         queued=status.queued,
         hosts=status.hosts,
+        relevant=status.relevant,
+        harvest=round(status.harvest, 4),
         finished=finished,
     )
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, overload
 
@@ -317,6 +317,9 @@ class Content:
         return self._blocks
 
 
+NOT_KEPT: npt.NDArray[np.float64] = np.empty(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """URLs that wait for a priority, as arrays of equal length."""
@@ -327,3 +330,15 @@ class Candidates:
     sitemap_priority: npt.NDArray[np.float32]
     is_seed: npt.NDArray[np.bool_]
     change_rate: npt.NDArray[np.float32]
+    cash: npt.NDArray[np.float64] = field(default_factory=lambda: NOT_KEPT)
+    """OPIC's; this and what follows is empty where nobody keeps it."""
+    rank: npt.NDArray[np.float64] = field(default_factory=lambda: NOT_KEPT)
+    """PageRank over what was crawled so far."""
+    authority: npt.NDArray[np.float64] = field(default_factory=lambda: NOT_KEPT)
+    """The mean rank of the pages of the host."""
+    spam: npt.NDArray[np.float64] = field(default_factory=lambda: NOT_KEPT)
+    """0 honest … 1 spam."""
+    mean_cash: float = 0.0
+    """Of all waiting pages; so are the other means."""
+    mean_rank: float = 0.0
+    mean_inlinks: float = 0.0

@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "archive": "Compressed archives of document summaries with their web graph: build, show, combine, sub.",
     "graph": "Web graphs in WebGraph's BV form: convert, stats, rank.",
     "simulate": "Crawl an archive's web virtually, by one or several policies, and compare them.",
+    "topic": "Topics for focused crawls: train a model from examples, words and patterns; test it on a page.",
     "extract": "The main content of an HTML page, by one method or by all.",
     "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",
     "world": "Serve a synthetic web with ground truth on loopback, for anyone's crawler.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,6 +63,8 @@ def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> N
     from fyke.cli.display import Display
     from fyke.crawl import plan
 
+    if settings.topic:
+        settings = dataclasses.replace(settings, topic=trained(Path(settings.topic), store))
     known = plan.read(store)
     if known is not None:
         for change in plan.changes(known, plan.Plan(known.seeds, settings)):
@@ -74,6 +77,31 @@ def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> N
         typer.echo(describe(summary, store))
 
 
+def trained(topic: Path, store: Path) -> str:
+    """The topic as ``assemble.crawl`` takes it: what has examples is trained first, its model beside it."""
+    from fyke.cli.training import read_topic, train_file
+    from fyke.topic.model import is_model
+
+    try:
+        if not topic.exists() or (topic.is_file() and is_model(topic.read_bytes()[:64])):
+            return str(topic)
+        if not topic.is_dir() and not read_topic(topic)[0].relevant:
+            return str(topic)
+        made = train_file(topic, store)
+        measured = made.model.measured
+        target = topic.with_suffix(".model")
+        target.write_bytes(made.model.encode())
+        for warning in made.warnings:
+            typer.echo(f"fyke: {warning}", err=True)
+        typer.echo(
+            f"fyke: {target} is trained on {measured.relevant} relevant and {measured.irrelevant} other pages", err=True
+        )
+        return str(target)
+    except (UserError, OSError) as error:
+        typer.echo(f"fyke: {error}", err=True)
+        return str(topic)
+
+
 def describe(summary: Summary, store: Path) -> str:
     """A few lines for a person."""
     amount = f"{summary.pages:,} pages, {summary.bytes / 1e6:,.1f} MB from {summary.hosts:,} hosts"
@@ -81,6 +109,8 @@ def describe(summary: Summary, store: Path) -> str:
     for name, counts in (("errors", summary.errors), ("dropped", summary.dropped)):
         if counts:
             lines.append(f"{name}: " + ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
+    if summary.relevant:
+        lines.append(f"harvest: {summary.relevant:,} pages are about the topic, {summary.harvest:.1%}")
     if not summary.finished or summary.queued:
         lines.append(f"{summary.queued:,} URLs are queued; `fyke resume --store {store}` goes on")
     return "\n".join(lines)

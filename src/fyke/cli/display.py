@@ -18,6 +18,8 @@ def table(status: Status) -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_row("pages", f"{status.pages:,}  ({status.rate:,.1f}/s, {status.bytes / 1e6:,.1f} MB)")
     grid.add_row("queue", f"{status.queued:,} URLs of {status.hosts:,} hosts, {status.in_flight:,} in flight")
+    if status.relevant:
+        grid.add_row("harvest", f"{status.harvest:.1%}  ({status.relevant:,} pages are about the topic)")
     if status.mail:
         grid.add_row("mail", f"{status.mail:,} letters between tablets")
     for name, counts in (

@@ -34,9 +34,11 @@ from fyke.crawl.gate import Gate
 from fyke.crawl.lister import Lister
 from fyke.crawl.lookalikes import Ask
 from fyke.crawl.mail import Letter, Offer
+from fyke.crawl.order import Order, Visit
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processed, Processor, refused
 from fyke.crawl.queues import AGAIN, Queues
+from fyke.crawl.reserve import Reserve
 from fyke.crawl.revisits import Revisits, RevisitSettings, Seen
 from fyke.crawl.rules import Rules
 from fyke.frontier.frontier import Frontier
@@ -114,6 +116,7 @@ class Agent:
         thread: Executor | None = None,
         revisits: RevisitSettings | None = None,
         beat_every: float = SYNC_EVERY,
+        order: Callable[[Reserve], Order] | None = None,
     ) -> None:
         """``permit`` is asked before each fetch of a page whether another one is wanted.
 
@@ -122,9 +125,12 @@ class Agent:
         letters)`` brings letters to the agent of a tablet that is not ours and returns once they are applied; with
         it the agent is one of several, and runs until it is told to stop. ``ask`` is the index of near copies;
         ``thread`` is where pages are examined. With ``revisits`` the crawl is continuous: it never ends by itself.
+        ``order`` makes the order in which pages are wanted; without it ``prioritizer`` decides for each host.
         """
         self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), SeenSet(), rules.worth)
         self.frontier = frontier
+        if order is not None:
+            self.queues.order = order(Reserve(store, frontier, self.queues.write_host, concurrency))
         self.tally = Tally()
         self.idle = Idle(0.0, Why.EMPTY)
         """What the agent last waited for."""
@@ -212,6 +218,8 @@ class Agent:
                 await asyncio.wait([self._syncing])
         await self.delivery.finish(self._clock.now())
         self.queues.post.clear()
+        if self.queues.order is not None:
+            self.queues.order.checkpoint(force=True)
         self.queues.store.sync()
         if self._send is None and not self._stopping:  # all tablets are ours, and synced: nothing to wait for
             strip_all(self.queues.store)
@@ -227,7 +235,7 @@ class Agent:
         if self.revisits is not None:
             return False
         waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self.idle.until > now + self._patience
-        return waits and self._settled and not self._visits and not self.queues.post.pending
+        return waits and self._settled and not self._visits and not self.queues.pending
 
     def _begin_visits(self) -> None:
         """Begin as many visits as may be."""
@@ -235,6 +243,7 @@ class Agent:
         self._settled = True
         self.queues.wake(now)
         self._deliver(now)
+        self.queues.feed(now, self.tally.pages)
         while len(self._visits) < self._concurrency and not self._stopping and not self._examination.behind:
             self.queues.refill(now)
             if self.revisits is not None and (wait := self.revisits.pace(now)):
@@ -283,6 +292,8 @@ class Agent:
             self.revisits.passed(now, counts.hosts, counts.queued)
         self._deliver(now, beat=True)
         self.queues.post.clear()
+        if self.queues.order is not None:
+            self.queues.order.checkpoint()
         self.queues.duplicates.strip(now)
         if self._syncing is None or self._syncing.done():
             if self._syncing is not None:
@@ -484,6 +495,8 @@ class Agent:
         number = self.queues.tablet_of(entry.url)
         tablet = self.queues.store.tablet(number)
         batch = tablet.batch()
+        if self.queues.order is not None:
+            processed = self.queues.order.read(batch, entry, processed)
         meta = processed.change.meta
         if self.revisits is not None and listing is None and 200 <= meta.status < 300 and not meta.error:
             processed = self.revisits.first(batch, self.queues, entry, processed, now)
@@ -526,6 +539,10 @@ class Agent:
         fresh = self.queues.unseen(targets, processed.keys)
         if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
             fresh = targets  # from one session id of the page to another: follow it, as far as the hops go
+        if self.queues.order is not None:
+            refusal = self._rules.belongs if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
+            visit = Visit.of(batch, self.queues.tablet_of(entry.url), entry, processed, fresh, depth, kind, refusal)
+            return self.queues.order.offers(visit)
         for url in fresh:
             why = self._rules.belongs(url)
             if hops > MAX_HOPS:

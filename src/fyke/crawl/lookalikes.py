@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from fyke.crawl.exchange import put_frame, take_frame
-from fyke.crawl.maintext import material_of
+from fyke.crawl.maintext import main_text_of
 from fyke.dedupe.breeding import Breeding
 from fyke.dedupe.index import DuplicateIndex
 from fyke.store import Store
@@ -103,7 +103,7 @@ class LookAlikes:
         text = self._texts.get(href)
         if text is None:
             row = self._store.get(href)
-            text = None if row is None else material_of(row).main_text()
+            text = None if row is None else main_text_of(row)
         return text
 
 

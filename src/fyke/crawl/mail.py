@@ -40,6 +40,12 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc
     tries: int = 0
     told: Meta | None = None
     """What a feed said of it."""
+    score: float = -1.0
+    """What a crawl for a topic thinks that it is worth; negative where nobody judged it."""
+    clue: bytes = b""
+    """How the link looked (fyke.topic.links)."""
+    cash: float = 0.0
+    """OPIC's, on its way to the URL."""
 
 
 class Sighting(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):

@@ -15,9 +15,14 @@ from fyke.workers.conversion import AT_ONCE
 MARKUP = frozenset({"text/html", "application/xhtml+xml"})
 
 
-@dataclass(frozen=True, slots=True)
+def main_text(html: str, text: str) -> str:
+    """Return the main content of a page, or where nothing of it looks like content its whole ``text``."""
+    return extract(html).text or text
+
+
+@dataclass(slots=True)
 class Material:
-    """What there is of a document."""
+    """What there is of a document. It never changes, and its main text is made once, when it is first asked for."""
 
     body: bytes
     text: str
@@ -25,13 +30,16 @@ class Material:
     html: str = ""
     """The decoded page; empty where the document is no page."""
     truncated: bool = False
+    _main: str | None = None
 
     def __len__(self) -> int:
         return len(self.body) + len(self.text) + len(self.html)
 
     def main_text(self) -> str:
         """Return the main content of a page; all of the text where nothing looks like content, and of other formats."""
-        return (extract(self.html).text if self.html else "") or self.text
+        if self._main is None:
+            self._main = main_text(self.html, self.text) if self.html else self.text
+        return self._main
 
     def digests(self, main: str) -> Digests:
         """Return the digests of the body and of the main text. A body that was cut off is no copy of another."""
@@ -47,3 +55,8 @@ def material_of(row: Row) -> Material:
     if row.meta.type in MARKUP and 0 < len(page.body) <= AT_ONCE:
         html = decoded(page.body, parse_head(page.response_head).get("content-type")).text
     return Material(page.body, text, html, row.meta.truncated)
+
+
+def main_text_of(row: Row) -> str:
+    """Return the main text of a stored document."""
+    return material_of(row).main_text()

@@ -15,6 +15,8 @@ import numpy as np
 
 from fyke.crawl.duplicates import Duplicates
 from fyke.crawl.mail import Letter, Offer, Post
+from fyke.crawl.order import Order
+from fyke.crawl.reserve import ALL_WAITING, FED, WAITING, level_of
 from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry, HostRecord, lane_prefix, later_due, later_from, later_key, later_range
@@ -63,6 +65,8 @@ class Queues:
         self.judge: Callable[[Entry, Tablet, float], float] | None = None
         """Says of a revisit whose time has come: 0 where it is due, else when to look again. None: not in this run."""
         self._tablets: dict[str, int] = {}
+        self.order: Order | None = None
+        """Which page first, where it is not breadth first."""
 
     # ---- starting
 
@@ -74,7 +78,8 @@ class Queues:
                 if key.endswith(b"\0") and key.count(b"\0", 2) == 1:  # other keys of the host stand behind it
                     self.frontier.restore(HostRecord.decode(value), now)
             self._remember(Url.from_key(key) for key, _ in tablet.items("meta"))
-            self._remember(Entry.decode(value).url for _, value in tablet.items("queue"))
+            self._remember(Entry.decode(value).url for key, value in tablet.items("queue") if key[:1] != WAITING)
+            self._remember((Entry.decode(value).url for _, value in tablet.items("queue", *ALL_WAITING)), waits=True)
             for key, _ in tablet.items("queue", *_all_later()):
                 self._later[number] = later_due(key)
                 break
@@ -83,12 +88,18 @@ class Queues:
     def _note_later(self) -> None:
         self._next_later = min(self._later.values(), default=float("inf"))
         self.frontier.note_later(self._next_later)
+        if self.order is not None:
+            self.order.reserve.restore()
+            self.order.restore()
         self.duplicates.restore()
 
-    def _remember(self, urls: Iterable[Url]) -> None:
+    def _remember(self, urls: Iterable[Url], *, waits: bool = False) -> None:
         urls = iter(urls)
         while chunk := list(islice(urls, 10_000)):
-            self._seen.add(url_keys(map(seen_form, chunk)))
+            keys = url_keys(map(seen_form, chunk))
+            self._seen.add(keys)
+            if self.order is not None and not waits:
+                self.order.reserve.refuse(keys)
 
     # ---- discovering
 
@@ -135,6 +146,10 @@ class Queues:
 
     def enqueue(self, batch: Batch, offers: Sequence[Offer], now: float) -> None:
         """Queue those offers that are worth it. REQUIRES: they belong to the tablet of ``batch``."""
+        if self.order is not None:
+            if offers:
+                self._set_aside(self.order, batch, offers, now)
+            return
         wanted: list[Offer] = []
         for each in offers:
             why = self._worth(Url(each.href), each.depth, now)
@@ -152,6 +167,35 @@ class Queues:
             for key, value in self.frontier.add(host, entries, now):
                 batch.put("queue", key, value)
             self.write_host(batch, host)
+
+    def _set_aside(self, order: Order, batch: Batch, offers: Sequence[Offer], now: float) -> None:
+        """Let offers wait at the level of their worth; those that wait at a worse one move up."""
+        number = self.tablet_of(Url(offers[0].href))
+        urls = [Url(each.href) for each in offers]
+        keys = url_keys(map(seen_form, urls))
+        levels = level_of(order.scores(batch, number, offers, keys)).tolist()
+        for i, (each, url, level) in enumerate(zip(offers, urls, levels, strict=True)):
+            key = keys[i : i + 1]
+            known = int(order.reserve.levels(key)[0])
+            if known == FED or 0 < known <= level:
+                continue
+            why = self._worth(url, each.depth, now) if not known else None
+            if why is not None:
+                batch.count("dropped:" + why)
+                order.reserve.refuse(key)
+                continue
+            entry = Entry(each.href, level, each.depth, each.tries, kind=each.kind, clue=each.clue)
+            order.reserve.put(batch, number, entry, key, level)
+
+    @property
+    def pending(self) -> int:
+        """What is neither with the frontier nor done: letters under way, and URLs that an order holds back."""
+        return self.post.pending + (self.order.reserve.waiting if self.order is not None else 0)
+
+    def feed(self, now: float, pages: int) -> None:
+        """Hand the best of what waits to the frontier."""
+        if self.order is not None:
+            self.order.reserve.feed(now, pages)
 
     def _priorities(self, offers: Sequence[Offer]) -> list[int]:
         count = len(offers)
@@ -179,6 +223,8 @@ class Queues:
 
     def finish(self, batch: Batch, lease: Lease) -> None:
         """Write that a URL is no longer queued. REQUIRES: ``frontier.done`` was told."""
+        if self.order is not None:
+            self.order.reserve.freed += 1
         batch.delete("queue", lease.key)
         self.write_host(batch, lease.host)
 
@@ -262,7 +308,8 @@ class Queues:
             offers = letter.offers
             if not letter.judged:  # written by an earlier run or another agent, who do not know what we have seen
                 fresh = {url.href for url in self.unseen([Url(each.href) for each in offers])}
-                offers = [each for each in offers if each.href in fresh]
+                if self.order is None:  # an order has a memory of its own
+                    offers = [each for each in offers if each.href in fresh]
             self.enqueue(batch, offers, now)
         self.duplicates.apply(batch, number, [note for letter in letters for note in letter.notes])
         self.post.applied(batch, letters)

@@ -20,6 +20,10 @@ class CrawlSettings:
     scope: Literal["host", "domain", "any"] = option(
         "host", "Which URLs belong: the seeds' hosts, their registered domains, or any."
     )
+    topic: str = option("", "Go for a topic first: a topic file, a folder of examples, or a model (`fyke topic`).")
+    order: Literal["breadth", "quality"] = option(
+        "breadth", "Which page first where there is no topic: near the seeds, or important by the links seen so far."
+    )
     include: tuple[str, ...] = option((), "Follow only URLs that match this regular expression; repeatable.")
     exclude: tuple[str, ...] = option((), "Do not follow URLs that match this regular expression; repeatable.")
     sitemaps: bool = option(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fyke.crawl.lookalikes import FOLDER
-from fyke.crawl.maintext import material_of
+from fyke.crawl.maintext import main_text_of
 from fyke.dedupe.exact import text_digest
 from fyke.dedupe.index import SAME_TEXT, candidates
 from fyke.dedupe.similarity import jaccard
@@ -36,7 +36,7 @@ def similar(store: Store, url: str, threshold: float = 0.8, progress: Progress =
     """Return the documents of ``store`` like the one at ``url``, the most similar first. Raises ``UserError``."""
     href = Url.parse(url).href
     row = store.get(href)
-    text = "" if row is None or row.version is None else material_of(row).main_text()
+    text = "" if row is None or row.version is None else main_text_of(row)
     if row is None or not text:
         raise UserError(f"{href} has no text in {store.path}; see `fyke list --store {store.path}`")
     copies = _copies(store, progress)
@@ -81,7 +81,7 @@ def _proposed(store: Store, text: str, threshold: float, progress: Progress) -> 
 
 def _similarity(store: Store, text: str, other: str) -> float:
     row = store.get(other)
-    return 0.0 if row is None or row.version is None else jaccard(text, material_of(row).main_text())
+    return 0.0 if row is None or row.version is None else jaccard(text, main_text_of(row))
 
 
 def _method(store: Store, other: str, alike: float, text: str, digest: bytes) -> str:
@@ -89,4 +89,4 @@ def _method(store: Store, other: str, alike: float, text: str, digest: bytes) ->
     assert row is not None
     if digest and row.meta.digest == digest:
         return EXACT
-    return SAME_TEXT if alike == 1.0 and text_digest(material_of(row).main_text()) == text_digest(text) else "jaccard"
+    return SAME_TEXT if alike == 1.0 and text_digest(main_text_of(row)) == text_digest(text) else "jaccard"

@@ -64,6 +64,10 @@ class Status(msgspec.Struct, frozen=True):
     """Copies found: exact ones, and near ones."""
     demoted: dict[str, str]
     """Hosts and templates whose pages come last, and why; the first few of each agent."""
+    relevant: int
+    """Documents about the crawl's topic."""
+    harvest: float
+    """Relevant documents, of those that were classified; 0 without a topic."""
     moved: int
     rate: float
     """Pages a second since the agents started."""
@@ -136,6 +140,8 @@ def total(agents: Iterable[AgentStatus], now: float) -> Status:
         dropped=_named(counters, "dropped:"),
         duplicates=_named(counters, "duplicates:"),
         demoted={place: reason for report in reports for place, reason in report.demoted.items()},
+        relevant=counters["relevant"],
+        harvest=counters["relevant"] / max(1, counters["judged"]),
         moved=counters["moved"],
         rate=rate,
         idle=idle,

@@ -237,6 +237,11 @@ class Frontier:
         known = self._hosts.get(host)
         return sum(lane.tail - lane.low for lane in known.lanes if lane) if known else 0
 
+    def is_parked(self, host: str) -> bool:
+        """Return whether a host waits longer than ``PARK``."""
+        known = self._hosts.get(host)
+        return known is not None and known.parked
+
     def added(self, host: str) -> int:
         """Return how many entries of a host were ever queued."""
         known = self._hosts.get(host)

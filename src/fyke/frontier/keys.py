@@ -41,6 +41,8 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What is expected there: a page, or a sitemap or feed (fyke.crawl.discovery); and how often it was redirected."""
     told: Meta | None = None
     """What a feed said of it."""
+    clue: bytes = b""
+    """What the link that led here looked like, for a crawl that learns from it (fyke.topic.links)."""
 
     @property
     def url(self) -> Url:

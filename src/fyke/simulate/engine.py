@@ -13,6 +13,7 @@ from __future__ import annotations
 import heapq
 from array import array
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,10 @@ from numpy.typing import NDArray
 from fyke.errors import UserError
 from fyke.graph.graph import Graph
 from fyke.simulate import kernels
+from fyke.simulate.focused import Clues, OnlineLinks, clues_of_urls
 from fyke.simulate.policies import BySignal, Policy, Signal
-from fyke.values import Candidates
+from fyke.topic.topic import Topic
+from fyke.values import NOT_KEPT, Candidates
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -62,6 +65,12 @@ class World:
     change_rate: NDArray[np.float32] | None = None
     members: NDArray[np.bool_] | None = None
     """The pages that exist, where the web is a sub-archive's."""
+    clues: Clues | None = None
+    """What links show of their targets; their URLs alone where it is not given."""
+    focus: Topic = Topic()  # noqa: RUF009 - frozen
+    """Tunnelling, exploration and host shares of a crawl that learns from links."""
+    targets: NDArray[np.bool_] | None = None
+    """What is counted as relevant, where that is known; else what has a relevance above 0."""
 
 
 class VirtualCrawl:
@@ -71,8 +80,8 @@ class VirtualCrawl:
         nodes = world.graph.nodes
         if policy.signal is Signal.SITE and world.hosts is None:
             raise UserError("larger-sites-first wants to know each page's host; use a collection with URLs")
-        if policy.name == "best-first" and world.relevance is None:
-            raise UserError("best-first wants a topic; give one with --topic or examples")
+        if policy.needs_topic and world.relevance is None:
+            raise UserError(f"{policy.name} wants a topic; give one with --topic or examples")
         if politeness.delay > 0 and world.hosts is None:
             raise UserError("a delay per host wants to know each page's host; use a collection with URLs")
         self._world, self._policy, self._politeness = world, policy, politeness
@@ -90,10 +99,12 @@ class VirtualCrawl:
         self._mark = np.zeros(changing, np.int32)
         self._stamp = 0
         self._born = 0
+        self._followed = 0  # links
         self._is_seed = np.zeros(nodes, np.bool_)
         self._heap = (np.empty(1024), np.empty(1024, np.int32), np.empty(1024, np.int32))
         self._heap_size = 0
         self._sites = _Sites(world.hosts) if policy.signal is Signal.SITE and world.hosts is not None else None
+        self._links = _online(world) if policy.signal is Signal.LINK else None
         self._next_rank = 1.0
         self._base_rank = 0.0
         self._order = array("i")
@@ -127,6 +138,8 @@ class VirtualCrawl:
         self._born = len(seeds)
         if self._policy.signal in {Signal.CASH, Signal.RANK}:
             self._signal[seeds] = 1 / max(1, len(seeds))
+        if self._policy.signal is Signal.LINK:
+            self._signal[seeds] = 1
         if self._policy.signal is Signal.ORACLE:
             self._signal[:] = self._world.pagerank if self._world.relevance is None else self._world.relevance
         self._score(self._heads(np.empty(0, np.int64), seeds))
@@ -194,6 +207,7 @@ class VirtualCrawl:
             self._seconds.frombytes(seconds[good].tobytes())
         lists = world.graph.lists(pages)
         self._stamp += 1
+        self._followed += len(lists.successors)
         born = self._born
         signal = self._policy.signal
         touched = np.empty(len(lists.successors), np.int64)
@@ -205,6 +219,8 @@ class VirtualCrawl:
             touched, self._mark, self._stamp,
         )  # fmt: skip
         touched = touched[:count]
+        if self._links is not None:
+            self._links.fetched(pages, lists.starts, lists.successors, self._state, self._signal)
         if signal is Signal.RANK:
             # What every known page has at least, so that those found since the last computation compete fairly.
             self._signal[touched[self._births[touched] >= born]] += self._base_rank
@@ -253,6 +269,14 @@ class VirtualCrawl:
                 break
         self._signal[:] = ranks
 
+    def _kept(self, pages: Ints) -> tuple[Any, ...]:
+        """Return cash and means for the quality formula, where cash is kept: there is 1 of it."""
+        if self._policy.signal is not Signal.CASH:
+            return ()
+        waiting = max(1, self._born - self.fetched - self.failed)
+        none = NOT_KEPT
+        return self._signal[pages].astype(np.float64), none, none, none, 1 / waiting, 0.0, self._followed / waiting
+
     def _score(self, pages: Ints) -> None:
         """Ask the policy about ``pages``, and queue those whose score is new."""
         if not len(pages):
@@ -265,6 +289,7 @@ class VirtualCrawl:
             np.full(len(pages), -1, np.float32),  # no sitemap names it
             self._is_seed[pages],
             np.zeros(len(pages), np.float32) if rate is None else rate[pages],
+            *self._kept(pages),
         )
         scores = self._policy.prioritizer.priority(candidates)
         if self._policy.changing:
@@ -274,6 +299,13 @@ class VirtualCrawl:
         births = -self._births[pages] if self._policy.newest_first else self._births[pages]
         self._make_room(self._heap_size + len(pages))
         self._heap_size = kernels.push(*self._heap, self._heap_size, scores, births, pages)
+
+
+def _online(world: World) -> OnlineLinks:
+    assert world.relevance is not None
+    clues = world.clues or clues_of_urls(world.graph)
+    hosts = None if world.hosts is None else world.hosts.astype(np.int64)
+    return OnlineLinks(world.relevance.astype(np.float64), clues, world.focus, hosts)
 
 
 class _Sites:

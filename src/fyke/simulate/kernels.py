@@ -162,6 +162,19 @@ def follow_signal(
     return tried, fetched, size, born
 
 
+@kernel
+def raise_signals(targets: Any, found: Any, signal: Any, row: Any, rows: Any) -> Any:
+    """Raise each target's signal to what was found, and note the link that did; return which links did at last."""
+    better = np.zeros(targets.size, np.bool_)
+    for k in range(targets.size):
+        y = targets[k]
+        if found[k] > signal[y] or row[y] < 0:
+            signal[y] = found[k]
+            row[y] = rows[k]
+            better[k] = True
+    return better
+
+
 @leaf
 def change_sites(hosts: Any, first: Any, last: Any, waiting: Any, following: Any, left: Any, came: Any) -> None:
     """Take each page of ``left`` off the front of its site's queue; put each of ``came`` at the end."""
@@ -217,30 +230,3 @@ def push_known(pages: Any, starts: Any, successors: Any, ranks: Any, received: A
         for j in range(starts[i], starts[i + 1]):
             received[successors[j]] += ranks[pages[i]] / degree
     return dangling
-
-
-@kernel
-def train_svm(
-    starts: Any, terms: Any, values: Any, labels: Any, order: Any, costs: Any, weights: Any, alphas: Any
-) -> Any:
-    """One epoch of dual coordinate descent for a linear SVM with hinge loss; return the largest step.
-
-    minimise ½|w|² + Σ costᵢ·max(0, 1 − yᵢ w·xᵢ) over αᵢ in [0, costᵢ], w = Σ αᵢyᵢxᵢ (Hsieh et al., ICML 2008).
-    The last weight is the bias, a feature that is always 1.
-    """
-    largest = 0.0
-    for i in order:
-        norm = 1.0
-        margin = weights[weights.size - 1]
-        for j in range(starts[i], starts[i + 1]):
-            norm += values[j] * values[j]
-            margin += weights[terms[j]] * values[j]
-        alpha = min(max(alphas[i] - (labels[i] * margin - 1.0) / norm, 0.0), costs[i])
-        step = (alpha - alphas[i]) * labels[i]
-        alphas[i] = alpha
-        largest = max(largest, abs(step))
-        if step != 0.0:
-            weights[weights.size - 1] += step
-            for j in range(starts[i], starts[i + 1]):
-                weights[terms[j]] += step * values[j]
-    return largest

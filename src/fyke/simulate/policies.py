@@ -12,8 +12,10 @@ random                none                       a random number for each page
 backlinks             none                       links seen so far (Cho, Garcia-Molina, Page 1998)
 pagerank              rank on what is known      that rank, computed anew as the crawl grows (ibid.)
 opic                  cash                       that cash (Abiteboul, Preda, Cobena 2003)
+quality               cash                       cash, links seen and depth together (fyke.topic.quality)
 larger-sites-first    pages waiting at the site  that number (Baeza-Yates, Castillo et al. 2005)
 best-first            relevance of a parent      that relevance (Chakrabarti et al. 1999)
+online-best-first     predicted relevance        that prediction, by a link classifier that learns (fyke.topic.links)
 omniscient            the page's own true value  that value: what no crawler can know, the bound of all
 ====================  =========================  ======================================================
 """
@@ -28,6 +30,7 @@ import numpy.typing as npt
 
 from fyke.errors import UserError
 from fyke.interfaces import Prioritizer
+from fyke.topic.quality import Quality
 from fyke.values import Candidates
 
 Floats = npt.NDArray[np.float64]
@@ -41,6 +44,8 @@ class Signal(Enum):
     """The best relevance among the pages seen to link here."""
     CASH = auto()
     RANK = auto()
+    LINK = auto()
+    """The worth of the best link seen to lead here, by a classifier that learns as the crawl goes on."""
     SITE = auto()
     ORACLE = auto()
 
@@ -56,6 +61,7 @@ class Policy:
     """Whether a waiting page's score can change: it is then asked for again when its candidate changes."""
     newest_first: bool = False
     """How ties are broken."""
+    needs_topic: bool = False
     foreseeable: bool = False
     """Whether what a page discovers never comes before what waits already, so pages may be fetched in batches."""
 
@@ -103,7 +109,10 @@ class BySignal:
         return candidates.parent_score.astype(np.float64)
 
 
-NAMES = ("bfs", "dfs", "random", "backlinks", "pagerank", "opic", "larger-sites-first", "best-first", "omniscient")
+NAMES = (
+    *("bfs", "dfs", "random", "backlinks", "pagerank", "opic", "quality", "larger-sites-first"),
+    *("best-first", "online-best-first", "omniscient"),
+)
 
 
 def named(name: str, generator: np.random.Generator) -> Policy:
@@ -115,8 +124,10 @@ def named(name: str, generator: np.random.Generator) -> Policy:
         "backlinks": Policy(name, Backlinks()),
         "pagerank": Policy(name, BySignal(), Signal.RANK),
         "opic": Policy(name, BySignal(), Signal.CASH),
+        "quality": Policy(name, Quality(), Signal.CASH),
         "larger-sites-first": Policy(name, BySignal(), Signal.SITE),
-        "best-first": Policy(name, BySignal(), Signal.RELEVANCE),
+        "best-first": Policy(name, BySignal(), Signal.RELEVANCE, needs_topic=True),
+        "online-best-first": Policy(name, BySignal(), Signal.LINK, needs_topic=True),
         "omniscient": Policy(name, BySignal(), Signal.ORACLE, changing=False),
     }
     if name not in policies:

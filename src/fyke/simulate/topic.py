@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fyke.archive.archive import Archive, Summaries
 from fyke.archive.preprocess import Vocabulary
 from fyke.errors import UserError
-from fyke.simulate import kernels
+from fyke.topic import linear
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -97,11 +97,7 @@ def _svm(
         np.sqrt(np.add.reduceat(np.r_[(saturated * idf[found.ranks]) ** 2, 0.0], found.starts[:-1]).mean()) or 1
     )
     values = saturated * idf[found.ranks] * scale
-    weights, alphas = np.zeros(archive.manifest.terms + 1), np.zeros(len(labels))
-    # The few examples weigh as much as all others, some of which are of the topic too.
-    costs = np.where(labels > 0, cost * (labels < 0).sum() / (labels > 0).sum(), cost)
-    for _ in range(100):
-        order = generator.permutation(len(labels))
-        if kernels.train_svm(found.starts, found.ranks, values, labels, order, costs, weights, alphas) < 1e-3:
-            break
+    weights = linear.fit(
+        linear.Sparse(found.starts, found.ranks, values), labels, archive.manifest.terms, generator, cost
+    )
     return Topic("svm", weights[:-1] * idf * scale, float(weights[-1]), BM25)

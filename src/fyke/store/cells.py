@@ -83,6 +83,8 @@ class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """How it was found to be a duplicate: EXACT, ``text`` (the same words), ``jaccard`` or ``minhash`` (estimated)."""
     change: bytes = b""
     """How the page changes (``frontier.revisit.ChangeState``), of a continuous crawl."""
+    relevance: float = -1.0
+    """How probably it is about the crawl's topic; negative where nobody asked."""
 
 
 class Version(msgspec.Struct, frozen=True, array_like=True):

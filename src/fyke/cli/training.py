@@ -1,0 +1,195 @@
+"""From a topic file or folder to a model: where example pages come from, and where others are drawn."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fyke.errors import StorageError, UserError
+
+if TYPE_CHECKING:
+    from fyke.topic.model import PageText
+    from fyke.topic.topic import Topic
+    from fyke.topic.train import Trained
+
+NEGATIVES = 300
+"""Pages drawn where no irrelevant ones are given."""
+_SCANNED = 20_000
+
+
+def train_file(file: Path, store: Path | None, negatives: int = NEGATIVES) -> Trained:
+    """Train the model of a topic file, or of a folder with ``relevant`` and ``irrelevant`` pages in it.
+
+    Example URLs are looked for in ``store``, then fetched. Without irrelevant examples, pages are drawn from the
+    store or, where that has none, from a synthetic world's English.
+    """
+    import numpy as np
+
+    from fyke.topic.train import train
+
+    topic, base = read_topic(file)
+    relevant = pages_of(topic.relevant, base, store)
+    irrelevant = pages_of(topic.irrelevant, base, store)
+    if relevant and not irrelevant:
+        known = {page.url for page in relevant}
+        irrelevant = [p for p in (drawn(store, negatives) if store else []) if p.url not in known] or synthetic(
+            negatives
+        )
+    return train(topic, relevant, irrelevant, np.random.default_rng(0))
+
+
+def read_topic(file: Path) -> tuple[Topic, Path]:
+    """Return a topic, and the folder that its files are relative to."""
+    import msgspec
+
+    from fyke.topic import topic as topics
+
+    if not file.is_dir():
+        try:
+            return topics.parse(file.read_text(encoding="utf-8", errors="replace"), str(file)), file.parent
+        except OSError as error:
+            raise UserError(f"cannot read {file}: {error.strerror}; give a topic file or a folder") from None
+    said = file / "topic.toml"
+    text = said.read_text(encoding="utf-8") if said.exists() else ""
+    found = {
+        kind: tuple(str(p.relative_to(file)) for p in sorted((file / kind).rglob("*")) if p.is_file())
+        for kind in ("relevant", "irrelevant")
+    }
+    topic = topics.parse(text, str(said)) if text else topics.Topic(file.name)
+    topic = msgspec.structs.replace(
+        topic,
+        name=topic.name or file.name,
+        relevant=topic.relevant + found["relevant"],
+        irrelevant=topic.irrelevant + found["irrelevant"],
+    )
+    return topics.check(topic, str(file)), file
+
+
+def pages_of(names: Sequence[str], base: Path, store: Path | None) -> list[PageText]:
+    """Return example pages: files, or URLs from the store or the web."""
+    found = [page_of_file(base / name) for name in names if "://" not in name]
+    urls = [name for name in names if "://" in name]
+    stored = stored_pages(store, urls) if store else {}
+    found += stored.values()
+    missing = [url for url in urls if url not in stored]
+    return found + (asyncio.run(fetched_pages(missing)) if missing else [])
+
+
+def page_of_file(file: Path) -> PageText:
+    """Return a file of any format as a page."""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read the example {file}: {error.strerror}; give a file or a URL") from None
+    return page_of_bytes(data, None, file.resolve().as_uri(), "")
+
+
+def page_of_bytes(data: bytes, declared: str | None, href: str, said: str) -> PageText:
+    """Return what a classifier sees of a document; ``said`` is its URL, as far as that says something."""
+    from fyke.convert import convert_here, prepare
+    from fyke.crawl.maintext import MARKUP, main_text
+    from fyke.formats.encoding import decoded
+    from fyke.topic.model import PageText
+    from fyke.url import Url
+
+    made = convert_here(prepare(data, declared, Url.parse(href)))
+    if not made.text.strip():
+        raise UserError(f"{href} has no text ({made.failure or 'it is empty'}); give another example")
+    text = main_text(decoded(data, declared or "").text, made.text) if made.media_type in MARKUP else made.text
+    return PageText(text, made.title, said, made.language, made.media_type)
+
+
+def stored_pages(store: Path, urls: Iterable[str]) -> dict[str, PageText]:
+    """Return those pages that a store has, by the names that were asked for."""
+    from fyke.crawl.maintext import main_text_of
+    from fyke.store import Store
+    from fyke.topic.model import PageText
+
+    found = {}
+    try:
+        with Store.open(store, "r") as opened:
+            for url in urls:
+                row = opened.get(url)
+                if row is not None and row.text:
+                    meta = row.meta
+                    found[url] = PageText(main_text_of(row), meta.title, row.url, meta.language, meta.type)
+    except StorageError:
+        return {}
+    return found
+
+
+async def fetched_pages(urls: Sequence[str]) -> list[PageText]:
+    """Fetch pages one after the other, as far as robots.txt lets us. Raises ``UserError`` where one does not come."""
+    from fyke.clock import SystemClock
+    from fyke.fetch.address import Veto
+    from fyke.fetch.dns import Resolver
+    from fyke.fetch.http import FetchSettings, HttpTransport
+    from fyke.formats.http import parse_head
+    from fyke.sites.robots import Robots, product_token
+    from fyke.url import Url
+    from fyke.values import Fetched, Moved, Request
+
+    wanted = [Url.parse(url) for url in urls]
+    clock, settings = SystemClock(), FetchSettings()
+    transport = HttpTransport(settings, Resolver(clock), Veto(frozenset(url.host for url in wanted)), clock)
+    rules: dict[str, Robots] = {}
+    found = []
+    try:
+        for url in wanted:
+            if url.site not in rules:
+                said = await transport.fetch(Request(Url(url.site + "/robots.txt")))
+                rules[url.site] = Robots.parse(said.exchange.body if isinstance(said, Fetched) else b"")
+            if not rules[url.site].allows(product_token(settings.user_agent), url.href):
+                raise UserError(f"{url.href} may not be fetched, its robots.txt says; save it and give the file")
+            outcome = await transport.fetch(Request(url))
+            for _ in range(5):
+                if not isinstance(outcome, Moved):
+                    break
+                outcome = await transport.fetch(Request(outcome.target))
+            if not isinstance(outcome, Fetched):
+                raise UserError(
+                    f"{url.href} did not come ({getattr(outcome, 'reason', 'moved on')}); give another example"
+                )
+            declared = parse_head(outcome.exchange.response_head).get("content-type")
+            found.append(page_of_bytes(outcome.exchange.body, declared, outcome.url.href, outcome.url.href))
+    finally:
+        await transport.close()
+    return found
+
+
+def drawn(store: Path, count: int) -> list[PageText]:
+    """Return pages of a store drawn by a hash of their URLs: the same ones each time."""
+    from fyke.crawl.maintext import main_text_of
+    from fyke.store import Store
+    from fyke.topic.model import PageText
+
+    ranked: list[tuple[bytes, str]] = []
+    try:
+        with Store.open(store, "r") as opened:
+            for number, row in enumerate(opened.scan(parts=())):
+                if row.meta.status in (0, 200) and not row.meta.error and number < _SCANNED:
+                    ranked.append((hashlib.blake2b(row.url.encode(), digest_size=8).digest(), row.url))
+            rows = [opened.get(url) for _, url in sorted(ranked)[:count]]
+            return [
+                PageText(main_text_of(row), row.meta.title, row.url, row.meta.language, row.meta.type)
+                for row in rows
+                if row is not None and row.text
+            ]
+    except StorageError:
+        return []
+
+
+def synthetic(count: int) -> list[PageText]:
+    """Return pages of a synthetic world in English about a dozen topics: nobody's examples, and better than none."""
+    from fyke.topic.model import PageText
+    from fyke.world.config import WorldConfig
+    from fyke.world.world import World
+
+    world = World(WorldConfig(hosts=30, pages=40 * count // 10 + 200, languages=False, formats=False))
+    urls = [url for host in world.hosts for url in world.pages(host.name)]
+    step = max(1, len(urls) // count)
+    told = [world.truth(url) for url in urls[::step]]
+    return [PageText(t.main_text, t.title, "", "en", "text/html") for t in told if t.main_text][:count]

@@ -1,0 +1,1 @@
+"""Which page first: topics, a page and a link classifier, OPIC's cash, and the quality formula."""

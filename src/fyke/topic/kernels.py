@@ -1,0 +1,288 @@
+"""Hashed words to scores: features of pages and links, a linear classifier, online logistic regression, OPIC's table.
+
+- A word is a run of letters and digits of lower-case UTF-8; in scripts without spaces each pair of neighbouring
+  characters is a word. Its hash is FNV-1a over the bytes, finished by splitmix64.
+- A feature is the hash of a word or of two neighbouring words, cut to the size of the table. Of a link's fields
+  (anchor, URL, surroundings) each word is a feature of its field.
+- A page's vector is x_f = (1 + ln n_f)/|x| for n_f occurrences: a word said a hundred times weighs six times one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fyke.bits.jit import inlined, kernel, leaf
+
+OFFSET = np.uint64(0xCBF29CE484222325)
+PRIME = np.uint64(0x100000001B3)
+PAIR = np.uint64(0x9FB21C651E98DF25)
+M1 = np.uint64(0xBF58476D1CE4E5B9)
+M2 = np.uint64(0x94D049BB133111EB)
+S27, S30, S31 = np.uint64(27), np.uint64(30), np.uint64(31)
+ZERO = np.uint64(0)
+
+FIELD_END, LINK_END = 1, 2
+"""Bytes that end a field and a link in the text that ``link_features`` reads."""
+
+
+@inlined
+def mix(h: Any) -> Any:
+    """Finish a hash (splitmix64)."""
+    h ^= h >> S30
+    h *= M1
+    h ^= h >> S27
+    h *= M2
+    return h ^ (h >> S31)
+
+
+@inlined
+def kind_of(buffer: Any, i: Any) -> Any:
+    """Return 16·kind + length of the character at ``i``: kind 0 separates, 1 is of a word, 2 is a word's half."""
+    b = int(buffer[i])
+    if b < 0x80:
+        return 17 if (97 <= b <= 122) or (48 <= b <= 57) else 1
+    size = 1 if b < 0xC0 else (2 if b < 0xE0 else (3 if b < 0xF0 else 4))
+    if i + size > buffer.size or size == 1:
+        return 1
+    if size == 2:
+        # U+0080…U+00BF are signs, but ª µ º, which are as rare as they are
+        return 2 if b == 0xC2 else 18
+    if size == 4:
+        return 36 if b == 0xF0 and buffer[i + 1] >= 0xA0 else 4  # Han beyond the first plane, or symbols
+    second, third = int(buffer[i + 1]), int(buffer[i + 2])
+    if b == 0xE0 and 0xB8 <= second <= 0xBB:
+        return 35  # Thai, Lao
+    if b == 0xE2:
+        return 3  # punctuation, arrows, mathematics, boxes
+    if b == 0xE3 and second == 0x80 and third not in (0x85, 0x86, 0x87):
+        return 3  # punctuation of Chinese and Japanese
+    if b == 0xEF and second >= 0xBC:
+        return 35 if (second == 0xBD and third >= 0xA6) or second == 0xBE else 3  # halfwidth kana, fullwidth signs
+    if 0xE3 <= b <= 0xE9:
+        return 35  # kana and Han
+    return 19
+
+
+@leaf
+def add_words(
+    buffer: Any, weight: Any, pairs: Any, mask: Any, counts: Any, touched: Any, used: Any
+) -> Any:  # fmt: skip
+    """Count the words of ``buffer``, and its pairs of words where ``pairs``; return (features used, words).
+
+    ``counts`` gains ``weight`` for each; a feature met first is noted in ``touched``. REQUIRES: room there for two
+    features a byte.
+    """
+    words = 0
+    previous = ZERO
+    i = 0
+    while i < buffer.size:
+        kind = kind_of(buffer, i)
+        if kind < 16:
+            i += kind
+            continue
+        h = OFFSET
+        if kind < 32:
+            while i < buffer.size:
+                kind = kind_of(buffer, i)
+                if kind < 16 or kind >= 32:
+                    break
+                for _ in range(kind & 15):
+                    h = (h ^ np.uint64(buffer[i])) * PRIME
+                    i += 1
+        else:
+            size = kind & 15
+            following = kind_of(buffer, i + size) if i + size < buffer.size else 1
+            end = min(buffer.size, i + size + (following & 15 if following >= 32 else 0))
+            for j in range(i, end):
+                h = (h ^ np.uint64(buffer[j])) * PRIME
+            i += size
+        h = mix(h)
+        words += 1
+        place = np.int64(h & mask)
+        if counts[place] == 0:
+            touched[used] = place
+            used += 1
+        counts[place] += weight
+        if pairs and previous != ZERO:
+            place = np.int64(mix(previous * PAIR + h) & mask)
+            if counts[place] == 0:
+                touched[used] = place
+                used += 1
+            counts[place] += weight
+        previous = h
+    return used, words
+
+
+@leaf
+def page_vector(counts: Any, touched: Any, used: Any, values: Any) -> Any:
+    """Write the vector's values into ``values``, and clear the counts; return how many words occur."""
+    total = 0.0
+    norm = 0.0
+    for k in range(used):
+        n = counts[touched[k]]
+        counts[touched[k]] = 0
+        total += n
+        x = 1.0 + np.log(n) if n > 1 else 1.0
+        values[k] = x
+        norm += x * x
+    scale = 1.0 / np.sqrt(norm) if norm > 0 else 0.0
+    for k in range(used):
+        values[k] *= scale
+    return total
+
+
+@leaf
+def dot(touched: Any, values: Any, used: Any, weights: Any) -> Any:
+    """Return the product of a page's vector and the weights."""
+    total = 0.0
+    for k in range(used):
+        total += values[k] * weights[touched[k]]
+    return total
+
+
+@leaf
+def link_features(
+    buffer: Any, salts: Any, mask: Any, weights: Any, starts: Any, features: Any, looks: Any, most: Any
+) -> Any:  # fmt: skip
+    """Features of links, at most ``most`` of each, and how their words look to the page classifier; return how many.
+
+    ``buffer`` is the links' fields, each ended by FIELD_END, each link by LINK_END. ``looks`` gets Σ w/√n over the n
+    words of a link. REQUIRES: ``starts`` has a place more than there are links.
+    """
+    links = 0
+    field = 0
+    used = 0
+    total = 0.0
+    words = 0
+    starts[0] = 0
+    i = 0
+    while i < buffer.size:
+        b = buffer[i]
+        if b == FIELD_END:
+            field += 1
+            i += 1
+            continue
+        if b == LINK_END:
+            looks[links] = total / np.sqrt(words) if words else 0.0
+            links += 1
+            starts[links] = used
+            field = 0
+            total = 0.0
+            words = 0
+            i += 1
+            continue
+        kind = kind_of(buffer, i)
+        if kind < 16:
+            i += kind
+            continue
+        h = OFFSET
+        if kind < 32:
+            while i < buffer.size:
+                kind = kind_of(buffer, i)
+                if kind < 16 or kind >= 32:
+                    break
+                for _ in range(kind & 15):
+                    h = (h ^ np.uint64(buffer[i])) * PRIME
+                    i += 1
+        else:
+            size = kind & 15
+            following = kind_of(buffer, i + size) if i + size < buffer.size else 1
+            end = min(buffer.size, i + size + (following & 15 if following >= 32 else 0))
+            for j in range(i, end):
+                h = (h ^ np.uint64(buffer[j])) * PRIME
+            i += size
+        h = mix(h)
+        total += weights[np.int64(h & mask)]
+        words += 1
+        if used - starts[links] < most:
+            features[used] = np.int64(mix(h ^ salts[min(field, salts.size - 1)]) & mask)
+            used += 1
+    return links
+
+
+@leaf
+def predict(rows: Any, starts: Any, features: Any, kinds: Any, weights: Any, out: Any) -> None:
+    """Write the log-odds of each link of ``rows``: the sum of its features' weights and of its kinds'."""
+    for k in range(out.size):
+        total = 0.0
+        for c in range(kinds.shape[1]):
+            total += weights[kinds[k, c]]
+        for j in range(starts[rows[k]], starts[rows[k] + 1]):
+            total += weights[features[j]]
+        out[k] = total
+
+
+@leaf
+def learn(
+    rows: Any, starts: Any, features: Any, kinds: Any, targets: Any, weights: Any, squares: Any, rate: Any, decay: Any
+) -> Any:  # fmt: skip
+    """Take one step of logistic regression for each link in turn, with a rate for each weight (AdaGrad).
+
+    w ← w − rate·g/√(1 + Σg²) (Duchi, Hazan, Singer 2011), g = p − target, w pulled to 0 by ``decay``. Return Σ|g|.
+    """
+    wrong = 0.0
+    for k in range(targets.size):
+        total = 0.0
+        for c in range(kinds.shape[1]):
+            total += weights[kinds[k, c]]
+        for j in range(starts[rows[k]], starts[rows[k] + 1]):
+            total += weights[features[j]]
+        g = 1.0 / (1.0 + np.exp(-total)) - targets[k]
+        wrong += abs(g)
+        for c in range(kinds.shape[1]):
+            f = kinds[k, c]
+            squares[f] += g * g
+            weights[f] -= rate * g / np.sqrt(1.0 + squares[f])
+        for j in range(starts[rows[k]], starts[rows[k] + 1]):
+            f = features[j]
+            squares[f] += g * g
+            weights[f] -= rate * (g + decay * weights[f]) / np.sqrt(1.0 + squares[f])
+    return wrong
+
+
+@kernel
+def train_svm(
+    starts: Any, terms: Any, values: Any, labels: Any, order: Any, costs: Any, weights: Any, alphas: Any
+) -> Any:
+    """One epoch of dual coordinate descent for a linear SVM with hinge loss; return the largest step.
+
+    minimise ½|w|² + Σ costᵢ·max(0, 1 − yᵢ w·xᵢ) over αᵢ in [0, costᵢ], w = Σ αᵢyᵢxᵢ (Hsieh et al., ICML 2008).
+    The last weight is the bias, a feature that is always 1.
+    """
+    largest = 0.0
+    for i in order:
+        norm = 1.0
+        margin = weights[weights.size - 1]
+        for j in range(starts[i], starts[i + 1]):
+            norm += values[j] * values[j]
+            margin += weights[terms[j]] * values[j]
+        alpha = min(max(alphas[i] - (labels[i] * margin - 1.0) / norm, 0.0), costs[i])
+        step = (alpha - alphas[i]) * labels[i]
+        alphas[i] = alpha
+        largest = max(largest, abs(step))
+        if step != 0.0:
+            weights[weights.size - 1] += step
+            for j in range(starts[i], starts[i + 1]):
+                weights[terms[j]] += step * values[j]
+    return largest
+
+
+@leaf
+def find_slots(table: Any, keys: Any, slots: Any) -> Any:
+    """Find or make the slot of each key in an open table (0: empty); return how many are new.
+
+    REQUIRES: the size is a power of two, with room for all; no key is 0.
+    """
+    mask = np.uint64(table.size - 1)
+    made = 0
+    for k in range(keys.size):
+        at = np.int64((keys[k] >> np.uint64(8)) & mask)
+        while table[at] != ZERO and table[at] != keys[k]:
+            at = (at + 1) & (table.size - 1)
+        if table[at] == ZERO:
+            table[at] = keys[k]
+            made += 1
+        slots[k] = at
+    return made

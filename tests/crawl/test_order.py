@@ -1,0 +1,196 @@
+"""Crawls with an order of their own, in virtual time: a topic's against its simulation; cash and lessons over crashes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fyke.clock import VirtualClock
+from fyke.crawl.cash import Accounts
+from fyke.crawl.engine import Agent
+from fyke.crawl.order import Order
+from fyke.crawl.permissions import Permissions
+from fyke.crawl.process import Processor
+from fyke.crawl.quality import ByQuality
+from fyke.crawl.reserve import LEVELS, Reserve, level_of
+from fyke.crawl.rules import Rules
+from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.topic import Focus
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.politeness import Politeness
+from fyke.store import Settings, Store
+from fyke.topic.model import PageModel, PageText
+from fyke.topic.topic import Topic
+from fyke.topic.train import train
+from fyke.url import Url
+from fyke.world.config import START, WorldConfig
+from fyke.world.transport import WorldTransport
+from fyke.world.world import World
+
+TOPIC = "cooking"
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World(
+        WorldConfig(
+            hosts=12, pages=420, formats=False, traps=False, flaky=False, slow=False, mirrors=False, errors=False
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def model(world: World) -> PageModel:
+    pages = [world.truth(url) for host in world.hosts for url in list(world.pages(host.name))[::3]]
+    told = [PageText(t.main_text, t.title, t.url, t.language, t.media_type) for t in pages if t.main_text]
+    about = [t.topic == TOPIC for t in pages if t.main_text]
+    relevant = [page for page, yes in zip(told, about, strict=True) if yes][:25]
+    others = [page for page, yes in zip(told, about, strict=True) if not yes][:120]
+    return train(Topic(TOPIC, relevant=("world",)), relevant, others, np.random.default_rng(0)).model
+
+
+def crawl(
+    path: Path,
+    world: World,
+    order: Callable[[Store, Reserve], Order] | None,
+    pages: int = 0,
+    concurrency: int = 16,
+    look: Callable[[Agent], None] = lambda agent: None,
+) -> list[str]:
+    """Crawl so many pages; return their URLs in the order in which they came."""
+    clock = VirtualClock(START)
+    transport = WorldTransport(world, clock)
+    seeds = [Url.parse(seed) for seed in world.seeds]
+    settings = CrawlSettings(scope="any", delay=0.0)
+    permits = iter(range(pages or 1_000_000))
+
+    async def main() -> None:
+        with Store.open(path, settings=Settings(tablets=4)) as store:
+            agent = Agent(
+                store, Frontier(Politeness(delay=0.0)), transport, Rules.of(settings, seeds), Permissions("fyke"),
+                Processor("fyke"), clock, concurrency=concurrency, patience=5.0,
+                permit=lambda: next(permits, None) is not None,
+                order=None if order is None else lambda reserve: order(store, reserve),
+            )  # fmt: skip
+            await agent.run(seeds)
+            look(agent)
+
+    clock.run(main())
+    return [f"http://{v.host}{v.target}" for v in transport.log if v.status == 200 and v.target != "/robots.txt"]
+
+
+@pytest.fixture(scope="module")
+def everything(world: World, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A plain crawl of the world: its store, and what it fetched."""
+    path = tmp_path_factory.mktemp("all") / "s"
+    return path, crawl(path, world, None)
+
+
+def test_a_live_focused_crawl_harvests_what_its_simulation_does(
+    tmp_path: Path, world: World, model: PageModel, everything: tuple[Path, list[str]]
+) -> None:
+    from fyke.archive.archive import Archive
+    from fyke.simulate.collection import build, graph_of, hosts_of
+    from fyke.simulate.engine import Politeness as Virtual
+    from fyke.simulate.engine import VirtualCrawl
+    from fyke.simulate.engine import World as Web
+    from fyke.simulate.focused import evidence_of_store
+    from fyke.simulate.pages import Source
+    from fyke.simulate.policies import named
+
+    build(Source(store=everything[0]).pages(), tmp_path / "c")
+    graph = graph_of(Archive.open(tmp_path / "c"))
+    relevance, clues = evidence_of_store(graph, everything[0], model)
+    urls = [graph.urls[x].decode() for x in range(graph.nodes)]
+    seeds = np.array([urls.index(seed) for seed in world.seeds if seed in urls])
+    budget = len(everything[1]) // 5
+    web = Web(
+        graph,
+        seeds,
+        np.ones(graph.nodes),
+        relevance.astype(np.float32),
+        hosts_of(graph)[1],
+        clues=clues,
+        focus=model.topic,
+    )
+    harvest = {}
+    for policy in ("bfs", "online-best-first"):
+        virtual = VirtualCrawl(web, named(policy, np.random.default_rng(0)), 1, Virtual())
+        virtual.run(budget)
+        harvest[policy] = sum(world.truth(urls[x]).topic == TOPIC for x in virtual.order)
+    live = crawl(tmp_path / "s", world, lambda store, reserve: Focus(store, model, reserve), pages=budget)
+    found = sum(world.truth(url).topic == TOPIC for url in live)
+    assert found > 2 * harvest["bfs"]
+    assert found == pytest.approx(harvest["online-best-first"], rel=0.15)
+    with Store.open(tmp_path / "s", "r") as store:
+        rows = [row for row in store.scan() if row.meta.relevance >= 0]
+        counted = sum(tablet.ledger.counter("relevant") for tablet in store.tablets())
+    assert len(rows) >= budget * 0.8  # the rest were redirects and failures
+    assert counted == sum(row.meta.relevance >= 0.5 for row in rows)
+
+
+@pytest.mark.parametrize("kind", ["topic", "quality"])
+def test_an_order_leaves_nothing_out(
+    tmp_path: Path, world: World, model: PageModel, kind: str, everything: tuple[Path, list[str]]
+) -> None:
+    """Without a limit, the same pages come in another order, each once."""
+
+    def order(store: Store, reserve: Reserve) -> Order:
+        return Focus(store, model, reserve) if kind == "topic" else ByQuality(store, reserve)
+
+    came = crawl(tmp_path / "s", world, order)
+    assert set(came) == set(everything[1])
+    assert len(came) == len(set(came))
+
+
+def test_lessons_survive_a_crash(tmp_path: Path, world: World, model: PageModel) -> None:
+    """What was learnt is learnt again from checkpoint and lessons, to the bit; nothing is fetched twice."""
+
+    def order(store: Store, reserve: Reserve) -> Focus:
+        focus = Focus(store, model, reserve)
+        made.append(focus)
+        focus.checkpoint = lambda *, force=False: None if force else Focus.checkpoint(focus)  # type: ignore[method-assign]
+        return focus
+
+    made: list[Focus] = []
+    first = crawl(tmp_path / "s", world, order, pages=120)  # ends without a last checkpoint, as a crash does
+    second = crawl(tmp_path / "s", world, order, pages=60)
+    assert made[0].links.learnt > 50
+    restored = Focus(store := Store.open(tmp_path / "s"), model, made[1].reserve)
+    restored.restore()
+    store.close()
+    assert restored.links.learnt == made[1].links.learnt > made[0].links.learnt
+    assert restored.links.weights.tolist() == made[1].links.weights.tolist()
+    assert not set(first) & set(second)
+
+
+def test_cash_is_conserved_over_crashes_and_tablets(tmp_path: Path, world: World) -> None:
+    def order(store: Store, reserve: Reserve) -> ByQuality:
+        quality = ByQuality(store, reserve)
+        made.append(quality)
+        quality.checkpoint = lambda *, force=False: None if force else ByQuality.checkpoint(quality)  # type: ignore[method-assign]
+        return quality
+
+    made: list[ByQuality] = []
+    totals: list[float] = []
+
+    def look(agent: Agent) -> None:
+        totals.append(agent.queues.order.accounts.total)  # type: ignore[union-attr]
+        assert agent.queues.post.pending == 0
+
+    for pages in (60, 60, 60):
+        crawl(tmp_path / "s", world, order, pages=pages, look=look)
+    assert totals == pytest.approx([len(world.seeds)] * 3)
+    with Store.open(tmp_path / "s") as store:
+        again = Accounts(store)
+        for number in store.owned:
+            assert again.of(number).encode() == made[-1].accounts.of(number).encode()
+        again.checkpoint(force=True)
+        assert Accounts(store).total == pytest.approx(len(world.seeds))
+
+
+def test_levels() -> None:
+    assert level_of(np.array([1.0, 0.99, 0.5, 0.0, -1.0, 2.0])).tolist() == [1, 1, 17, LEVELS, LEVELS, 1]
