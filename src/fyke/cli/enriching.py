@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 
 from fyke.convert import convert_here, is_isolated, prepare
-from fyke.convert.html import document
-from fyke.formats.encoding import decoded
-from fyke.formats.html import parse
+from fyke.crawl.maintext import MARKUP
+from fyke.crawl.process import read
 from fyke.formats.http import parse_head
-from fyke.formats.sniff import HTML, XHTML
-from fyke.sites.links import LinkMemo, find_links
+from fyke.sites.links import LinkMemo
 from fyke.store import Change
 from fyke.url import Url
 
@@ -33,17 +33,9 @@ class Enricher:
             return change
         head = parse_head(page.response_head)
         source = prepare(page.body, head.get("content-type") or change.meta.type, url)
-        if source.media_type in (HTML, XHTML):
-            text = decoded(page.body, source.content_type or source.media_type)
-            parsed = parse(text.text)
-            found = find_links(
-                parsed,
-                url,
-                self._memo,
-                robots_tags=head.get_all("x-robots-tag"),
-                refresh_header=head.get("refresh"),
-            )
-            made = document(parsed, text, url, source.media_type, links=found.links)
+        if source.media_type in MARKUP:
+            made, _, main = read(page.body, head, url, self._memo)
+            change = replace(change, main=main.text, weights=main.weights)
         elif is_isolated(source):
             return change
         else:
@@ -54,4 +46,4 @@ class Enricher:
         meta = msgspec.structs.replace(
             change.meta, title=made.title, language=made.language, encoding=made.encoding, document=made.meta
         )
-        return Change(meta, page, made.text, made.links, change.columns)
+        return replace(change, meta=meta, text=made.text, links=made.links)

@@ -1,7 +1,7 @@
 """Examination: what of each stored page is a duplicate, found in bundles beside the loop.
 
 A page's batch puts a `Question` into the outbox, so that none is lost. The agent takes questions in bundles; a thread
-makes main texts and digests; the owners of the digests are told (`duplicates`), the machine's index is asked
+makes digests of body and main text; the owners of the digests are told (`duplicates`), the machine's index is asked
 (`lookalikes`), and what it answers is marked in the rows. Pages with the same words are left to the owner of
 their digest, so that of them, too, the lesser (time, URL) is the original.
 """
@@ -125,7 +125,7 @@ class Examination:
         return [*zip(asked, answers, strict=True), *((each, Answer()) for each in examined if not each.main)]
 
     def _examine(self, questions: list[tuple[int, str, int, Material | None]]) -> list[_Examined]:
-        """Make main texts and digests; reads rows where the material is not at hand."""
+        """Make digests; reads rows where the material is not at hand."""
         examined = []
         for stamp, href, source, material in questions:
             if material is None:
@@ -133,8 +133,7 @@ class Examination:
                 if row is None:
                     continue
                 material = material_of(row)  # noqa: PLW2901
-            main = material.main_text()
-            found = material.digests(main)
+            main, found = material.main, material.digests()
             if len(main) > LONG_TEXT:  # sampled as the index itself would sample it
                 main = encode(main).decode("utf-8", "replace")
             sighting = Sighting(href, stamp, found.raw, found.text)

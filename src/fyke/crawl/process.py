@@ -9,20 +9,24 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from fyke.clean.main import Main
 from fyke.convert import Source, convert_here, prepare
 from fyke.convert.html import document
-from fyke.crawl.maintext import MARKUP, Material
+from fyke.crawl.maintext import MARKUP, Material, main_of
 from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 from fyke.formats.http import Head, parse_head
 from fyke.formats.sniff import sniff
 from fyke.frontier.seen import Keys
-from fyke.sites.links import MAX_LINKS, LinkMemo, find_links, read_directives
+from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_links, read_directives
 from fyke.store import Change, Page, RowMeta
 from fyke.url import Url
 from fyke.values import Document, Drop, Exchange, Failed, Fetched, Link, Meta, Moved, Reason
 from fyke.workers.conversion import AT_ONCE
+
+_NO_MAIN = Main("", b"", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class Processed:
     """Of the links in the seen-set, where they are known."""
     dropped: tuple[tuple[Drop, int], ...] = ()
     redirected: bool = False
+    main: str = ""
+    """The main text of a document."""
     material: Material | None = None
     """Of a document, by which its copies are known."""
 
@@ -69,18 +75,8 @@ class Processor:
     def page(self, outcome: Fetched, depth: int) -> Processed:
         """HTML: parsed once, for links and for text."""
         head = parse_head(outcome.exchange.response_head)
-        decoded_ = decoded(outcome.exchange.body, head.get("content-type"))
-        page = parse(decoded_.text)
-        found = find_links(
-            page,
-            outcome.url,
-            self._memo,
-            agent=self._agent,
-            robots_tags=head.get_all("x-robots-tag"),
-            refresh_header=head.get("refresh"),
-        )
-        made = document(page, decoded_, outcome.url, links=found.links, only_text=True)
-        return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped, decoded_.text)
+        made, found, main = read(outcome.exchange.body, head, outcome.url, self._memo, self._agent)
+        return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped, main)
 
     def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
         """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""
@@ -105,6 +101,24 @@ class Processor:
         return Processed(Change(meta, Page(exchange.request_head, exchange.response_head, exchange.body)))
 
 
+class Reading(NamedTuple):
+    """A page, read: its text, its links, its main content."""
+
+    document: Document
+    """With its text alone: no HTML, no tags."""
+    found: PageLinks
+    main: Main
+
+
+def read(body: bytes, head: Head, url: Url, memo: LinkMemo, agent: str = "") -> Reading:
+    """Read the HTML page at ``url``: decoded and parsed once for conversion, links and cleaning."""
+    text = decoded(body, head.get("content-type"))
+    page = parse(text.text)
+    tags, refresh = head.get_all("x-robots-tag"), head.get("refresh")
+    found = find_links(page, url, memo, agent=agent, robots_tags=tags, refresh_header=refresh)
+    return Reading(document(page, text, url, links=found.links, only_text=True), found, main_of(body, text))
+
+
 def warm(processor: Processor) -> None:
     """Load the kernels that a page needs, or compile them the first time, before anybody waits for a page."""
     url = Url("http://warm.invalid/")
@@ -126,14 +140,15 @@ def _processed(
     links: tuple[Link, ...],
     keys: Keys | None = None,
     dropped: tuple[tuple[Drop, int], ...] = (),
-    html: str = "",
+    main: Main = _NO_MAIN,
 ) -> Processed:
     exchange = outcome.exchange
     meta = _meta(exchange, head, depth, made)
     page = Page(exchange.request_head, exchange.response_head, exchange.body)
-    change = Change(meta, page, text=made.text or None, links=links)
-    material = Material(exchange.body, made.text, html, exchange.truncated) if exchange.body else None
-    return Processed(change, links, keys, dropped, material=material)
+    change = Change(meta, page, text=made.text or None, links=links, main=main.text, weights=main.weights)
+    words = main.text or made.text
+    material = Material(exchange.body, words, exchange.truncated) if exchange.body else None
+    return Processed(change, links, keys, dropped, main=words, material=material)
 
 
 async def _convert_here(source: Source) -> Document:

@@ -360,8 +360,7 @@ def text_digest(change: Change) -> bytes:
 
 
 def _with(processed: Processed, meta: RowMeta) -> Processed:
-    change = processed.change
-    return replace(processed, change=Change(meta, change.page, change.text, change.links, change.columns))
+    return replace(processed, change=replace(processed.change, meta=meta))
 
 
 def _memory_key(host: str) -> bytes:

@@ -99,7 +99,7 @@ class Focus:
             return processed
         p = 0.0
         if not meta.error or processed.change.text:
-            text = processed.material.main_text() if processed.material else processed.change.text or ""
+            text = processed.main or processed.change.text or ""
             page = PageText(text, meta.title, entry.href, meta.language, meta.type)
             p = self._model.probability(page)
         self._probability = p

@@ -46,6 +46,7 @@ BY_HAND = 0xFFFF
 
 _STAMP = struct.Struct(">Q")
 _GROUP = struct.Struct(">HQ")
+_TEXTS, _WITH_MAIN = struct.Struct("<cII"), b"\x93"  # no UTF-8 begins with this byte
 _HEADS = struct.Struct("<II")
 
 
@@ -140,6 +141,10 @@ class Change:
     text: str | None = None
     links: Sequence[Link] | None = None
     columns: tuple[tuple[str, bytes], ...] = ()
+    main: str = ""
+    """With ``text``: the main content, where the cleaner was asked for it."""
+    weights: bytes = b""
+    """With ``main``: a byte for each block of the page (fyke.clean.main)."""
 
 
 def cell_key(row: bytes, stamp: int) -> bytes:
@@ -228,14 +233,32 @@ def unpack_page(data: bytes) -> Page:
     return Page(data[8:middle], data[middle : middle + response], data[middle + response :])
 
 
-def pack_text(text: str) -> bytes:
-    """Write text as UTF-8, lone surrogates included."""
-    return text.encode("utf-8", "surrogatepass")
+def pack_text(text: str, main: str = "", weights: bytes = b"") -> bytes:
+    """Write text as UTF-8, lone surrogates included; with the main content and the weights where there are any.
+
+    The main content, nearly all of it once more what stands in the text, is compressed to almost nothing.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    if not main and not weights:
+        return data
+    more = main.encode("utf-8", "surrogatepass")
+    return b"".join((_TEXTS.pack(_WITH_MAIN, len(data), len(more)), data, more, weights))
 
 
 def unpack_text(data: bytes) -> str:
-    """Read what ``pack_text`` wrote."""
+    """Read the text that ``pack_text`` wrote."""
+    if data[:1] == _WITH_MAIN:
+        data = data[_TEXTS.size : _TEXTS.size + _TEXTS.unpack_from(data)[1]]
     return data.decode("utf-8", "surrogatepass")
+
+
+def unpack_main(data: bytes) -> tuple[str, bytes]:
+    """Read the main content and the weights that ``pack_text`` wrote; empty where there are none."""
+    if data[:1] != _WITH_MAIN:
+        return "", b""
+    _, text, main = _TEXTS.unpack_from(data)
+    middle = _TEXTS.size + text
+    return data[middle : middle + main].decode("utf-8", "surrogatepass"), data[middle + main :]
 
 
 def pack_links(links: Sequence[Link]) -> bytes:

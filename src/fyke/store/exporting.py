@@ -187,7 +187,7 @@ def flat(row: Row) -> Flat:
         meta.status,
         meta.type,
         meta.title,
-        (row.text or "").encode("utf-8", "replace").decode(),
+        row.main.encode("utf-8", "replace").decode(),
         meta.language,
         meta.length,
         "sha1:" + b32encode(meta.digest).decode() if meta.digest else "",

@@ -27,6 +27,7 @@ from fyke.store.cells import (
     split_cell_key,
     unpack_anchors,
     unpack_links,
+    unpack_main,
     unpack_page,
     unpack_text,
     unpack_version,
@@ -185,6 +186,7 @@ def _check_cells(
                     found.fault(f"the body of {_name(row)} does not match its digest")
             elif family == TEXT:
                 unpack_text(data)
+                unpack_main(data)
             else:
                 unpack_links(data)
         except (StorageError, ValueError, msgspec.MsgspecError) as error:

@@ -18,6 +18,7 @@ from fyke.store.cells import (
     RowMeta,
     Version,
     unpack_links,
+    unpack_main,
     unpack_page,
     unpack_text,
 )
@@ -93,6 +94,18 @@ class Row:
         if self._text is None and (data := self._part(TEXT)) is not None:
             self._text = unpack_text(data)
         return self._text
+
+    @property
+    def main(self) -> str:
+        """The main content; the whole text where nobody asked the cleaner, or it found none."""
+        data = self._part(TEXT)
+        return "" if data is None else unpack_main(data)[0] or unpack_text(data)
+
+    @property
+    def weights(self) -> bytes:
+        """How much each block of the page looks like content (fyke.clean.main); empty where nobody asked."""
+        data = self._part(TEXT)
+        return b"" if data is None else unpack_main(data)[1]
 
     @property
     def title(self) -> str:
