@@ -297,9 +297,9 @@ class Queues:
 
     # ---- mail
 
-    def deliver(self, now: float) -> None:
-        """Hand letters to the tablets of this agent that they are for."""
-        for letters in self.post.take(self.store.owned).values():
+    def deliver(self, now: float, urgent: bool = False) -> None:
+        """Hand letters to the tablets of this agent that they are for; ``urgent`` ones only, or all."""
+        for letters in self.post.take(self.store.owned, urgent).values():
             self.apply(letters, now)
             self.post.delivered(letters)
 
