@@ -85,7 +85,7 @@ def facts(row: Row) -> dict[str, object]:
         "language": meta.language,
         "depth": meta.depth if meta.depth >= 0 else None,
         "duplicate_of": meta.duplicate_of,
-        "relevance": meta.relevance if meta.relevance >= 0 else "",
+        "relevance": f"{meta.relevance:g}" if meta.relevance >= 0 else "",
         "similarity": round(meta.similarity, 4) if meta.duplicate_of else "",
         "duplicate_by": meta.duplicate_by,
         "error": meta.error,
