@@ -85,7 +85,7 @@ def facts(row: Row) -> dict[str, object]:
         "language": meta.language,
         "depth": meta.depth if meta.depth >= 0 else None,
         "duplicate_of": meta.duplicate_of,
-        "relevance": meta.relevance if meta.relevance >= 0 else "",
+        "relevance": meta.relevance,
         "similarity": round(meta.similarity, 4) if meta.duplicate_of else "",
         "duplicate_by": meta.duplicate_by,
         "error": meta.error,
@@ -100,7 +100,9 @@ def facts(row: Row) -> dict[str, object]:
     document = meta.document
     if document is not None:
         named |= {name: getattr(document, name) for name in document.__slots__ if getattr(document, name)}
-    always = ("url", "status", "type", "length", "fetched")
+    always = ("url", "status", "type", "length", "fetched", *(("relevance",) if meta.relevance >= 0 else ()))
+    if meta.relevance < 0:
+        del named["relevance"]
     return {name: value for name, value in named.items() if name in always or value not in ("", None, False)}
 
 
