@@ -25,6 +25,7 @@ def test_a_page_without_text_has_no_bytes(page: str | bytes) -> None:
     assert main_text(page).text in {"", "��"}
 
 
+@pytest.mark.kernel
 def test_a_host_teaches_its_furniture_as_its_pages_come() -> None:
     promise = "Our promise to you: fresh fish every day, from people who know the sea and love it, to your door."
     pages = [
