@@ -7,10 +7,6 @@ over words, a link being worth its page: ACHE's baseline.
 
 from __future__ import annotations
 
-import argparse
-import os
-import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,20 +15,15 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.measure import table
 from fyke.crawl.process import Processor
 from fyke.graph.build import Lists, write_graph
 from fyke.graph.graph import Graph, write_urls
 from fyke.graph.properties import Parameters
 from fyke.graph.rank import pagerank
-from fyke.simulate import measures
 from fyke.simulate.engine import Politeness, VirtualCrawl, World
-from fyke.simulate.focused import Clues, clues_of_pages
 from fyke.simulate.policies import named
 from fyke.topic.features import surroundings
-from fyke.topic.model import PageModel, PageText
-from fyke.topic.topic import Topic
-from fyke.topic.train import train
+from fyke.topic.model import PageText
 from fyke.url import Url
 from fyke.values import Exchange, Fetched
 from fyke.world.config import START, WorldConfig

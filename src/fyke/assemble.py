@@ -242,6 +242,7 @@ def _agent_maker(
             order=order_of(settings, run.store, store),
             **options,
         )
+        agent.queues.prefetch = resolver.prefetch
         return agent, transport
 
     return make

@@ -1,4 +1,4 @@
-"""Crawls with an order of their own, in virtual time: a topic's against its simulation; cash and lessons over crashes."""
+"""Crawls with an order of their own, in virtual time: a topic's against its simulation; cash over crashes."""
 
 from __future__ import annotations
 

@@ -41,6 +41,7 @@ from fyke.crawl.queues import AGAIN, Queues
 from fyke.crawl.reserve import Reserve
 from fyke.crawl.revisits import Revisits, RevisitSettings, Seen
 from fyke.crawl.rules import Rules
+from fyke.crawl.seenruns import SeenRuns
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.leases import Idle, Lease, Why
@@ -127,7 +128,9 @@ class Agent:
         ``thread`` is where pages are examined. With ``revisits`` the crawl is continuous: it never ends by itself.
         ``order`` makes the order in which pages are wanted; without it ``prioritizer`` decides for each host.
         """
-        self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), SeenSet(), rules.worth)
+        seen = SeenSet()
+        self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), seen, rules.worth)
+        self._seen_runs = SeenRuns(seen, store.path)
         self.frontier = frontier
         if order is not None:
             self.queues.order = order(Reserve(store, frontier, self.queues.write_host, concurrency))
@@ -214,8 +217,10 @@ class Agent:
             for visit in self._visits:
                 visit.cancel()
             await asyncio.gather(*self._visits, return_exceptions=True)
+            await self._seen_runs.finish()
             if self._syncing is not None:
                 await asyncio.wait([self._syncing])
+        self.queues.anchors.step(self._clock.now(), everything=True)
         await self.delivery.finish(self._clock.now())
         self.queues.post.clear()
         if self.queues.order is not None:
@@ -295,6 +300,7 @@ class Agent:
         if self.queues.order is not None:
             self.queues.order.checkpoint()
         self.queues.duplicates.strip(now)
+        self._seen_runs.relieve()
         if self._syncing is None or self._syncing.done():
             if self._syncing is not None:
                 self._syncing.result()  # a disk that fails is heard of here
@@ -304,6 +310,7 @@ class Agent:
             self.stop()
 
     def _deliver(self, now: float, beat: bool = False) -> None:
+        self.queues.anchors.step(now, everything=not self._visits and self.idle.until > now + self._patience)
         if not self._stopping:  # what is left over stays in the outbox
             self.delivery.deliver(now, eager=beat or not self._visits)
 
@@ -523,7 +530,8 @@ class Agent:
         tablet.write(batch)
 
     def _sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:
-        """Have it found out whether a document is a copy."""
+        """Have it found out whether a document is a copy, and its anchor texts brought to their targets."""
+        self.queues.anchors.note(number, entry.href, stamp, processed.change.links or ())
         if processed.material is not None:
             self._examination.stored(batch, number, entry.url, stamp, processed.material)
 

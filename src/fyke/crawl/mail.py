@@ -1,4 +1,4 @@
-"""Mail from tablet to tablet: offered URLs and notes on duplicates, in order, with effects that happen once.
+"""Mail from tablet to tablet: offers, anchor texts and notes on duplicates, in order, with effects that happen once.
 
 A letter is written into the outbox of its source tablet in the batch of the page that it follows from, so it is
 there if and only if the page is. Its number is that of its source, counting up. The receiver writes the last number
@@ -9,6 +9,7 @@ that it applied of each source in the batch of the effects; the source deletes w
     outbox    "o" ‖ destination (2) ‖ number (8)   → letter: [offers, notes]
               "n"                                  → number (8): the next letter's
               "a" ‖ source (2)                     → number (8): the last letter applied here
+              "s", "w"                             bodies that are to go, and a watermark (duplicates, anchors)
 
 Numbers are big-endian. Version 2. A letter to ``INDEX`` is for no tablet but for the machine's index of near copies.
 """
@@ -78,7 +79,14 @@ class Question(msgspec.Struct, frozen=True, array_like=True, tag=3, gc=False):
     stamp: int
 
 
-Note = Sighting | Mark | Question
+class AnchorCells(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False):
+    """To the tablet of the targets: packed anchor texts of one group, by row."""
+
+    group: int
+    cells: list[tuple[bytes, bytes]]
+
+
+Note = Sighting | Mark | Question | AnchorCells
 
 
 class Letter(msgspec.Struct, frozen=True, gc=False):

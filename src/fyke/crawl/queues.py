@@ -13,6 +13,7 @@ from itertools import islice
 
 import numpy as np
 
+from fyke.crawl.anchors import Anchors
 from fyke.crawl.duplicates import Duplicates
 from fyke.crawl.mail import Letter, Offer, Post
 from fyke.crawl.order import Order
@@ -53,6 +54,9 @@ class Queues:
         self.frontier = frontier
         self.post = Post(store)
         self.duplicates = Duplicates(store, self.post)
+        self.anchors = Anchors(store, self.post, self.tablet_of)
+        self.prefetch: Callable[[str], None] = lambda host: None
+        """Told of hosts that are about to be contacted, so that their addresses are known by then."""
         self.demoted: dict[str, str] = {}
         """Places whose pages come last, and why: hosts and templates that breed copies."""
         self._prioritizer = prioritizer
@@ -84,14 +88,15 @@ class Queues:
                 self._later[number] = later_due(key)
                 break
         self._note_later()
-
-    def _note_later(self) -> None:
-        self._next_later = min(self._later.values(), default=float("inf"))
-        self.frontier.note_later(self._next_later)
         if self.order is not None:
             self.order.reserve.restore()
             self.order.restore()
         self.duplicates.restore()
+        self.anchors.restore(now)
+
+    def _note_later(self) -> None:
+        self._next_later = min(self._later.values(), default=float("inf"))
+        self.frontier.note_later(self._next_later)
 
     def _remember(self, urls: Iterable[Url], *, waits: bool = False) -> None:
         urls = iter(urls)
@@ -189,8 +194,9 @@ class Queues:
 
     @property
     def pending(self) -> int:
-        """What is neither with the frontier nor done: letters under way, and URLs that an order holds back."""
-        return self.post.pending + (self.order.reserve.waiting if self.order is not None else 0)
+        """What is neither with the frontier nor done: letters and anchors under way, URLs that an order holds back."""
+        held = self.order.reserve.waiting if self.order is not None else 0
+        return self.post.pending + held + self.anchors.pending
 
     def feed(self, now: float, pages: int) -> None:
         """Hand the best of what waits to the frontier."""
@@ -241,6 +247,7 @@ class Queues:
     def refill(self, now: float) -> None:
         """Read what the frontier wishes for."""
         for wish in self.frontier.refills():
+            self.prefetch(wish.host)
             tablet = self.store.tablet(self.tablet_of(Url(f"http://{wish.host}/")))
             end = lane_prefix(wish.host, wish.priority) + b"\xff" * 8
             found: list[tuple[int, Entry]] = []
@@ -312,6 +319,7 @@ class Queues:
                     offers = [each for each in offers if each.href in fresh]
             self.enqueue(batch, offers, now)
         self.duplicates.apply(batch, number, [note for letter in letters for note in letter.notes])
+        self.anchors.apply(batch, letters)
         self.post.applied(batch, letters)
         tablet.write(batch)
 

@@ -106,7 +106,11 @@ class Batch:
 
         ``(source_tablet, group)`` names the group: putting it again replaces it.
         """
-        self.put_raw(anchor_key(row, source_tablet, group), pack_anchors(anchors), self._handles[ANCHOR])
+        self.put_packed_anchors(row, source_tablet, group, pack_anchors(anchors))
+
+    def put_packed_anchors(self, row: bytes, source_tablet: int, group: int, packed: bytes) -> None:
+        """The same for anchors that are packed already (``cells.pack_anchor_records``)."""
+        self.put_raw(anchor_key(row, source_tablet, group), packed, self._handles[ANCHOR])
 
     def put_row(self, row: bytes, change: Change, stamp: int) -> int:
         """Put a version of a row, made at ``stamp`` (µs since 1970). Return its stamp: the next free one if taken.

@@ -273,7 +273,12 @@ def unpack_links(data: bytes) -> tuple[Link, ...]:
 
 def pack_anchors(anchors: Iterable[Anchor]) -> bytes:
     """Write a group of anchors."""
-    return _packed([(anchor.source, anchor.when, anchor.text) for anchor in anchors])
+    return pack_anchor_records([(anchor.source, anchor.when, anchor.text) for anchor in anchors])
+
+
+def pack_anchor_records(anchors: list[tuple[str, float, str]]) -> bytes:
+    """Write a group of anchors given as (source, when, text)."""
+    return _packed(anchors)
 
 
 def unpack_anchors(data: bytes) -> list[Anchor]:

@@ -1,0 +1,116 @@
+"""Anchor texts reach the rows they point at: in a crawl, over mail, and after a crash."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from fyke.crawl import anchors as module
+from fyke.crawl.anchors import Anchors
+from fyke.crawl.mail import AnchorCells, Offer
+from fyke.crawl.queues import Queues
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.politeness import Politeness
+from fyke.frontier.priority import DefaultPrioritizer
+from fyke.frontier.seen import SeenSet
+from fyke.store import Change, RowMeta, Settings, Store
+from fyke.url import Url
+from fyke.values import Link
+
+PAGES = 30
+URLS = [Url(f"http://h{n % 7}.example/{n}") for n in range(PAGES)]
+
+
+def links_of(n: int) -> tuple[Link, ...]:
+    return tuple(Link(URLS[(n * k + k) % PAGES], f"from {n} by {k}" if k % 3 else "") for k in range(1, 6))
+
+
+def expected() -> dict[str, dict[str, str]]:
+    """target → source → text, the last of several."""
+    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for n in range(PAGES):
+        for link in links_of(n):
+            if link.text:
+                found[link.target.href][URLS[n].href] = link.text
+    return dict(found)
+
+
+def queues_of(store: Store) -> Queues:
+    return Queues(store, Frontier(Politeness(delay=0.0)), DefaultPrioritizer(), SeenSet(), lambda *_: None)
+
+
+def store_pages(queues: Queues, pages: range) -> None:
+    for n in pages:
+        number = queues.tablet_of(URLS[n])
+        tablet = queues.store.tablet(number)
+        batch = tablet.batch()
+        stamp = batch.put_row(URLS[n].key, Change(RowMeta(status=200), links=links_of(n)), 1_000_000 + n)
+        tablet.write(batch)
+        queues.anchors.note(number, URLS[n].href, stamp, links_of(n))
+        queues.anchors.step(1.0)
+
+
+def read(path: Path) -> dict[str, dict[str, str]]:
+    with Store.open(path, "r") as store:
+        tablets = {url: store.tablet(store.tablet_of(url.key)) for url in URLS}
+        rows = {url.href: {a.source: a.text for a in tablet.anchors(url.key)} for url, tablet in tablets.items()}
+    return {href: anchors for href, anchors in rows.items() if anchors}
+
+
+@pytest.mark.parametrize("group", [1, 20, 1000])
+def test_groups_of_any_size_put_every_anchor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int) -> None:
+    monkeypatch.setattr(module, "GROUP", group)
+    with Store.open(tmp_path / "s", settings=Settings(tablets=4)) as store:
+        queues = queues_of(store)
+        store_pages(queues, range(PAGES))
+        queues.anchors.step(2.0, everything=True)
+        assert not queues.anchors.pending
+    assert read(tmp_path / "s") == expected()
+
+
+def test_what_a_crash_took_is_made_anew_from_the_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GROUP", 50)  # so some are put before the crash
+    with Store.open(tmp_path / "s", settings=Settings(tablets=4)) as store:
+        store_pages(queues_of(store), range(PAGES))  # and what is held is forgotten
+    assert read(tmp_path / "s") != expected()
+    with Store.open(tmp_path / "s") as store:
+        queues = queues_of(store)
+        queues.restore(5.0)
+        queues.anchors.step(5.0, everything=True)
+        again = Anchors(store, queues.post, queues.tablet_of)
+        again.restore(6.0)
+        assert not again.pending  # the watermarks say that all are put
+    assert read(tmp_path / "s") == expected()
+
+
+def test_anchors_of_other_agents_targets_go_by_mail(tmp_path: Path) -> None:
+    Store.open(tmp_path / "s", settings=Settings(tablets=4)).close()
+    with (
+        Store.open(tmp_path / "s", tablets=[0, 1]) as mine,
+        Store.open(tmp_path / "s", tablets=[2, 3]) as theirs,
+    ):
+        agents = [queues_of(mine), queues_of(theirs)]
+        for n in range(PAGES):
+            owner = next(agent for agent in agents if agent.tablet_of(URLS[n]) in agent.store.owned)
+            store_pages(owner, range(n, n + 1))
+        for agent in agents:
+            agent.anchors.step(2.0, everything=True)
+        for agent, other in (agents, agents[::-1]):
+            for letters in agent.post.take(other.store.owned).values():
+                other.apply(letters, 3.0)
+                other.apply(letters, 3.0)  # mail may come twice
+                agent.post.delivered(letters)
+        assert not any(agent.pending for agent in agents)
+    assert read(tmp_path / "s") == expected()
+
+
+def test_a_letter_may_bring_both(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+        queues = queues_of(store)
+        batch = store.tablet(0).batch()
+        queues.post.write(batch, 0, 0, [Offer(URLS[0].href)], [AnchorCells(7, [])])
+        store.tablet(0).write(batch)
+        queues.deliver(1.0)
+        assert queues.frontier.counts().queued == 1
