@@ -196,7 +196,7 @@ def _crawl_here(run: _Run, prioritizer: Prioritizer | None, scope: Scope | None,
 async def _run_agent(run: _Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> bool:
     agent, transport = make(**options)
     try:
-        async with serving(agent, transport, run.plan.settings, SystemClock()):
+        async with serving(agent, run.plan.settings, SystemClock()):
             await agent.run([Url(href) for href in run.plan.seeds])
     finally:
         await transport.close()
@@ -231,7 +231,9 @@ def _agent_maker(
             clock,
             # A page that only a sitemap tells is at no known distance from the seeds.
             discovery=Discovery(
-                processor, sitemaps=settings.sitemaps and not settings.max_depth, poll=bool(settings.websub)
+                processor,
+                sitemaps=settings.sitemaps and not settings.max_depth,
+                poll=settings.continuous or bool(settings.websub),
             ),
             gate=Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address),
             prioritizer=prioritizer,

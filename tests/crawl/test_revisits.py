@@ -5,25 +5,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from fyke.cli import run
 from fyke.clock import VirtualClock
 from fyke.crawl import freshness
 from fyke.crawl.board import Board
+from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent
+from fyke.crawl.hostmemory import HostMemory
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
-from fyke.crawl.revisits import HostMemory, Revisits, RevisitSettings
+from fyke.crawl.queues import Queues
+from fyke.crawl.revisits import Revisits, RevisitSettings
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
-from fyke.frontier.revisit import DAY, ChangeState
-from fyke.store import Settings, Store
+from fyke.frontier.priority import DefaultPrioritizer
+from fyke.frontier.revisit import DAY, ChangeState, Signal
+from fyke.frontier.seen import SeenSet
+from fyke.store import Settings, Store, Tablet
 from fyke.url import Url
 from fyke.values import Exchange, Outcome, Request
 from fyke.world.config import START, WorldConfig
@@ -39,8 +48,9 @@ class Ended:
 
 
 def crawl(
-    path: Path, transport: object, seeds: list[str], clock: VirtualClock, days: float, settings: RevisitSettings | None
-) -> Ended:
+    path: Path, transport: object, seeds: list[str], clock: VirtualClock, days: float,
+    settings: RevisitSettings | None, *, sitemaps: bool = False,
+) -> Ended:  # fmt: skip
     urls = [Url.parse(seed) for seed in seeds]
     until = clock.now() + days * DAY
     log = freshness.Log(path, 0)
@@ -50,11 +60,14 @@ def crawl(
             log.note(clock.now(), agent.revisits.gauge, agent.tally.revisits, agent.tally.changed, 1.0)
         return clock.now() < until
 
+    processor = Processor("fyke")
+
     async def main() -> Ended:
         with Store.open(path, settings=Settings(tablets=2)) as store:
             agent = Agent(
                 store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),  # type: ignore[arg-type]
-                Permissions("fyke"), Processor("fyke"), clock, revisits=settings, beat=beat, beat_every=1200.0,
+                Permissions("fyke"), processor, clock, revisits=settings, beat=beat, beat_every=1200.0,
+                discovery=Discovery(processor, sitemaps=sitemaps),
             )  # fmt: skip
             await agent.run(urls)
             counters: Counter[str] = Counter()
@@ -109,7 +122,8 @@ def test_most_changes_are_noticed_and_few_are_imagined(crawled: Crawled) -> None
 
 def test_rates_are_learnt_and_visits_follow_them(crawled: Crawled) -> None:
     world, transport, _, path, now = crawled
-    visits = Counter(f"http://{visit.host}{visit.target}" for visit in transport.log)
+    late = [visit for visit in transport.log if visit.started > START + 6 * DAY]
+    visits = Counter(f"http://{visit.host}{visit.target}" for visit in late)
     slow: list[int] = []
     quick: list[int] = []
     with Store.open(path, "r") as store:
@@ -152,18 +166,27 @@ def test_freshness_is_told_now_and_over_time(crawled: Crawled, tmp_path: Path) -
 class OnePage:
     """A site of one page, answered by a function of (request, time)."""
 
-    def __init__(self, clock: VirtualClock, answer: Callable[[Request, float], tuple[int, str, str]]) -> None:
-        self._clock, self._answer = clock, answer
+    def __init__(
+        self, clock: VirtualClock, answer: Callable[[Request, float], tuple[int, str, str]], sitemap: str = ""
+    ) -> None:
+        """``sitemap`` is the media type of its sitemap, where it has one."""
+        self._clock, self._answer, self._sitemap = clock, answer, sitemap
         self.requests: list[Request] = []
 
     async def fetch(self, request: Request) -> Outcome:
         now = self._clock.now()
+        media = "text/html"
         if request.url.path == "/robots.txt":
+            status, etag, body = (
+                (404, "", "") if not self._sitemap else (200, "", "Sitemap: http://one.test/sitemap.xml")
+            )
+        elif request.url.path == "/sitemap.xml" and not self._sitemap:
             status, etag, body = 404, "", ""
         else:
             self.requests.append(request)
             status, etag, body = self._answer(request, now)
-        headers = [("Content-Type", "text/html"), ("Content-Length", str(len(body)))]
+            media = self._sitemap if request.url.path == "/sitemap.xml" else media
+        headers = [("Content-Type", media), ("Content-Length", str(len(body)))]
         if etag:
             headers.append(("ETag", etag))
         sent = b"" if request.method == "HEAD" or status == 304 else body.encode()
@@ -260,6 +283,86 @@ def test_a_crawl_that_is_not_continuous_is_taken_up_and_ends_by_itself(tmp_path:
     again = len(site.requests)
     crawl(tmp_path / "s", site, ["http://one.test/"], clock, 1, None)
     assert len(site.requests) <= again + 2, "a crawl without revisits makes none"
+
+
+def test_a_trusted_signal_brings_the_visit_forward(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+    site = OnePage(clock, lambda request, now: (200, "", _page("new" if now > START + 4 * DAY else "old")))
+    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 4, None)
+    clock.advance(4 * DAY)
+    with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as store:
+        revisits = Revisits(RevisitSettings())
+        revisits.threshold.value = 30.0
+        queues = Queues(store, Frontier(), DefaultPrioritizer(), SeenSet(), lambda url, depth, now: None)
+        queues.judge = revisits.judge
+        revisits.take_up(queues, clock.now())
+        url, now = Url("http://one.test/"), clock.now() + 5
+        tablet = store.tablet(queues.tablet_of(url))
+        old = [entry for entry in _entries(tablet) if entry.href == url.href]
+        alone = revisits.policy.due_after(ChangeState.decode(store.get(url.href).meta.change).rate, 30.0)  # type: ignore[union-attr]
+        early = START + 0.9 * alone * DAY
+        assert revisits.judge(old[0], tablet, early) > early, "its rate alone would let it wait"
+        assert revisits.signal(queues, url, Signal(now + 99, "push", 1.0), now)  # from a clock that goes wrong
+        assert not revisits.signal(queues, url, Signal(now, "push", 1.0), now), "said already"
+        assert not revisits.signal(queues, Url("http://one.test/x"), Signal(now, "push", 1.0), now), "a page we lack"
+        assert not revisits.signal(queues, url, Signal(START, "sitemap", 1.0), now), "older than our copy"
+        entries = [entry for entry in _entries(tablet) if entry.href == url.href]
+        assert len(entries) == 2
+        stale, fresh = sorted(entries, key=lambda entry: entry.generation)
+        assert stale in old
+        assert revisits.judge(stale, tablet, now + 300 * DAY) == float("inf"), "its time was moved"
+        again = revisits.judge(fresh, tablet, now)
+        assert again == 0.0 or now < again <= now + DAY
+        assert revisits.judge(fresh, tablet, early) == 0.0
+
+
+def test_what_a_sitemap_says_is_weighed_by_what_visits_find(tmp_path: Path) -> None:
+    """An honest sitemap is asked again, its new pages are found, and its host comes to be trusted."""
+    clock = VirtualClock(START)
+
+    def at(number: int, now: float) -> float:
+        return START + DAY * (1 + number % 5) * int((now - START) / DAY / (1 + number % 5))
+
+    def answer(request: Request, now: float) -> tuple[int, str, str]:
+        path = request.url.path
+        if path == "/sitemap.xml":
+            count = 40 if now > START + 3 * DAY else 30
+            pages = ((number, at(number, now)) for number in range(count))
+            rows = (f"<url><loc>http://one.test/{n}</loc><lastmod>{_iso(t)}</lastmod></url>" for n, t in pages)
+            return 200, "", f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{''.join(rows)}</urlset>"
+        if not path[1:].isdigit():
+            return 200, "", _page("home")
+        return 200, "", f"<title>t</title><p>page {path} as of {at(int(path[1:]), now):.0f}</p>"
+
+    site = OnePage(clock, answer, "application/xml")
+    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 30, RevisitSettings(budget=30 / DAY), sitemaps=True)
+    asked = Counter(request.url.path for request in site.requests)
+    assert asked["/sitemap.xml"] >= 3
+    assert asked["/35"] >= 1, "a page that the sitemap told of later"
+    with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as store:
+        number = store.tablet_of(Url("http://one.test/").key)
+        memory = Revisits(RevisitSettings()).memory("one.test", store.tablet(number))
+        assert store.tablet(number).ledger.counter("signals:sitemap") >= 10
+    assert memory.trust.trust > 0.3, "its signals were right more often than chance"
+
+
+def _iso(t: float) -> str:
+    return datetime.fromtimestamp(t, UTC).isoformat()
+
+
+def _entries(tablet: Tablet) -> list[Entry]:
+    return [Entry.decode(value) for key, value in tablet.items("queue") if key.startswith(b"t")]
+
+
+def test_the_command_tells_and_draws(crawled: Crawled, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = crawled[3]
+    assert run(["freshness", "--store", str(path), "--plot", str(tmp_path / "f.png"), "--json"]) == 0
+    said = msgspec.json.decode(capsys.readouterr().out)
+    assert said["pages"] > 80
+    assert 0 <= said["freshness"] <= 1
+    assert said["hosts"]
+    assert (tmp_path / "f.png").exists()
+    assert run(["freshness", "--store", str(path), "--plot", str(tmp_path / "no" / "f.png")]) == 2
 
 
 def test_soft_errors_are_told_from_copies() -> None:

@@ -192,9 +192,9 @@ def test_the_threshold_stands_still_at_the_budget() -> None:
         threshold.passed(0.01)
     assert threshold.value == pytest.approx(1.0)
     threshold.passed(1e9)  # a clock that jumps
-    assert threshold.value == pytest.approx(0.5)
+    assert threshold.value == pytest.approx(0.01)
     threshold.passed(-5.0)
-    assert threshold.value == pytest.approx(0.5)
+    assert threshold.value == pytest.approx(0.01)
 
 
 @pytest.mark.kernel
@@ -216,7 +216,7 @@ def test_trust_is_what_signals_add_to_chance() -> None:
         changed = chance.random() < 0.3
         honest.judged(changed, changed, 0.3)
         liar.judged(True, changed, 0.3)
-    assert honest.trust > 0.85
+    assert honest.trust > 0.7
     assert honest.recall > 0.95
     assert liar.trust < 0.05
 

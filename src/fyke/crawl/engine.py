@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import msgspec
 
 from fyke.crawl.delivery import Delivery, Send
-from fyke.crawl.discovery import Discovery, Listing, is_feed, is_free, is_guess, places, redirected, tell
+from fyke.crawl.discovery import Discovery, Listing, is_free, is_guess, is_poll, places, redirected, tell
 from fyke.crawl.duplicates import strip_all
 from fyke.crawl.examination import Examination
 from fyke.crawl.gate import Gate
@@ -246,6 +246,9 @@ class Agent:
         """Begin as many visits as may be."""
         now = self._clock.now()
         self._settled = True
+        if self.revisits is not None:
+            counts = self.frontier.counts()
+            self.revisits.passed(now, counts.hosts, counts.queued)
         self.queues.wake(now)
         self._deliver(now)
         self.queues.feed(now, self.tally.pages)
@@ -292,9 +295,6 @@ class Agent:
         if now < self._next_beat:
             return
         self._next_beat = now + self._beat_every
-        if self.revisits is not None:
-            counts = self.frontier.counts()
-            self.revisits.passed(now, counts.hosts, counts.queued)
         self._deliver(now, beat=True)
         self.queues.post.clear()
         if self.queues.order is not None:
@@ -419,7 +419,7 @@ class Agent:
                 self._keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
         elif isinstance(outcome, Moved):
             self._keep(lease, self._processor.moved(outcome, entry.depth), contact)
-        elif isinstance(outcome, Unchanged) and is_feed(entry.kind):
+        elif isinstance(outcome, Unchanged) and is_poll(entry.kind):
             self._lister.forget(lease, contact, unchanged=True)
         elif isinstance(outcome, Unchanged):  # nobody asked: we sent no validators
             failure = Failed(outcome.url, Reason.PROTOCOL, detail="304 without being asked", exchange=outcome.exchange)
@@ -435,6 +435,7 @@ class Agent:
         contact, tablet = _contact(outcome, 0.0, now), self.queues.store.tablet(self.queues.tablet_of(entry.url))
         self.tally.contacts += 1
         processed: Processed | None = None
+        listing: Listing | None = None
         if isinstance(outcome, Failed) and outcome.reason in _PASSING and entry.tries + 1 < MAX_TRIES:
             self._fail(lease, outcome, contact, now)
             return
@@ -451,13 +452,18 @@ class Agent:
             self._work_on(entry.href)
             self.tally.pages += 1
             self.tally.bytes += len(outcome.exchange.body)
-            processed = await self._processor.fetched(outcome, entry.depth)
+            listing = await self._discovery.read(outcome, msgspec.structs.replace(entry, kind=""), now)
+            if listing is not None:
+                listing, _ = await self._lister.offer_most(entry.url, listing)
+                processed = listing.processed
+            else:
+                processed = await self._processor.fetched(outcome, entry.depth)
             self._work_on("")
         elif isinstance(outcome, Failed):
             processed = self._processor.failed(outcome, entry.depth, now)
-        self._settle(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact)
+        self._settle(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact, listing)
 
-    def _settle(self, lease: Lease, seen: Seen, contact: Contact) -> None:
+    def _settle(self, lease: Lease, seen: Seen, contact: Contact, listing: Listing | None) -> None:
         """Write all that follows from a revisit in one batch, and free the host."""
         entry, now, revisits = lease.entry, self._clock.now(), self.revisits
         assert revisits is not None
@@ -476,8 +482,11 @@ class Agent:
         self.queues.finish(batch, lease)
         revisits.write(batch, self.queues, entry, seen)
         offered = seen.processed or Processed(Change(seen.meta), seen.links)
-        self.queues.offer(batch, number, self._offers(batch, lease, offered), now)
+        offers = self._lister.wanted(batch, listing.offers) if listing is not None else []
+        self.queues.offer(batch, number, offers + self._offers(batch, lease, offered), now)
         tablet.write(batch)
+        if listing is not None:
+            revisits.told(self.queues, listing.signals, "sitemap", now)
 
     def _fail(self, lease: Lease, outcome: Failed, contact: Contact | None, now: float) -> None:
         entry = lease.entry
@@ -489,7 +498,7 @@ class Agent:
             self.frontier.done(lease, now, contact)
             self.queues.finish(batch, lease)
             tablet.write(batch)
-        elif is_guess(entry.kind) or (is_feed(entry.kind) and outcome.reason is not Reason.GONE):
+        elif is_guess(entry.kind) or (is_poll(entry.kind) and outcome.reason is not Reason.GONE):
             self._lister.forget(lease, contact)
         else:
             self._keep(lease, self._processor.failed(outcome, entry.depth, now), contact)
@@ -505,6 +514,7 @@ class Agent:
         if self.queues.order is not None:
             processed = self.queues.order.read(batch, entry, processed)
         meta = processed.change.meta
+        # Sitemaps and feeds are asked again in their own rhythm.
         if self.revisits is not None and listing is None and 200 <= meta.status < 300 and not meta.error:
             processed = self.revisits.first(batch, self.queues, entry, processed, now)
         stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
@@ -512,7 +522,7 @@ class Agent:
             batch.count("errors:" + meta.error)
         if processed.redirected:
             batch.count("moved")
-        elif 200 <= meta.status < 400 and not is_feed(entry.kind):  # which is counted already
+        elif 200 <= meta.status < 400 and not is_poll(entry.kind):  # which is counted already
             batch.count("pages")
             batch.count("bytes", meta.length)
         for why, count in processed.dropped:
@@ -528,6 +538,8 @@ class Agent:
             self._discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
         self.queues.offer(batch, number, offers + self._offers(batch, lease, processed), now)
         tablet.write(batch)
+        if listing is not None and self.revisits is not None:
+            self.revisits.told(self.queues, listing.signals, listing.kind.rstrip("0123456789?:"), now)
 
     def _sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:
         """Have it found out whether a document is a copy, and its anchor texts brought to their targets."""

@@ -98,8 +98,7 @@ class Examination:
                 del letters[place:]
                 break
             for note in letter.notes:
-                if not isinstance(note, Question):
-                    continue
+                assert isinstance(note, Question)
                 material = self._kept.get((note.href, note.stamp))
                 questions.append((note.stamp, note.href, letter.source, material))
                 size += len(material) if material is not None else BUNDLE_SIZE // BUNDLE

@@ -7,36 +7,39 @@ The life of a page in a continuous crawl::
                   └─────────────────────────────────────┘                          ▼ retired
 
 Everything that is learnt of a page stands in its row's meta (``ChangeState``), of a host behind its host record
-(``HostMemory``), both written in the batch of the visit. The main text decides whether a page changed: where the
-converted text differs, what the cleaner finds in the old and the new body is compared.
+(``HostMemory``), both written in the batch of the visit. The main text decides whether a page changed, so that another
+advertisement is no change.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
 import xxhash
 
-from fyke.clean.extract import extract
+from fyke.crawl.discovery import is_polled, polled_kind
 from fyke.crawl.freshness import Gauge
+from fyke.crawl.hostmemory import HostMemory, memory_key
+from fyke.crawl.maintext import main_text_of
 from fyke.crawl.process import Processed
 from fyke.crawl.queues import AGAIN, Queues
 from fyke.formats.http import Head, http_date, parse_head
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
-from fyke.frontier.revisit import DAY, ChangeState, Priors, RevisitPolicy, Threshold, visited
-from fyke.store import Batch, Change, RowMeta, Tablet, Version
-from fyke.url import Url, host_key
+from fyke.frontier.revisit import DAY, ChangeState, Priors, RevisitPolicy, Signal, Threshold, visited
+from fyke.store import Batch, Change, RowMeta, Tablet
+from fyke.url import Url
 from fyke.values import Failed, Fetched, Link, Outcome, Reason, Request, Unchanged, Validators
 
 RETIRE_AFTER = 3
 """Visits in a row that find a page gone before it is believed: servers have bad days."""
 LARGE = 500_000.0
 """Bytes: from this mean size on a HEAD, whose answer costs two contacts if the page did change, pays."""
-LEAST_WAIT = 1.0
-"""Seconds before a page may be due again, whatever its rate."""
+LEAST_WAIT = 0.05
+"""Seconds before a page is looked at again, whatever its rate; politeness makes it more."""
 ABSENT_WAIT = DAY
 """Seconds until the second look at a page that was not there; doubled for the third."""
 LONGEST_WAIT = 365 * DAY
@@ -44,7 +47,7 @@ _BACKLOG = 8
 """Revisits, or a fiftieth of the pages: so many queued ones stop the threshold's fall; a queue knows no values."""
 _HOSTS = 20_000
 _BATCH = 1000
-_REGRETS = 8
+_SIGNALS = 500  # of one list: less than 50 ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +60,6 @@ class RevisitSettings:
     budget: float = 0.0
     """Requests a second of this agent; 0 for a tenth of what politeness allows: hosts ÷ (10 × delay)."""
     delay: float = 1.0
-
-
-class Regret(msgspec.Struct, frozen=True, array_like=True):
-    """A text that some page of a host turned into; if another page does too, it is how the host says "not found"."""
-
-    text: bytes
-    before: bytes
-    """What that page said until then."""
-    sure: bool = False
-
-
-class HostMemory(msgspec.Struct, array_like=True):
-    """What is learnt of a host; key: host key ‖ ``revisit`` in the family ``host``. Version 1."""
-
-    honesty: Honesty = msgspec.field(default_factory=Honesty)
-    regrets: list[Regret] = msgspec.field(default_factory=list)
-
-    def regretted(self, text: bytes) -> bool:
-        """Whether a text is the host's way to say that a page is gone."""
-        return any(r.sure and r.text == text for r in self.regrets)
-
-    def turned(self, before: bytes, text: bytes) -> None:
-        """Note that a page turned from one text into another."""
-        for i, regret in enumerate(self.regrets):
-            if regret.text == text:
-                self.regrets[i] = Regret(text, before, regret.sure or regret.before != before)
-                return
-        self.regrets = [*self.regrets[-_REGRETS + 1 :], Regret(text, before)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +94,7 @@ class Revisits:
         self.gauge = Gauge()
         self._memories: dict[str, HostMemory] = {}
         self._last = 0.0
-        self._started = False
+        self._sized = 0
         self._allowance = 0.0
 
     # ---- when
@@ -129,9 +104,10 @@ class Revisits:
         budget = self.settings.budget or hosts / (10 * max(self.settings.delay, 0.01))
         if waiting > self.outstanding:
             budget *= self.settings.share
-        if not self._started and self.pages:
-            self._started = True
-            self.threshold = Threshold.guess(self.policy, self.pages, max(budget, 1e-9) * DAY)
+        if self.pages and self.pages >= 2 * self._sized:  # it grew: fewer visits for each page, so a higher threshold
+            guesses = [Threshold.guess(self.policy, n, max(budget, 1e-9) * DAY) for n in (self.pages, self._sized)]
+            self.threshold.value = guesses[0].value * (self.threshold.value / guesses[1].value if self._sized else 1.0)
+            self._sized = self.pages
         backlog = self.outstanding / max(_BACKLOG, self.pages / 50)  # they wait for hosts, or for the budget
         budget *= max(1 - backlog * backlog, 0.0)
         self.threshold.budget, self.threshold.gain = budget * DAY, Threshold.gain_for(self.pages)
@@ -160,14 +136,45 @@ class Revisits:
         if version is None:
             return math.inf
         state = ChangeState.decode(version.meta.change)
-        age = max(now - state.seen, 0.0) / DAY
-        if not state.absent:
-            again = self.policy.look_again(state.rate, age, self.threshold.value, state.weight)
-            if again:
-                return min(max(state.seen + again * DAY, now + LEAST_WAIT), now + LONGEST_WAIT)
+        if entry.generation < state.generation:
+            return math.inf
+        if not state.absent and (again := self.policy.due_at(state, self.threshold.value, now)):
+            return min(max(again, now + LEAST_WAIT), now + LONGEST_WAIT)
         self.threshold.visited()
         self.outstanding += 1
         return 0.0
+
+    def signal(self, queues: Queues, url: Url, signal: Signal, now: float) -> bool:
+        """Take in that a page is said to have changed; return whether that is news.
+
+        REQUIRES: the URL belongs to this agent's tablets. The page is judged again at once: how soon it is visited
+        depends on the signal's trust and the page's rate.
+        """
+        tablet = queues.store.tablet(queues.tablet_of(url))
+        version = tablet.version(url.key)
+        state = ChangeState.decode(version.meta.change) if version is not None else ChangeState()
+        when = min(signal.when, now)  # nobody knows what will change
+        if version is None or not state.seen or when <= state.seen:
+            return False
+        if state.signal[0] and signal.trust <= state.signal[1]:
+            return False
+        state = msgspec.structs.replace(state, signal=(when, signal.trust))
+        batch = tablet.batch()
+        if signal.trust > 0:  # else it is only remembered, so that the visit tells whether it was true
+            state = msgspec.structs.replace(state, generation=state.generation + 1)
+            queues.postpone(batch, _entry(url.href, version.meta.depth, state), now)
+        batch.put_meta(url.key, msgspec.structs.replace(version.meta, change=state.encode()))
+        batch.count("signals:" + signal.kind)
+        tablet.write(batch)
+        return True
+
+    def told(self, queues: Queues, signals: Sequence[tuple[str, float]], kind: str, now: float) -> None:
+        """Take in what a sitemap or feed says of pages that may be known: (URL, when it changed); the newest ones."""
+        for href, when in sorted(signals, key=lambda pair: -pair[1])[:_SIGNALS]:
+            url = Url(href)
+            if queues.tablet_of(url) in queues.store.owned:
+                trust = self.memory(url.host, queues.tablet(url)).trust.trust
+                self.signal(queues, url, Signal(when, kind, trust), now)
 
     def due(self, state: ChangeState) -> float:
         """Return when to look at a page again that was visited just now: before it is due."""
@@ -207,22 +214,23 @@ class Revisits:
     def first(self, batch: Batch, queues: Queues, entry: Entry, processed: Processed, now: float) -> Processed:
         """A page was fetched for the first time: queue its revisit in ``batch``, and return it with its state."""
         meta, host = processed.change.meta, entry.url.host
-        state = ChangeState(text=text_digest(processed.change))
+        state = ChangeState(text=text_digest(processed))
         state = self.priors.learn(visited(state, now, False), host, meta.type)
         tablet = queues.store.tablet(queues.tablet_of(entry.url))
         self.memory(host, tablet).honesty.sized(meta.length)
         self.pages += 1
         self.gauge.note(entry.href, host, state)
-        queues.postpone(batch, Entry(entry.href, 1, entry.depth, kind=AGAIN), self.due(state))
+        queues.postpone(batch, _entry(entry.href, entry.depth, state), self.due(state))
         return _with(processed, msgspec.structs.replace(meta, change=state.encode()))
 
     def write(self, batch: Batch, queues: Queues, entry: Entry, seen: Seen) -> None:
         """Write what a revisit taught, and queue the next."""
         host = entry.url.host
-        batch.put("host", _memory_key(host), msgspec.msgpack.encode(self._memories.get(host, HostMemory())))
+        batch.put("host", memory_key(host), msgspec.msgpack.encode(self._memories.get(host, HostMemory())))
         if seen.due < math.inf:
-            self.gauge.note(entry.href, host, ChangeState.decode(seen.meta.change))
-            queues.postpone(batch, Entry(entry.href, 1, entry.depth, kind=AGAIN), seen.due)
+            state = ChangeState.decode(seen.meta.change)
+            self.gauge.note(entry.href, host, state)
+            queues.postpone(batch, _entry(entry.href, entry.depth, state), seen.due)
         else:
             self.gauge.drop(entry.href)
 
@@ -232,15 +240,18 @@ class Revisits:
         assert version is not None, "a revisit of nothing"
         memory, meta = self.memory(url.host, tablet), version.meta
         state = ChangeState.decode(meta.change)
+        chance = -math.expm1(-state.rate * max(now - state.seen, 0.0) / DAY)
         if isinstance(outcome, Unchanged) or (isinstance(outcome, Fetched) and processed is None):
+            memory.trust.judged(state.signal[0] > 0, False, chance)
             return self._same(url, state, meta, (), tablet, now, (("revisits:unchanged", 1),))
         if isinstance(outcome, Failed) and outcome.reason in (Reason.GONE, Reason.CLIENT_ERROR):
             return self._absent(state, meta, now, processed)
         if processed is None or not isinstance(outcome, Fetched):  # it did not answer: nothing is learnt
             return Seen(meta, None, (), now + ABSENT_WAIT, (("revisits:failed", 1),))
         head = parse_head(outcome.exchange.response_head)
-        fresh = text_digest(processed.change)
-        same = fresh == state.text or self._same_main(url, processed, version, tablet)
+        fresh = text_digest(processed)
+        same = fresh == state.text
+        memory.trust.judged(state.signal[0] > 0, not same, chance)
         date = self._compare(memory.honesty, meta, head, same, state, now)
         memory.honesty.sized(processed.change.meta.length)
         if not same:
@@ -262,14 +273,18 @@ class Revisits:
                 if version is None or version.meta.error or not 200 <= version.meta.status < 300:
                     continue
                 meta = version.meta
+                if kind := polled_kind(meta.type):
+                    if not is_polled(tablet, url):
+                        queues.postpone(batch, Entry(url.href, 1, max(meta.depth, 0), kind=kind), now)
+                    continue
                 state = ChangeState.decode(meta.change)
                 if not state.seen:
-                    row = tablet.read(key, parts=("text",))
-                    text = Change(meta, text=row.text if row is not None else None)
-                    state = ChangeState(seen=meta.fetched, text=text_digest(text))
+                    row = tablet.read(key)
+                    text = _digest(main_text_of(row), row.raw or b"") if row is not None else b""
+                    state = ChangeState(seen=meta.fetched, text=text)
                     state = self.priors.learn(state, url.host, meta.type)
                     batch.put_meta(key, msgspec.structs.replace(meta, change=state.encode()))
-                    queues.postpone(batch, Entry(url.href, 1, max(meta.depth, 0), kind=AGAIN), now)
+                    queues.postpone(batch, _entry(url.href, meta.depth, state), now)
                 elif state.belief[1] > 0:
                     self.priors.learn(msgspec.structs.replace(state, belief=(0.0, 0.0, 0.0)), url.host, meta.type)
                 self.pages += 1
@@ -283,7 +298,7 @@ class Revisits:
         """What is known of a host."""
         memory = self._memories.get(host)
         if memory is None:
-            stored = tablet.get("host", _memory_key(host))
+            stored = tablet.get("host", memory_key(host))
             memory = msgspec.msgpack.decode(stored, type=HostMemory) if stored else HostMemory()
             if len(self._memories) >= _HOSTS:
                 self._memories.pop(next(iter(self._memories)))
@@ -323,16 +338,6 @@ class Revisits:
         retired = _with(processed, gone) if processed is not None else Processed(Change(gone))
         return Seen(gone, retired, (), math.inf, (("revisits:retired", 1), ("pages", -1)))
 
-    def _same_main(self, url: Url, processed: Processed, version: Version, tablet: Tablet) -> bool:
-        """Whether the main text is the same although the whole is not: an advertisement changed."""
-        page = processed.change.page
-        row = tablet.read(url.key, parts=("page",))
-        if page is None or row is None or row.raw is None or processed.change.meta.type != "text/html":
-            return False
-        if processed.change.meta.title != version.meta.title:
-            return False
-        return extract(row.raw, url=url.href).text == extract(page.body, url=url.href).text
-
     def _compare(
         self, honesty: Honesty, meta: RowMeta, head: Head, same: bool, state: ChangeState, now: float
     ) -> float | None:
@@ -352,16 +357,20 @@ class Revisits:
         return date
 
 
-def text_digest(change: Change) -> bytes:
-    """Digest of a document's text; of its body where it has none."""
-    if change.text is not None:
-        return xxhash.xxh3_64_digest(change.text.encode("utf-8", "surrogatepass"))
-    return xxhash.xxh3_64_digest(change.page.body if change.page is not None else b"")
+def text_digest(processed: Processed) -> bytes:
+    """Digest of a document's main text; of its body where it has none."""
+    page = processed.change.page
+    return _digest(processed.main or processed.change.text or "", page.body if page is not None else b"")
+
+
+def _digest(text: str, body: bytes) -> bytes:
+    return xxhash.xxh3_64_digest(text.encode("utf-8", "surrogatepass") or body)
 
 
 def _with(processed: Processed, meta: RowMeta) -> Processed:
     return replace(processed, change=replace(processed.change, meta=meta))
 
 
-def _memory_key(host: str) -> bytes:
-    return host_key(host) + b"revisit"
+def _entry(href: str, depth: int, state: ChangeState) -> Entry:
+    """A revisit as it is queued: before new pages, as the budget has been judged already."""
+    return Entry(href, 1, max(depth, 0), generation=state.generation, kind=AGAIN)

@@ -65,6 +65,17 @@ class RevisitPolicy:
         again = kernels.look_again(self.code, rate, weight, age, threshold)
         return again if again < kernels.NEVER else 2 * age + 1.0
 
+    def due_at(self, state: ChangeState, threshold: float, now: float) -> float:
+        """Return 0 where a visit to a page is due, else when to judge again, in seconds since 1970."""
+        age = max(now - state.seen, 0.0) / DAY
+        when, trust = state.signal
+        if trust > 0 and self.code in (kernels.FRESHNESS, kernels.AGE):
+            at = max(when - state.seen, 0.0) / DAY
+            due = kernels.due_with_signals(self.code, state.rate, threshold / state.weight, at, trust, 0.0)
+            return 0.0 if due <= age else state.seen + min(due, age + 1.0) * DAY
+        again = self.look_again(state.rate, age, threshold, state.weight)
+        return state.seen + again * DAY if again else 0.0
+
     def rates(self, rates: Floats, budget: float, weights: Floats | None = None) -> Floats:
         """Return the visits per day that spend ``budget`` a day best, as a solver that knows all rates would.
 
@@ -137,9 +148,9 @@ class Threshold:
         self.value *= math.exp(self.gain * count)
 
     def passed(self, days: float, budget: float | None = None) -> None:
-        """Tell that time has passed. A clock that jumped does no harm: one step is at most a factor of two."""
+        """Tell that time has passed. A clock that jumped does little harm: one step is at most a factor of 100."""
         spent = self.gain * (self.budget if budget is None else budget) * max(days, 0.0)
-        self.value = max(self.value * math.exp(-min(spent, math.log(2))), 1e-15)
+        self.value = max(self.value * math.exp(-min(spent, math.log(100))), 1e-15)
 
 
 class ChangeState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -162,6 +173,10 @@ class ChangeState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tr
     """Visits in a row that found it gone."""
     weight: float = 1.0
     """Importance."""
+    signal: tuple[float, float] = (0.0, 0.0)
+    """When somebody says that it changed since the last look, and how far that is trusted; (0, 0) for nobody."""
+    generation: int = 0
+    """Queue entries of an earlier one are dropped when popped: a signal moved the page forward."""
 
     def encode(self) -> bytes:
         """Return this as MessagePack; ``decode`` is the inverse."""
@@ -233,6 +248,7 @@ def visited(state: ChangeState, now: float, changed: bool, modified: float | Non
         changes.observe(facts, counts, sums, interval, changed, -1.0)
     return msgspec.structs.replace(
         state,
+        signal=(0.0, 0.0),
         seen=max(now, state.seen),
         events=float(facts[0]),
         exposure=float(facts[1]),

@@ -40,20 +40,21 @@ class Schedule:
         self.policy = policy or RevisitPolicy()
         self.threshold = Threshold.guess(self.policy, pages, budget)
         self.known = rates is not None
-        self.rate = np.full(pages, DEFAULT_RATE) if rates is None else rates.astype(np.float64)
-        self.weight = np.ones(pages) if weights is None else weights.astype(np.float64)
-        self.last = np.zeros(pages) if last is None else last.astype(np.float64)
+        block = np.zeros((pages, 8))  # what a look reads of a page is one line of the cache
+        self.rate, self.weight, self.last, self._due, self._signalled, self._trust, self._recall, _ = block.T
+        self.rate[:] = DEFAULT_RATE if rates is None else rates
+        self.weight[:] = 1.0 if weights is None else weights
+        self.last[:] = 0.0 if last is None else last
+        self._signalled[:] = -1.0
         self.hosts = np.zeros(pages, np.int64) if hosts is None else hosts
         self.kinds = np.zeros(pages, np.int64) if kinds is None else kinds
         self._now = 0.0
         self._theta = np.array([self.threshold.value])
-        self._signalled = np.full(pages, -1.0)
-        self._trust, self._recall = np.zeros(pages), np.zeros(pages)
-        self._due = np.zeros(pages)
         learnt = 0 if self.known else pages
-        self._facts = np.zeros((learnt, 3))
-        self._counts, self._sums = (np.zeros((learnt, BINS), np.float32) for _ in range(2))
-        self._beliefs = np.zeros((learnt, 3))
+        learning = np.zeros((learnt, 6))
+        self._facts, self._beliefs = learning[:, :3], learning[:, 3:]
+        changes = np.zeros((learnt, 2 * BINS), np.float32)
+        self._counts, self._sums = changes[:, :BINS], changes[:, BINS:]
         self._host_sums = np.zeros((int(self.hosts.max(initial=0)) + 1, 4))
         self._kind_sums = np.zeros((int(self.kinds.max(initial=0)) + 1, 4))
         self._default = defaults(*DEFAULT_PRIOR)
@@ -101,7 +102,7 @@ class Schedule:
 
     def trusted(self, trust: Floats, recall: Floats) -> None:
         """Set what signals are worth, by host number."""
-        self._trust, self._recall = trust[self.hosts], recall[self.hosts]
+        self._trust[:], self._recall[:] = trust[self.hosts], recall[self.hosts]
 
     def pending(self, pages: Pages) -> npt.NDArray[np.bool_]:
         """Return which of the pages have a signal that no visit followed yet."""
