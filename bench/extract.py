@@ -20,6 +20,7 @@ from typing import Any
 
 import justext
 import lxml.html
+import numpy as np
 import trafilatura
 import turbohtml
 from readability import Document
@@ -29,8 +30,12 @@ import fyke
 from bench.measure import best_cpu, table
 from bench.train_content import FOLDS, SETS, host
 from fyke.clean import page as pages
+from fyke.clean.container_kernels import fill_features
 from fyke.clean.extract import Auto
-from fyke.clean.model import Model, block_features, shipped
+from fyke.clean.feature_kernels import width_of
+from fyke.clean.features import PAD, ROWS
+from fyke.clean.main import Hosts, main_text
+from fyke.clean.model import Model, shipped
 from fyke.clean.slope import FINN, LAVRENKO
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -83,6 +88,7 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=60, help="pages of each set; 0 takes all")
     parser.add_argument("--data", type=Path, default=SHARED)
     parser.add_argument("--models", type=Path)
+    parser.add_argument("--memory", type=int, metavar="N", help="instead: extract N pages, and tell the memory held")
     arguments = parser.parse_args()
     if not (arguments.data / "tools").is_dir():
         print(f"bench.extract: no public data at {arguments.data}; name its folder with --data")
@@ -90,6 +96,9 @@ def main() -> int:
     sys.path.insert(0, str(arguments.data / "tools"))
     scorer: Any = __import__("score_extract")
     logging.disable(logging.CRITICAL)
+    if arguments.memory:
+        memory(arguments.data / "data" / "extract", arguments.memory)
+        return 0
     name, ways = autos(arguments.models)
     scores: dict[str, list[float]] = {}
     timed: dict[str, list[str]] = {size: [] for size in SIZES}
@@ -114,6 +123,21 @@ def main() -> int:
                 print(f"{method}: {kinds}", flush=True)
     report(name, scores, timed)
     return 0
+
+
+def memory(folder: Path, pages: int) -> None:
+    """Print the resident memory as pages are cleaned, hosts remembered: a process that runs for long must not grow."""
+    import gzip
+
+    import psutil
+
+    files = sorted(folder.glob("*/html/*.gz"))
+    some = [gzip.decompress(file.read_bytes())[:30_000] for file in files]
+    hosts, process = Hosts(limit=64), psutil.Process()
+    for n in range(pages + 1):
+        if n % (pages // 10) == 0:
+            print(f"{n:>8} pages: {process.memory_info().rss / 1e6:.1f} MB", flush=True)
+        main_text(some[n % len(some)], hosts[str(n % 97)])
 
 
 def milliseconds(work: Callable[[str], object], timed: dict[str, list[str]]) -> list[float]:
@@ -142,17 +166,24 @@ def report(name: str, scores: dict[str, list[float]], timed: dict[str, list[str]
     ]
     print(table(["method", *SETS, "mean", *(f"ms, {size}" for size in SIZES)], lines))
     parts: dict[str, Callable[[str], object]] = {
+        "to bytes": str.encode,
         "tokens": lambda html: pages.tokenize(html.encode()),
         "tokens, blocks": lambda html: pages.read(html.encode()),
         "tokens, blocks, features": _features,
+        "all, as a crawl stores it (main_text)": main_text,
     }
     rows = [[part, *milliseconds(work, timed)] for part, work in parts.items()]
     print("\n" + table(["one pass", *(f"ms, {size}" for size in SIZES)], rows))
 
 
-def _features(html: str) -> object:
+def _features(html: str) -> None:
     read = pages.read(html.encode())
-    return block_features(read, shipped().odds) if len(read.blocks) else None
+    if len(read.blocks):
+        rows = np.zeros((len(ROWS), width_of(len(read.blocks)) + 2 * PAD), np.uint8)
+        fill_features(
+            read.blocks, read.parent, read.element, read.flags, read.words, read.words_end, read.title_size,
+            shipped().odds, rows,
+        )  # fmt: skip
 
 
 if __name__ == "__main__":

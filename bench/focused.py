@@ -2,11 +2,15 @@
 
 The world's topics are known, so harvest and recall are counted by truth. Pages pass through the crawler's own
 processor: the classifiers see what a live crawl sees. Plain best-first is a naive Bayes classifier (scikit-learn's)
-over words, a link being worth its page: ACHE's baseline.
+over words, a link being worth its page: ACHE's baseline. The budget is a quarter of the pages: its first fifth is less
+than what there is of any topic, so that nobody runs out of relevant pages.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +19,21 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.measure import best_cpu, table
 from fyke.crawl.process import Processor
 from fyke.graph.build import Lists, write_graph
 from fyke.graph.graph import Graph, write_urls
 from fyke.graph.properties import Parameters
 from fyke.graph.rank import pagerank
+from fyke.simulate import measures
 from fyke.simulate.engine import Politeness, VirtualCrawl, World
+from fyke.simulate.focused import clues_of_pages
 from fyke.simulate.policies import named
-from fyke.topic.features import surroundings
-from fyke.topic.model import PageText
+from fyke.topic.features import link_features, surroundings
+from fyke.topic.links import LinkModel, Page
+from fyke.topic.model import PageModel, PageText
+from fyke.topic.topic import Topic
+from fyke.topic.train import train
 from fyke.url import Url
 from fyke.values import Exchange, Fetched
 from fyke.world.config import START, WorldConfig
@@ -31,6 +41,16 @@ from fyke.world.world import World as Web
 
 EXAMPLES, OTHERS = 20, 200
 HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+BUDGET = 0.25
+SHARES = (0.05, 0.1, 0.2, 0.3)
+REAL_WORDS = (
+    *("transaction", "database", "query", "index", "table", "rollback", "commit", "isolation", "tuple", "vacuum"),
+    *("select", "where", "sql", "schema", "trigger"),
+)
+HEAD = [
+    *("topic", "seeds", "share", "precision/recall", "bfs", "backlinks", "plain best-first", "best-first"),
+    *("online-best-first", "omniscient", "of bfs", "of plain", "recall at 30 %"),
+]
 TOPICS = ("cooking", "sailing", "medicine")
 
 
@@ -71,9 +91,10 @@ def crawled(processor: Processor, url: Url, body: bytes, head: str, topic: str =
     exchange = Exchange(b"", head.encode(), body, 200, START, START)
     made = processor.page(Fetched(url, exchange), 0)
     text, meta = made.change.text or "", made.change.meta
+    main = made.main or text
     around = surroundings(text, [link.text for link in made.links])
     links = tuple((link.text, link.target.href, near) for link, near in zip(made.links, around, strict=True))
-    return Crawled(PageText(text, meta.title, url.href, meta.language, meta.type), links, topic)
+    return Crawled(PageText(main, meta.title, url.href, meta.language, meta.type), links, topic)
 
 
 def real_pages(roots: Path, most: int) -> list[Crawled]:
@@ -109,13 +130,13 @@ class Set:
     pages: list[Crawled]
     graph: Graph
     rank: NDArray[np.float64]
-    hosts: NDArray[np.int64]
+    hosts: NDArray[np.int32]
 
 
 def make_set(pages: list[Crawled], folder: Path) -> Set:
     graph = graph_of(pages, folder)
     names: dict[str, int] = {}
-    hosts = np.array([names.setdefault(Url(each.page.url).host, len(names)) for each in pages])
+    hosts = np.array([names.setdefault(Url(each.page.url).host, len(names)) for each in pages], np.int32)
     return Set(pages, graph, pagerank(graph), hosts)
 
 
@@ -142,12 +163,155 @@ def naive_bayes(
     return found
 
 
-def crawl(web: World, name: str, budget: int) -> NDArray[np.int64]:
-    run = VirtualCrawl(web, named(name, np.random.default_rng(0)), 1, Politeness())
+def crawl(web: World, name: str, budget: int, in_flight: int = 1) -> NDArray[np.int64]:
+    run = VirtualCrawl(web, named(name, np.random.default_rng(0)), in_flight, Politeness())
     run.run(budget)
     return np.asarray(run.order)
 
 
-def log_odds(p: NDArray[np.float64], threshold: float = 0.5) -> NDArray[np.float64]:
-    p = np.clip(p, 1e-6, 1 - 1e-6)
-    return np.log(p / (1 - p))
+def odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    clipped = np.clip(p, 1e-6, 1 - 1e-6)
+    return np.log(clipped / (1 - clipped))
+
+
+def seeds_of(found: Set, targets: NDArray[np.bool_], kind: str) -> NDArray[np.int64]:
+    """The first page of every host, or the three pages of the topic that most pages link to."""
+    if kind == "hosts":
+        first = {}
+        for k, each in enumerate(found.pages):
+            host = Url(each.page.url).host
+            if Url(each.page.url).path == "/" or host not in first:
+                first[host] = k
+        return np.array(sorted(first.values()))
+    inlinks = np.bincount(
+        np.concatenate([found.graph.successors(x) for x in range(found.graph.nodes)]), minlength=found.graph.nodes
+    )
+    return np.flatnonzero(targets)[np.argsort(-inlinks[targets], kind="stable")[:3]]
+
+
+def focused(
+    found: Set, topic: str, targets: NDArray[np.bool_], kind: str, runs: list[measures.Simulation]
+) -> list[object]:
+    """Crawl for a topic by every policy; return a row of the table, and append the curves to ``runs``."""
+    chance = np.random.default_rng(1)
+    relevant, others = examples(targets, chance)
+    pages = found.pages
+    trained = train(
+        Topic(topic, relevant=("-",)), [pages[k].page for k in relevant], [pages[k].page for k in others], chance
+    )
+    model = trained.model
+    p = np.array([model.probability(each.page) for each in pages])
+    clues = clues_of_pages(found.graph, [(each.page.url, each.links) for each in pages], model)
+    bayes = naive_bayes(pages, relevant, others)
+    seeds = seeds_of(found, targets, kind)
+    shown: dict[str, tuple[float, float]] = {}
+    for name in ("bfs", "backlinks", "plain best-first", "best-first", "online-best-first", "omniscient"):
+        truth = np.where(targets, 1.0, -1.0)
+        relevance = {"plain best-first": bayes, "omniscient": truth}.get(name, odds(p))
+        web = World(
+            found.graph, seeds, found.rank, relevance.astype(np.float32), found.hosts, clues=clues, targets=targets
+        )
+        order = crawl(web, "best-first" if name == "plain best-first" else name, found.graph.nodes)
+        hits = np.cumsum(targets[order])
+        fifth, third = int(BUDGET * len(order) / 5), 3 * len(order) // 10
+        shown[name] = (hits[fifth - 1] / fifth, hits[third - 1] / hits[-1])
+        curve = measures.curve(order, np.zeros(len(order)), targets, found.rank)
+        runs.append(measures.Simulation(name, order, np.zeros(len(order)), 0, 0, curve, 0.0, 0, ""))
+    measured = model.measured
+    return [
+        topic, kind, float(targets.mean()), f"{measured.precision:.2f}/{measured.recall:.2f}",
+        *(round(float(pair[0]), 3) for pair in shown.values()),
+        float(shown["online-best-first"][0] / shown["bfs"][0]),
+        float(shown["online-best-first"][0] / shown["plain best-first"][0]),
+        round(float(shown["online-best-first"][1]), 3),
+    ]  # fmt: skip
+
+
+def quality(found: Set, name: str) -> list[list[object]]:
+    """Shares of PageRank after shares of the pages, from the first page of every host."""
+    seeds = seeds_of(found, np.ones(len(found.pages), np.bool_), "hosts")
+    rows: list[list[object]] = []
+    for policy in ("omniscient", "quality", "opic", "bfs", "pagerank", "backlinks", "random"):
+        order = crawl(World(found.graph, seeds, found.rank, None, found.hosts), policy, found.graph.nodes, 16)
+        total = np.cumsum(found.rank[order]) / found.rank[order].sum()
+        rows.append([name, policy, *(round(float(total[int(s * len(order))]), 3) for s in SHARES)])
+    return rows
+
+
+def cost(found: Set) -> list[list[object]]:
+    """CPU microseconds a page of what a focused crawl adds to a plain one: reading pages and judging links."""
+    pages = found.pages[:: max(1, len(found.pages) // 100)]
+    targets = np.array([each.topic == TOPICS[0] for each in found.pages])
+    relevant, others = examples(targets, np.random.default_rng(1))
+    model = train(
+        Topic(relevant=("-",)), [found.pages[k].page for k in relevant], [found.pages[k].page for k in others],
+        np.random.default_rng(0),
+    ).model  # fmt: skip
+    learner = LinkModel()
+
+    def classify() -> None:
+        for each in pages:
+            model.probability(each.page)
+
+    def judge() -> None:
+        for each in pages:
+            around = surroundings(each.page.text, [link[0] for link in each.links])
+            links = [(link[0], link[1], near) for link, near in zip(each.links, around, strict=True)]
+            made = link_features(links, model.look_weights)
+            count = len(links)
+            page = Page(model.topic, 0.4, 0, 100, *model.look_line)
+            nothing = np.zeros(count)
+            keys = np.arange(count, dtype=np.uint64)
+            scores, kinds = learner.judge(page, made, nothing == 0, nothing, nothing, keys)
+            learner.learn(np.zeros(1, np.int64), made, kinds[:1], scores[:1])
+
+    def copy() -> None:
+        for each in pages:
+            each.page.text.encode()
+
+    links = float(np.mean([len(each.links) for each in pages]))
+    size = float(np.mean([len(each.page.text) for each in pages]))
+    spent = [best_cpu(work, 60) / len(pages) * 1e6 for work in (classify, judge, copy)]
+    return [["classify a page", spent[0]], [f"judge its {links:.0f} links, learn one", spent[1]],
+            ["both", spent[0] + spent[1]], [f"for scale: encode its {size:.0f} characters", spent[2]]]  # fmt: skip
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--hosts", type=int, default=80)
+    words.add_argument("--pages", type=int, default=4500)
+    words.add_argument("--roots", type=Path, default=Path(os.environ.get("FYKE_REAL_ROOTS", "")), help="real pages")
+    words.add_argument("--most", type=int, default=300, help="real pages of a host")
+    words.add_argument("--plot", type=Path, help="draw the curves of the first topic")
+    given = words.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        world = make_set(world_pages(given.hosts, given.pages), Path(folder))
+        print(f"the world: {len(world.pages):,} pages of {given.hosts} hosts")
+        rows: list[list[object]] = []
+        curves: list[measures.Simulation] = []
+        for topic, kind in [*((topic, "hosts") for topic in TOPICS), (TOPICS[0], "topic")]:
+            runs: list[measures.Simulation] = []
+            targets = np.array([each.topic == topic for each in world.pages])
+            rows.append(focused(world, topic, targets, kind, runs))
+            curves = curves or runs
+        print(table(HEAD, rows), "\n")
+        if given.plot:
+            measures.plot(given.plot, curves, focused=True)
+        print(table(["what", "µs a page"], cost(world)), "\n")
+        shares = quality(world, "world")
+        if given.roots.is_dir() and given.roots != Path():
+            real = make_set(real_pages(given.roots, given.most), Path(folder) / "real")
+            shares += quality(real, "real")
+            print(f"real: {len(real.pages):,} pages")
+            print(table(HEAD, [focused(real, *real_topic(real), "hosts", [])]), "\n")
+        print(table(["web", "policy", *(f"{s:.0%}" for s in SHARES)], shares))
+
+
+def real_topic(found: Set) -> tuple[str, NDArray[np.bool_]]:
+    """Pages with four of these words are of the topic; the classifiers are shown twenty of them."""
+    model = PageModel(Topic(words=REAL_WORDS))
+    return "databases", np.array([model.probability(each.page) >= 0.6 for each in found.pages])
+
+
+if __name__ == "__main__":
+    main()

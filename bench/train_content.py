@@ -17,20 +17,34 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from bench import boosting
-from fyke.clean import context_kernels, feature_kernels, model
-from fyke.clean.block_kernels import CONTAINER, WORDS
+from bench.class_words import ClassWords, class_votes
+from fyke.clean import container_kernels, context_kernels, feature_kernels, model, model_kernels
+from fyke.clean.choice_kernels import best_expected
+from fyke.clean.columns import WORDS
 from fyke.clean.elements import Array
+from fyke.clean.features import (
+    COLUMN_ROW,
+    COLUMN_SHIFT,
+    COLUMNS,
+    FIRST_COLUMNS,
+    PAD,
+    PAGE_COLUMNS,
+    ROW,
+    ROWS,
+    TOP,
+    TYPES,
+)  # fmt: skip
 from fyke.clean.page import Page, read
 from fyke.clean.render import block_texts
 
-SETS = {"magic-article": 90.0, "wcxb-dev": 30.0}
+SETS = {"magic-article": 3.0, "wcxb-dev": 1.0}
 """Data sets, with the weight of one page: a small set counts more, so that none is drowned."""
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
@@ -38,12 +52,29 @@ Gram = tuple[str, ...]
 FOLDS = 4
 
 
+ARTICLES = frozenset({"", "article"})
+"""A set that does not tell types is one of articles."""
+DEPTH = 4
+FIRST = boosting.Settings(trees=80, depth=DEPTH, rate=0.1, ridge=6.0, rows=0.25)
+SECOND = boosting.Settings(trees=100, depth=DEPTH, rate=0.1, ridge=3.0, rows=0.15)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    first: boosting.Settings = FIRST
+    second: boosting.Settings = SECOND
+    parts: int = 3
+    """Of the hosts: the second look learns on each part from a first look that saw the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     name: str
     dataset: str
+    host: str
+    draw: int
+    """A number drawn by the host, by which hosts are dealt out to parts; and one for the folds."""
     fold: int
-    half: int
     kind: str
     gold: str
     page: Page
@@ -51,6 +82,7 @@ class Example:
     truth: Array
     """1 for a block whose text is in the gold text, else 0."""
     weight: Array
+    votes: dict[int, float] = field(default_factory=dict)
 
 
 def grams(tokens: Sequence[str], size: int = 4) -> Counter[Gram]:
@@ -88,7 +120,7 @@ def host(url: str, name: str) -> str:
     return urlsplit(url or "").netloc.removeprefix("www.") or name
 
 
-def load(folder: Path, dataset: str, folds: int) -> list[Example]:
+def load(folder: Path, dataset: str) -> list[Example]:
     found = []
     for line in (folder / dataset / "truth.jsonl").read_bytes().splitlines():
         row = json.loads(line)
@@ -96,121 +128,156 @@ def load(folder: Path, dataset: str, folds: int) -> list[Example]:
         texts = block_texts(page)
         truth = labels(texts, row["text"])
         words = np.sqrt(page.blocks[:, WORDS] + 0.5)
-        draw = zlib.crc32(host(row["url"], row["id"]).encode())
+        site = host(row["url"], row["id"])
         weight = SETS[dataset] * words / max(1.0, words.sum())
-        found.append(
-            Example(
-                row["id"],
-                dataset,
-                draw % folds,
-                draw // folds % 2,
-                row.get("ptype") or "",
-                row["text"],
-                page,
-                texts,
-                truth,
-                weight,
-            )
-        )
+        example = Example(
+            row["id"], dataset, site, zlib.crc32(site.encode()) // FOLDS, zlib.crc32(site.encode()) % FOLDS,
+            row.get("ptype") or "", row["text"], page, texts, truth, weight,
+        )  # fmt: skip
+        example.votes.update(class_votes(page, truth))
+        found.append(example)
     return found
 
 
-def class_odds(examples: list[Example]) -> Array:
-    """Log-odds of content by class word, in 1/16: every page has one vote on a word, and a prior speaks against few."""
-    prior, strength, least = 0.35, 8.0, 5
-    votes, pages = np.zeros(1 << 16), np.zeros(1 << 16)
-    for example in examples:
-        page = example.page
-        if not len(page.blocks):
-            continue
-        share = (page.blocks[:, WORDS] + 1.0) / (page.blocks[:, WORDS] + 1.0).sum()
-        sums = np.zeros((len(page.parent), 2))
-        container = page.blocks[:, CONTAINER]
-        np.add.at(sums[:, 0], container, share * example.truth)
-        np.add.at(sums[:, 1], container, share)
-        feature_kernels.subtree_sums(page.parent, sums)
-        by_word: dict[int, Array] = {}
-        for c in range(1, len(page.parent)):
-            for word in set(page.words[page.words_end[c - 1] : page.words_end[c]].tolist()):
-                by_word[word] = by_word.get(word, 0.0) + sums[c]
-        for word, (hit, size) in by_word.items():
-            if size > 0:
-                votes[word] += hit / size
-                pages[word] += 1
-    odds = np.log((votes + strength * prior) / (pages - votes + strength * (1 - prior))) - np.log(prior / (1 - prior))
-    odds[pages < least] = 0
-    rounded: Array = np.clip(np.rint(odds * 16), -127, 127).astype(np.int8)
-    return rounded
+def first_codes(example: Example, odds: Array) -> tuple[Array, Array]:
+    """Return (rows of features, the next wider container of each container) of a page."""
+    page = example.page
+    rows = np.zeros((len(ROWS), feature_kernels.width_of(len(page.blocks)) + 2 * PAD), np.uint8)
+    wider = container_kernels.fill_features(
+        page.blocks, page.parent, page.element, page.flags, page.words, page.words_end, page.title_size, odds, rows
+    )
+    return rows, wider
 
 
-def fit_types(columns: Array, kinds: list[str]) -> tuple[model.Forest, ...]:
-    known = np.array([kind != "" for kind in kinds])
-    if not known.any():  # types are not told: no type is likely
-        nothing = model.Forest(
-            np.zeros((0, 1), np.int32), np.zeros((0, 1), np.float32), np.zeros((0, 2), np.float32), -9.0
-        )
-        return (nothing,) * len(model.TYPES)
-    settings = boosting.Settings(trees=40, depth=3, rate=0.15, ridge=4.0, rows=0.8)
+def codes_of(rows: Array, count: int, columns: int) -> Array:
+    """Return the columns of the model as they stand for each block."""
+    return np.stack([
+        rows[r, PAD + s : PAD + s + count]
+        for r, s in zip(COLUMN_ROW[:columns], COLUMN_SHIFT[:columns], strict=True)
+    ])  # fmt: skip
+
+
+def odds_of(forest: model.Forest, codes: Array, odds: Array) -> Array:
+    """Return ``odds`` with what a forest adds to each column of codes."""
+    count = codes.shape[1]
+    rows = np.zeros((len(codes), feature_kernels.width_of(count) + 2 * PAD), np.uint8)
+    rows[:, PAD : PAD + count] = codes
+    out = odds.astype(np.int32)
+    columns = forest.columns.astype(np.int32)
+    room = np.empty(feature_kernels.width_of(count), np.uint8)
+    model_kernels.add_scores(rows, columns, np.zeros_like(columns), forest.thresholds, forest.leaves, room, out)
+    return out
+
+
+def chances(odds: Array) -> Array:
+    out = np.empty(odds.size, np.float32)
+    model_kernels.to_chances(odds, out)
+    return out
+
+
+def prior(rows: Array, count: int) -> Array:
+    odds = np.empty(count, np.int32)
+    model_kernels.prior_odds(rows, odds)
+    return odds
+
+
+def page_codes(example: Example, rows: Array, first: Array) -> Array:
+    out = np.zeros((len(PAGE_COLUMNS), feature_kernels.width_of(1) + 2 * PAD), np.uint8)
+    context_kernels.page_features(example.page.blocks, rows, first, model.declared(example.page), out)
+    return out[:, PAD : PAD + 1]
+
+
+NOTHING = model.Forest(
+    np.zeros((1, DEPTH), np.uint16), np.zeros((1, DEPTH), np.uint8), np.zeros((1, 1 << DEPTH), np.int16)
+)
+"""A forest that adds nothing."""
+LEAST = 0.02
+"""Of a page's weight in the second look's training, though it may not be heard there."""
+
+
+def fit_types(codes: Array, kinds: list[str]) -> tuple[model.Forest, ...]:
+    settings = boosting.Settings(trees=60, depth=2, rate=0.1, ridge=4.0, rows=0.8)
+    if all(kind in ARTICLES for kind in kinds):  # there is nothing to tell apart
+        return (NOTHING,) * len(TYPES)
     forests = []
-    for kind in model.TYPES:
-        truth = np.array([k == kind for k in kinds], float)[known]
-        forests.append(boosting.fit(columns[:, known], truth, np.ones(truth.size), settings, 5))
-    return tuple(model.Forest(f.features, f.thresholds, f.leaves, f.start) for f in forests)
+    for t, kind in enumerate(TYPES):
+        truth = np.array([(k or "article") == kind for k in kinds], float)
+        start = np.full(truth.size, model.TYPE_ODDS[t])
+        forests.append(boosting.fit(codes, start, truth, np.ones(truth.size), settings, 5))
+    return tuple(forests)
 
 
-def forest(examples: list[Example], rows: list[Array], settings: boosting.Settings, seed: int) -> model.Forest:
-    columns = np.concatenate(rows, axis=1)
-    truth = np.concatenate([e.truth for e in examples])
-    weight = np.concatenate([e.weight for e in examples])
-    f = boosting.fit(columns, truth, weight, settings, seed)
-    return model.Forest(f.features, f.thresholds, f.leaves, f.start)
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A first look in training."""
+
+    first: model.Forest
+    types: tuple[model.Forest, ...]
+
+    def odds(self, example: Example, rows: Array) -> Array:
+        count = len(example.truth)
+        return odds_of(self.first, codes_of(rows, count, FIRST_COLUMNS), prior(rows, count))
 
 
-def fit(examples: list[Example], settings: boosting.Settings) -> model.Model:
-    """Train both looks. The second sees first scores and types of pages that their makers did not see (two halves)."""
+def learn_first(examples: list[Example], seen: list[tuple[Array, Array]], settings: Settings, seed: int) -> Look:
+    """Learn articles, and from what that look makes of all pages, their types."""
+    codes = [codes_of(rows, len(e.truth), FIRST_COLUMNS) for e, (rows, _) in zip(examples, seen, strict=True)]
+    start = [prior(rows, len(e.truth)) for e, (rows, _) in zip(examples, seen, strict=True)]
+    articles = [n for n, e in enumerate(examples) if e.kind in ARTICLES]
+    first = boosting.fit(
+        np.concatenate([codes[n] for n in articles], axis=1),
+        np.concatenate([start[n] for n in articles]),
+        np.concatenate([examples[n].truth for n in articles]),
+        np.concatenate([examples[n].weight for n in articles]),
+        settings.first,
+        seed,
+    )
+    columns = [
+        page_codes(e, rows, chances(odds_of(first, c, s)))
+        for e, (rows, _), c, s in zip(examples, seen, codes, start, strict=True)
+    ]
+    return Look(first, fit_types(np.concatenate(columns, axis=1), [e.kind for e in examples]))
+
+
+def second_codes(example: Example, seen: tuple[Array, Array], look: Look) -> tuple[Array, Array, float]:
+    """Return (what the second look sees of a page after a first, the odds that it adds to, how much it is heard)."""
+    rows, wider = seen[0].copy(), seen[1]
+    count = len(example.truth)
+    odds = look.odds(example, rows)
+    column = page_codes(example, rows, chances(odds))
+    kinds = [chances(odds_of(forest, column, model.TYPE_ODDS[t : t + 1]))[0] for t, forest in enumerate(look.types)]
+    for t, kind in enumerate(kinds):
+        rows[ROW["type_article"] + t, PAD : PAD + count] = int(kind * TOP + 0.5)
+    context_kernels.context_features(example.page.blocks, example.page.parent, wider, chances(odds), rows)
+    rules, believed = prior(seen[0], count), model_kernels.belief(kinds[0])
+    return codes_of(rows, count, len(COLUMNS)), rules + (believed * (odds - rules)).astype(np.int32), 1.0 - believed
+
+
+def fit(examples: list[Example], settings: Settings) -> model.Model:
+    """Train both looks. The second sees first scores and types of pages whose hosts their makers did not see."""
     examples = [e for e in examples if len(e.page.blocks)]
-    half = np.array([e.half for e in examples])
-    second: list[Array | None] = [None] * len(examples)
-    for side in (0, 1):
-        learn = [e for e, h in zip(examples, half, strict=True) if h != side]
-        odds = class_odds(learn)
-        seen = [model.block_features(e.page, odds) for e in learn]
-        first = forest(learn, [rows for rows, _ in seen], settings, side)
-        columns = np.concatenate(
-            [
-                context_kernels.page_features(e.page.blocks, rows, first.chances(rows), model.declared(e.page))
-                for e, (rows, _) in zip(learn, seen, strict=True)
-            ],
-            axis=1,
-        )
-        types = fit_types(columns, [e.kind for e in learn])
+    words = ClassWords([(e.host, e.votes) for e in examples])
+    seen = [first_codes(e, words.odds(without=e.host)) for e in examples]
+    second: dict[int, tuple[Array, Array, float]] = {}
+    for part in range(settings.parts):
+        learn = [n for n, e in enumerate(examples) if e.draw % settings.parts != part]
+        look = learn_first([examples[n] for n in learn], [seen[n] for n in learn], settings, part)
         for n, e in enumerate(examples):
-            if half[n] == side:
-                rows, wider = model.block_features(e.page, odds)
-                chance = first.chances(rows)
-                column = context_kernels.page_features(e.page.blocks, rows, chance, model.declared(e.page))
-                kind = np.array([t.chances(column)[0] for t in types], np.float32)
-                second[n] = model.second_rows(e.page, rows, wider, chance, kind)
-    odds = class_odds(examples)
-    seen = [model.block_features(e.page, odds) for e in examples]
-    first = forest(examples, [rows for rows, _ in seen], settings, 2)
-    columns = np.concatenate(
-        [
-            context_kernels.page_features(e.page.blocks, rows, first.chances(rows), model.declared(e.page))
-            for e, (rows, _) in zip(examples, seen, strict=True)
-        ],
-        axis=1,
-    )
-    types = fit_types(columns, [e.kind for e in examples])
-    last = forest(examples, [s for s in second if s is not None], settings, 3)
-    articles = [e.kind in ("", "article") for e in examples]  # a set without types is one of articles
-    expert = forest(
-        [e for e, wanted in zip(examples, articles, strict=True) if wanted],
-        [rows for (rows, _), wanted in zip(seen, articles, strict=True) if wanted],
-        settings,
-        4,
-    )
-    return model.Model(odds, first, last, expert, types)
+            if e.draw % settings.parts == part:
+                second[n] = second_codes(e, seen[n], look)
+    look = learn_first(examples, seen, settings, settings.parts)
+    last = NOTHING
+    if any(e.kind not in ARTICLES for e in examples):
+        order = range(len(examples))
+        last = boosting.fit(
+            np.concatenate([second[n][0] for n in order], axis=1),
+            np.concatenate([second[n][1] for n in order]),
+            np.concatenate([examples[n].truth for n in order]),
+            np.concatenate([examples[n].weight * max(LEAST, second[n][2]) for n in order]),
+            settings.second,
+            settings.parts + 1,
+        )
+    return model.Model(words.odds(), look.first, last, look.types)
 
 
 def f1(gold: str, got: str) -> float:
@@ -226,8 +293,8 @@ def evaluate(examples: list[Example], made: model.Model) -> dict[str, list[tuple
         ways = {"second": np.zeros(0), "half": np.zeros(0), "first": np.zeros(0), "oracle": e.truth}
         if len(e.page.blocks):
             seen = model.look(e.page, made)
-            ways["second"] = context_kernels.best_expected(seen.second, e.page.blocks)
-            ways["first"] = context_kernels.best_expected(seen.first, e.page.blocks)
+            ways["second"] = best_expected(seen.second, e.page.blocks)
+            ways["first"] = best_expected(seen.first, e.page.blocks)
             ways["half"] = seen.second > 0.5
         for way, kept in ways.items():
             text = "\n".join(t for t, k in zip(e.texts, kept, strict=True) if k)
@@ -257,8 +324,8 @@ def main() -> int:
     if not arguments.data.is_dir():
         print(f"train_content: no data at {arguments.data}; name its folder with --data", file=sys.stderr)
         return 2
-    settings = boosting.Settings()
-    examples = [e for dataset in SETS for e in load(arguments.data, dataset, FOLDS)]
+    settings = Settings()
+    examples = [e for dataset in SETS for e in load(arguments.data, dataset)]
     print(len(examples), "pages,", sum(len(e.truth) for e in examples), "blocks", file=sys.stderr, flush=True)
     if arguments.check is None:
         data = fit(examples, settings).to_bytes()

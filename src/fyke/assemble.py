@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import islice
@@ -37,8 +38,8 @@ from fyke.crawl.exchange import Exchange
 from fyke.crawl.focusing import order_of, prepare
 from fyke.crawl.freshness import Log
 from fyke.crawl.gate import Gate
+from fyke.crawl.lookalikes import FOLDER, Beside, Line, LookAlikes, serve
 from fyke.crawl.mail import Letter
-from fyke.crawl.nearcopies import FOLDER, Beside, Line, LookAlikes, serve
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.plan import Plan
 from fyke.crawl.process import Processor, warm
@@ -187,6 +188,7 @@ def _crawl_here(run: _Run, prioritizer: Prioritizer | None, scope: Scope | None,
                     permit=(lambda: next(permits, None) is not None) if limited else lambda: True,
                     beat=beat,
                     ask=index.ask,
+                    thread=stack.enter_context(ThreadPoolExecutor(1, "fyke-examination")),
                 )
             )
 
@@ -194,7 +196,7 @@ def _crawl_here(run: _Run, prioritizer: Prioritizer | None, scope: Scope | None,
 async def _run_agent(run: _Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> bool:
     agent, transport = make(**options)
     try:
-        async with serving(agent, transport, run.plan.settings, SystemClock()):
+        async with serving(agent, run.plan.settings, SystemClock()):
             await agent.run([Url(href) for href in run.plan.seeds])
     finally:
         await transport.close()
@@ -229,7 +231,9 @@ def _agent_maker(
             clock,
             # A page that only a sitemap tells is at no known distance from the seeds.
             discovery=Discovery(
-                processor, sitemaps=settings.sitemaps and not settings.max_depth, poll=bool(settings.websub)
+                processor,
+                sitemaps=settings.sitemaps and not settings.max_depth,
+                poll=settings.continuous or bool(settings.websub),
             ),
             gate=Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address),
             prioritizer=prioritizer,
@@ -240,6 +244,7 @@ def _agent_maker(
             order=order_of(settings, run.store, store),
             **options,
         )
+        agent.queues.prefetch = resolver.prefetch
         return agent, transport
 
     return make
@@ -362,9 +367,18 @@ async def _agent_main(run: _Run, number: int) -> None:
     async def send(tablet: int, letters: list[Letter]) -> None:
         await exchange.send(run.agent_of(tablet, count), letters)
 
-    with Store.open(run.store, tablets=run.tablets(number, count)) as store, closing(Line(run.folder)) as line:
+    with (
+        Store.open(run.store, tablets=run.tablets(number, count)) as store,
+        closing(Line(run.folder)) as line,
+        ThreadPoolExecutor(1, "fyke-examination") as thread,
+    ):
         agent, transport = _agent_maker(run, store)(
-            permit=permit, beat=beat, send=send, work_on=lambda href: board.work_on(number, href), ask=line.ask
+            permit=permit,
+            beat=beat,
+            send=send,
+            work_on=lambda href: board.work_on(number, href),
+            ask=line.ask,
+            thread=thread,
         )
         exchange = Exchange(run.folder, number, agent.receive)
         try:

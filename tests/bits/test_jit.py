@@ -44,6 +44,17 @@ def test_kernels_are_cached_and_an_edit_of_a_callee_is_seen(folder: Path) -> Non
     assert run(folder, NUMBA_DISABLE_JIT="0").stdout == "406\n", "the edited callee in another file counts"
 
 
+def test_a_constant_from_a_module_without_kernels_counts(folder: Path) -> None:
+    (folder / "constants.py").write_text("import numpy as np\nTABLE = np.array([1, 2])\n")
+    uses = (
+        "from constants import TABLE\nfrom fyke.bits.jit import kernel\n@kernel\ndef total():\n    return TABLE.sum()\n"
+    )
+    (folder / "caller.py").write_text(uses + "print(total())\n")
+    assert run(folder, NUMBA_DISABLE_JIT="0").stdout == "3\n"
+    (folder / "constants.py").write_text("import numpy as np\nTABLE = np.array([1, 2, 3])\n")
+    assert run(folder, NUMBA_DISABLE_JIT="0").stdout == "6\n"
+
+
 def test_without_jit_a_kernel_is_the_function_itself(folder: Path) -> None:
     plain = run(folder, NUMBA_DISABLE_JIT="1")
     assert (plain.stdout, plain.stderr) == ("10\n", "")

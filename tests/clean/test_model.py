@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 
 import fyke
 from bench import boosting
-from fyke.clean import context_kernels, feature_kernels
-from fyke.clean.block_kernels import COLUMNS, CONTAINER, TITLED, WORDS
+from bench.train_content import Example, Look, chances, first_codes, odds_of, second_codes
+from fyke.bits.jit import LANES
+from fyke.clean import choice_kernels
+from fyke.clean import features as feature
+from fyke.clean.columns import COLUMNS, CONTAINER, TITLED, WORDS
 from fyke.clean.elements import ID
 from fyke.clean.extract import METHODS
-from fyke.clean.model import TYPES, Forest, Model, block_features, declared, look, second_rows, shipped
-from fyke.clean.model_kernels import logistic, scores
+from fyke.clean.features import PAD, TYPES
+from fyke.clean.model import UNIT, Model, look, shipped
+from fyke.clean.model_kernels import add_scores, to_chances
 from fyke.clean.page import read
 from fyke.errors import StorageError
 
@@ -31,32 +35,45 @@ PAGE = (
 
 @pytest.mark.kernel
 def test_a_forest_is_the_sum_of_its_leaves() -> None:
-    features, thresholds = np.array([[0, 1], [1, 0]], np.int32), np.array([[0.5, 1.5], [0.0, 2.0]], np.float32)
-    leaves = np.array([[1, 2, 4, 8], [0.1, 0.2, 0.4, 0.8]], np.float32)
-    columns = np.array([[0.0, 1.0, 3.0], [0.0, 2.0, -1.0]], np.float32)
-    # leaf = (first question) + 2 · (second question)
-    expected = [10 + 1 + 0.1, 10 + 8 + 0.2, 10 + 2 + 0.4]
-    assert scores(columns, features, thresholds, leaves, 10.0).tolist() == pytest.approx(expected)
-    assert logistic(np.array([0.0, 100.0, -100.0], np.float32)).tolist() == pytest.approx([0.5, 1.0, 0.0])
+    places, shifts = np.array([[0, 1], [1, 0]], np.int32), np.array([[0, 0], [0, -1]], np.int32)
+    thresholds = np.array([[5, 15], [0, 20]], np.uint8)
+    leaves = np.array([[1, 2, 4, 8], [10, 20, 40, 80]], np.int16)
+    rows = np.zeros((2, LANES + 2 * PAD), np.uint8)
+    rows[:, PAD : PAD + 3] = [[0, 10, 30], [0, 20, 0]]
+    odds = np.full(3, 1000, np.int32)
+    add_scores(rows, places, shifts, thresholds, leaves, np.empty(LANES, np.uint8), odds)
+    # leaf = (first question) + 2 · (second question); the last question is about the block before
+    assert odds.tolist() == [1000 + 1 + 10, 1000 + 8 + 20, 1000 + 2 + 10]
+    chances = np.empty(3, np.float32)
+    to_chances(np.array([0, 100, -100], np.int32) * UNIT, chances)
+    assert chances.tolist() == pytest.approx([0.5, 1.0, 0.0])
 
 
 @pytest.mark.kernel
-def test_one_kernel_does_what_the_parts_do() -> None:
+def test_one_kernel_does_what_training_does_in_parts() -> None:
     page, model = read(PAGE), shipped()
     seen = look(page, model)
-    rows, wider = block_features(page, model.odds)
-    assert rows.shape == (len(feature_kernels.NAMES), len(page.blocks))
-    assert np.isfinite(rows).all()
-    first = model.first.chances(rows)
-    column = context_kernels.page_features(page.blocks, rows, first, declared(page))
-    assert len(column) == len(context_kernels.PAGE_NAMES)
-    types = np.array([forest.chances(column)[0] for forest in model.types], np.float32)
-    second = model.second.chances(second_rows(page, rows, wider, first, types))
-    expert = model.article.chances(rows)
-    mixed = np.log(second / (1 - second)) * (1 - types[0]) + np.log(expert / (1 - expert)) * types[0]
-    assert seen.first.tolist() == first.tolist()
-    assert seen.second.tolist() == pytest.approx((1 / (1 + np.exp(-mixed))).tolist(), abs=1e-4)
-    assert seen.types.tolist() == types.tolist()
+    blank = np.zeros(len(page.blocks))
+    example = Example("page", "", "", 0, 0, "", "", page, [], blank, blank)
+    rows = first_codes(example, model.odds)
+    width = len(feature.FIRST_ROWS)
+    assert seen.rows[:width].tolist() == rows[0][:width].tolist()
+    assert seen.rows.max() <= feature.TOP
+    first = Look(model.first, model.types)
+    assert seen.first.tolist() == chances(first.odds(example, rows[0])).tolist()
+    codes, odds, heard = second_codes(example, rows, first)
+    more = odds_of(model.second, codes, np.zeros(len(odds)))
+    assert seen.second.tolist() == pytest.approx(chances(odds + (heard * more).astype(np.int32)).tolist(), abs=0.001)
+
+
+@pytest.mark.kernel
+def test_scales_keep_order_and_fit_six_bits() -> None:
+    assert feature.SCALE[:17].tolist() == list(range(17))
+    assert (np.diff(feature.SCALE.astype(int)) >= 0).all()
+    assert feature.SCALE[-1] == feature.TOP
+    assert (np.diff(feature.SIGNED.astype(int)) >= 0).all()
+    assert feature.SIGNED[feature.REACH] == 32
+    assert feature.SIGNED.max() <= feature.TOP
 
 
 @pytest.mark.kernel
@@ -73,10 +90,18 @@ def test_the_headline_above_the_text_is_kept() -> None:
     blocks[:, CONTAINER] = [0, 1, 2, 2, 1]
     blocks[:, TITLED] = [4, 4, 0, 0, 4]
     elements = np.array([1, ID["h1"], ID["p"]], np.uint8)
-    kept = np.array([0, 0, 0, 1, 0], np.uint8)
-    assert context_kernels.add_headline(kept, blocks, elements, 4) == 1
-    assert kept.tolist() == [0, 1, 0, 1, 0]
-    assert context_kernels.add_headline(np.zeros(5, np.uint8), blocks, elements, 4) == -1
+    kept = np.array([0, 0, 0, 1, 0], bool)
+    assert choice_kernels.add_headline(kept, blocks, elements, 4) == 1
+    assert kept.tolist() == [False, True, False, True, False]
+    assert choice_kernels.add_headline(np.zeros(5, bool), blocks, elements, 4) == -1
+
+
+@pytest.mark.kernel
+def test_a_gap_of_one_block_is_filled() -> None:
+    kept = np.array([1, 0, 1, 0, 0, 1, 0, 1, 0], bool)
+    blocks = np.full((9, COLUMNS), 2, np.int64)
+    choice_kernels.fill_gaps(kept, np.array([0.9, 0.2, 0.9, 0.4, 0.4, 0.9, 0.01, 0.9, 0.4], np.float32), blocks)
+    assert kept.tolist() == [True, True, True, False, False, True, False, True, False]
 
 
 def expected_f1(kept: tuple[int, ...], sure: np.ndarray, words: np.ndarray) -> float:
@@ -89,8 +114,8 @@ def test_no_other_set_of_blocks_promises_more(found: list[tuple[float, int]]) ->
     chance = np.array([c for c, _ in found], np.float32)
     blocks = np.zeros((len(found), COLUMNS), np.int64)
     blocks[:, WORDS] = [w for _, w in found]
-    kept = context_kernels.best_expected(chance, blocks)
-    sure, words = chance.astype(float) ** context_kernels.SHARPNESS, blocks[:, WORDS] + 0.3
+    kept = choice_kernels.best_expected(chance, blocks)
+    sure, words = chance.astype(float) ** choice_kernels.SHARPNESS, blocks[:, WORDS] + 0.3
     best = max(expected_f1(s, sure, words) for s in itertools.product([0, 1], repeat=len(found)) if any(s))
     assert expected_f1(tuple(kept.tolist()), sure, words) == pytest.approx(best, rel=1e-5)
 
@@ -102,17 +127,17 @@ def test_the_models_file_comes_back_and_is_small() -> None:
     assert again.to_bytes() == data
     assert len(data) < 3_000_000
     assert len(again.types) == len(TYPES)
-    with pytest.raises(StorageError, match="not of version 1"):
+    with pytest.raises(StorageError, match="not of version 2"):
         Model.from_bytes(b"PK\x03\x04")
 
 
 def test_boosting_learns_and_is_the_same_twice() -> None:
     chance = np.random.default_rng(3)
-    columns = chance.random((4, 3000)).astype(np.float32)
-    truth = ((columns[0] > 0.5) ^ (columns[1] > 0.3)).astype(float)
+    codes = chance.integers(0, 64, (4, 3000)).astype(np.uint8)
+    truth = ((codes[0] > 32) ^ (codes[1] > 20)).astype(float)
+    start = np.zeros(truth.size, np.int32)
     settings = boosting.Settings(trees=30, depth=3, rate=0.3, rows=0.5, columns=1.0)
-    forests = [boosting.fit(columns, truth, np.ones(truth.size), settings, 7) for _ in range(2)]
-    made = [Forest(f.features, f.thresholds, f.leaves, f.start) for f in forests]
-    assert ((made[0].chances(columns) > 0.5) == truth).mean() > 0.97
-    assert made[0].leaves.tobytes() == made[1].leaves.tobytes()
-    assert made[0].thresholds.tobytes() == made[1].thresholds.tobytes()
+    forests = [boosting.fit(codes, start, truth, np.ones(truth.size), settings, 7) for _ in range(2)]
+    assert ((odds_of(forests[0], codes, start) > 0) == truth).mean() > 0.97
+    assert forests[0].leaves.tobytes() == forests[1].leaves.tobytes()
+    assert forests[0].thresholds.tobytes() == forests[1].thresholds.tobytes()

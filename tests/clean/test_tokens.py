@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fyke.clean import elements
-from fyke.clean.block_kernels import BODIED, BREAKS, IDEOGRAPHS, LINKED, MAX_DEPTH, POINTS, TAGS, TITLED, WORDS
+from fyke.clean.block_kernels import MAX_DEPTH
+from fyke.clean.columns import BODIED, BREAKS, IDEOGRAPHS, LINKED, POINTS, TAGS, TITLED, WORDS
 from fyke.clean.page import Page, read, tokenize
 from fyke.clean.render import block_texts
 

@@ -11,6 +11,7 @@ import pytest
 
 from fyke.clock import VirtualClock
 from fyke.convert import Source, convert_here
+from fyke.crawl import discovery, lister
 from fyke.crawl.discovery import Discovery, places, redirected
 from fyke.crawl.engine import Agent
 from fyke.crawl.lister import Lister
@@ -84,8 +85,8 @@ def crawl(path: Path, places: dict[str, Place], *, days: float = 0.0, sitemaps: 
                 clock,
                 discovery=Discovery(processor, sitemaps=sitemaps, poll=bool(days)),
                 patience=1e9 if days else settings.patience,
-                beat=lambda agent: not days or clock.now() < NOW + days * 86_400,
                 beat_every=3600.0 if days else 1.0,  # ten days have too many seconds
+                beat=lambda agent: not days or clock.now() < NOW + days * 86_400,
             )
             await agent.run(seeds)
 
@@ -161,18 +162,19 @@ def test_indexes_of_indexes_end(tmp_path: Path) -> None:
     assert set(web.fetched()) == {"/robots.txt", "/", "/sitemap.xml", "/i1-0", "/i1-1", "/i2-0", "/i2-1"}
 
 
-def test_priority_orders_and_news_does_not_starve(tmp_path: Path) -> None:
+def test_priority_orders_and_news_does_not_starve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "NEWS_FIRST", 100)
     news = "<news:news><news:publication_date>2026-11-14T20:00:00Z</news:publication_date></news:news>"
-    rows = [url(f"/news/{k}", news) for k in range(1200)] + [url(f"/page/{k}") for k in range(300)]
+    rows = [url(f"/news/{k}", news) for k in range(240)] + [url(f"/page/{k}") for k in range(60)]
     body = '<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9">' + "".join(rows) + "</urlset>"
     places: dict[str, Place] = {"/": page(), "/sitemap.xml": (200, "application/xml", body.encode())}
-    places |= {f"/news/{k}": page(f"news {k}") for k in range(1200)} | {f"/page/{k}": page(f"{k}") for k in range(300)}
-    web = crawl(tmp_path / "s", places, max_pages=0)
+    places |= {f"/news/{k}": page(f"news {k}") for k in range(240)} | {f"/page/{k}": page(f"{k}") for k in range(60)}
+    web = crawl(tmp_path / "s", places)
     order = [path for path in web.fetched() if path.startswith(("/news", "/page"))]
-    assert len(order) == 1500
-    first = order[:300]
-    assert sum(path.startswith("/news") for path in first) > 200  # news goes first
-    assert any(path.startswith("/page") for path in order[:800])  # and does not hold up the rest until it has ended
+    assert len(order) == 300
+    first = order[:60]
+    assert sum(path.startswith("/news") for path in first) > 40  # news goes first
+    assert any(path.startswith("/page") for path in order[:160])  # and does not hold up the rest until it has ended
 
 
 FEED = """<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>News</title>
@@ -221,6 +223,23 @@ def test_polled_items_come_nearly_as_soon_as_they_can(tmp_path: Path) -> None:
     assert 100 < len(polls) < 1000
 
 
+def test_sitemaps_are_asked_again(tmp_path: Path) -> None:
+    def growing(now: float) -> Answer:
+        days = int((now - NOW) // 86_400)
+        return sitemap(*(url(f"/day/{k}", "<lastmod>2026-11-01</lastmod>") for k in range(days + 1)))
+
+    places: dict[str, Place] = {"/": page(), "/sitemap.xml": growing, **{f"/day/{k}": page(f"{k}") for k in range(9)}}
+    web = crawl(tmp_path / "s", places, days=5)
+    came = {path: when for when, path in web.log if "/day/" in path}
+    assert set(came) >= {f"{BASE}/day/{k}" for k in range(5)}
+    late = [came[f"{BASE}/day/{k}"] - (NOW + k * 86_400) for k in range(1, 5)]
+    assert max(late) < 86_400
+    assert 5 <= web.fetched().count("/sitemap.xml") <= 5 * 24
+    web = crawl(tmp_path / "s", places)  # a crawl that does not poll keeps what it finds scheduled
+    web = crawl(tmp_path / "s", places, days=7)  # the clock begins anew, before all that is due
+    assert "/sitemap.xml" in web.fetched()
+
+
 def test_a_feed_that_fails_and_one_that_changes_its_ids(tmp_path: Path) -> None:
     def broken(now: float) -> Answer:
         return (500, "text/plain", b"") if now > NOW + 3600 else (200, "application/rss+xml", FEED.encode())
@@ -239,13 +258,14 @@ def test_a_feed_that_fails_and_one_that_changes_its_ids(tmp_path: Path) -> None:
 
 
 def test_a_crash_amid_a_long_sitemap_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    places: dict[str, Place] = {f"/p/{k}": page(f"{k}") for k in range(1300)}
+    places: dict[str, Place] = {f"/p/{k}": page(f"{k}") for k in range(260)}
     places |= {"/": page(), "/sitemap.xml": sitemap(*map(url, places))}
     steps = []
+    monkeypatch.setattr(lister, "STEP", 100)
 
     def die(self: Lister, batch: Batch, offers: Sequence[Offer]) -> list[Offer]:
         steps.append(len(offers))
-        if len(steps) == 4:  # places, two steps of 500, and the rest
+        if len(steps) == 4:  # places, two steps, and the rest
             raise ZeroDivisionError
         return wanted(self, batch, offers)
 
@@ -253,10 +273,10 @@ def test_a_crash_amid_a_long_sitemap_loses_nothing(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Lister, "wanted", die)
     with pytest.raises(ZeroDivisionError):
         crawl(tmp_path / "s", places)
-    assert steps == [1, 500, 500, 300]
+    assert steps == [1, 100, 100, 60]
     monkeypatch.undo()
     crawl(tmp_path / "s", places)
-    assert stored(tmp_path / "s") >= {f"/p/{k}" for k in range(1300)}
+    assert stored(tmp_path / "s") >= {f"/p/{k}" for k in range(260)}
 
 
 def test_places_obey_robots() -> None:
@@ -279,6 +299,7 @@ def test_redirects_keep_the_kind() -> None:
     assert redirected("1") == ("2", 2)
     assert redirected("sitemap1:") == ("sitemap1:1", 1)
     assert redirected("sitemap1:9") == ("sitemap1:10", 10)
+    assert redirected("again")[1] == 1
 
 
 def test_websub_wants_both_its_settings() -> None:

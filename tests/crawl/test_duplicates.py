@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from fyke.crawl.duplicates import Duplicates, strip_all
+from fyke.crawl.examination import Examination
+from fyke.crawl.lookalikes import Answer, Ask, Beside, Line, LookAlikes, serve
 from fyke.crawl.mail import INDEX, Mark
-from fyke.crawl.nearcopies import Answer, Beside, Line, LookAlikes, NearCopies, serve
+from fyke.crawl.maintext import Material
 from fyke.crawl.queues import Queues
-from fyke.dedupe.exact import Digests, text_digest
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.priority import DefaultPrioritizer
@@ -30,28 +31,32 @@ def opened(path: Path, keep_versions: int = 0) -> Store:
     return Store.open(path, settings=Settings(tablets=4, keep_versions=keep_versions))
 
 
-def queues_of(store: Store) -> Queues:
+def examiner(store: Store, ask: Ask | None = None) -> Examination:
+    """What an agent has of it."""
     frontier = Frontier(Politeness(delay=0.0))
     queues = Queues(store, frontier, DefaultPrioritizer(), SeenSet(), lambda url, depth, now: None)
     queues.restore(0.0)
-    return queues
+    return Examination(queues, lambda url, text, repeats: None, ask)
 
 
-def put(queues: Queues, href: str, stamp: int, body: bytes, text: str) -> None:
+def put(examination: Examination, href: str, stamp: int, body: bytes, text: str) -> None:
     """Store a page as an agent does."""
-    url = Url(href)
+    url, queues = Url(href), examination.queues
     number = queues.tablet_of(url)
     tablet = queues.store.tablet(number)
     batch = tablet.batch()
     digest = hashlib.sha1(body, usedforsecurity=False).digest()
     meta = RowMeta(status=200, type="text/plain", length=len(body), digest=digest)
     stamp = batch.put_row(url.key, Change(meta, Page(b"", b"", body), text), stamp)
-    queues.duplicates.sighted(batch, number, url, stamp, Digests(hashlib.sha256(body).digest(), text_digest(text)))
+    examination.stored(batch, number, url, stamp, Material(body, text))
     tablet.write(batch)
 
 
-def settle(queues: Queues) -> None:
-    """Deliver letters until none is left but questions."""
+def settle(examination: Examination) -> None:
+    """Examine what is to be examined, and deliver letters until none is left."""
+    while examination.ready(True):
+        asyncio.run(examination.examine())
+    queues = examination.queues
     while any(queues.post.waiting(number) for number in queues.store.owned):
         queues.deliver(0.0)
 
@@ -80,14 +85,14 @@ def pages_of(number: int) -> dict[str, tuple[int, bytes, str]]:
 
 def test_the_lesser_time_is_the_original_in_whatever_order_they_come(tmp_path: Path) -> None:
     with opened(tmp_path / "s") as store:
-        queues = queues_of(store)
+        examination = examiner(store)
         for number in range(20):
             pages, chance = pages_of(number), random.Random(number)
             for href in chance.sample(sorted(pages), len(pages)):
-                put(queues, href, *pages[href])
+                put(examination, href, *pages[href])
                 if chance.random() < 0.5:
-                    settle(queues)
-            settle(queues)
+                    settle(examination)
+            settle(examination)
             found = {href: mark for href, mark in marks(store).items() if href in pages}
             first, second, third, fourth, _, sixth, seventh = pages
             assert set(found) == {second, third, fourth, seventh}
@@ -101,24 +106,24 @@ def test_the_lesser_time_is_the_original_in_whatever_order_they_come(tmp_path: P
 
 def test_letters_that_a_crash_left_are_applied_by_the_next_run(tmp_path: Path) -> None:
     with opened(tmp_path / "s") as store:
-        queues = queues_of(store)
+        examination = examiner(store)
         for href, page in pages_of(0).items():
-            put(queues, href, *page)
-        assert queues.post.pending
+            put(examination, href, *page)
+        assert examination.queues.post.pending
     with opened(tmp_path / "s") as store:
-        settle(queues_of(store))
+        settle(examiner(store))
         assert counted(store, "exact") == 3
 
 
 @pytest.mark.parametrize("keep", [0, 2])
 def test_surplus_bodies_go_later_unless_their_original_may_go(tmp_path: Path, keep: int) -> None:
     with opened(tmp_path / "s", keep) as store:
-        queues = queues_of(store)
+        examination = examiner(store)
         body = b"a long body " * 100
-        put(queues, "http://a.test/", 1_000_000, body, "text")
-        put(queues, "http://b.test/", 2_000_000, body, "text")
-        settle(queues)
-        assert not queues.duplicates.strip(3.0), "too young"
+        put(examination, "http://a.test/", 1_000_000, body, "text")
+        put(examination, "http://b.test/", 2_000_000, body, "text")
+        settle(examination)
+        assert not examination.queues.duplicates.strip(3.0), "too young"
         version = store.tablet(store.tablet_of(Url("http://b.test/").key)).version(Url("http://b.test/").key)
         assert version is not None
         assert version.size > 1000
@@ -133,25 +138,25 @@ def test_surplus_bodies_go_later_unless_their_original_may_go(tmp_path: Path, ke
 
 def test_a_changed_page_is_a_version_and_no_copy_of_itself(tmp_path: Path) -> None:
     with opened(tmp_path / "s") as store:
-        queues = queues_of(store)
-        put(queues, "http://a.test/", 1, b"one", "one")
-        put(queues, "http://a.test/", 2, b"one", "one")
-        put(queues, "http://b.test/", 3, b"one", "one")
-        settle(queues)
+        examination = examiner(store)
+        put(examination, "http://a.test/", 1, b"one", "one")
+        put(examination, "http://a.test/", 2, b"one", "one")
+        put(examination, "http://b.test/", 3, b"one", "one")
+        settle(examination)
         assert marks(store) == {"http://b.test/": ("http://a.test/", EXACT)}
 
 
 def test_a_firm_mark_is_not_replaced_by_a_weaker(tmp_path: Path) -> None:
     with opened(tmp_path / "s") as store:
-        queues = queues_of(store)
-        put(queues, "http://a.test/", 1, b"one", "one")
-        put(queues, "http://b.test/", 2, b"one", "one")
-        settle(queues)
-        number = queues.tablet_of(Url("http://b.test/"))
+        examination = examiner(store)
+        put(examination, "http://a.test/", 1, b"one", "one")
+        put(examination, "http://b.test/", 2, b"one", "one")
+        settle(examination)
+        number = examination.queues.tablet_of(Url("http://b.test/"))
         batch = store.tablet(number).batch()
         weak = Mark("http://b.test/", 2, "http://c.test/", 0.9, "jaccard")
         gone = Mark("http://b.test/gone", 2, "http://c.test/", 0.9, "jaccard")
-        Duplicates(store, queues.post).apply(batch, number, [weak, gone])
+        Duplicates(store, examination.queues.post).apply(batch, number, [weak, gone])
         store.tablet(number).write(batch)
         assert marks(store) == {"http://b.test/": ("http://a.test/", EXACT)}
         assert counted(store, "near") == 0
@@ -168,32 +173,23 @@ def texts(count: int) -> dict[str, str]:
     return made
 
 
-def asked(queues: Queues, ask: object) -> NearCopies:
-    near = NearCopies(queues, ask, lambda url, text, repeats: None)  # type: ignore[arg-type]
-    near.restore()
-    return near
-
-
 def test_near_copies_are_marked_and_questions_survive_a_crash(tmp_path: Path) -> None:
     pages = texts(8)
     with opened(tmp_path / "s") as store:
-        queues = queues_of(store)
-        asked(queues, object())
+        examination = examiner(store)
         for i, (href, text) in enumerate(pages.items(), 1):
-            put(queues, href, i, text.encode(), text)
-        assert queues.post.waiting(INDEX) == len(pages)
+            put(examination, href, i, text.encode(), text)
+        assert examination.queues.post.waiting(INDEX) == len(pages)
     with opened(tmp_path / "s") as store:  # the texts are read from the store again
-        queues = queues_of(store)
         index = Beside(tmp_path / "index", store)
-        near = asked(queues, index.ask)
-        asyncio.run(near.ask_some())
+        examination = examiner(store, index.ask)
+        settle(examination)
         index.close()
-        settle(queues)
         assert marks(store) == {f"http://h{i}.test/": (f"http://h{i - 1}.test/", "jaccard") for i in range(1, 8, 2)}
         assert counted(store, "near") == 4
-        queues.post.clear()
+        examination.queues.post.clear()
     with opened(tmp_path / "s") as store:
-        assert queues_of(store).post.waiting(INDEX) == 0
+        assert examiner(store).queues.post.waiting(INDEX) == 0
         index = Beside(tmp_path / "index", store)  # as it was left
         [answer] = asyncio.run(index.ask([("http://new.test/", pages["http://h2.test/"] + " more")]))
         assert answer.original == "http://h2.test/"
@@ -201,17 +197,18 @@ def test_near_copies_are_marked_and_questions_survive_a_crash(tmp_path: Path) ->
         index.close()
 
 
-def test_without_an_index_nothing_is_asked_and_old_questions_are_dropped(tmp_path: Path) -> None:
+def test_questions_stay_where_the_index_does_not_answer(tmp_path: Path) -> None:
+    async def nobody(texts: object) -> list[Answer]:
+        raise OSError("nobody")
+
     with opened(tmp_path / "s") as store:
-        queues = queues_of(store)
-        asked(queues, object())
-        put(queues, "http://a.test/", 1, b"a b c", "a b c")
-    with opened(tmp_path / "s") as store:
-        queues = queues_of(store)
-        asked(queues, None)
-        put(queues, "http://b.test/", 1, b"d e f", "d e f")
-        settle(queues)
-        assert queues.post.pending == 0
+        examination = examiner(store, nobody)
+        put(examination, "http://a.test/", 1, b"a b c", "a b c")
+        put(examination, "http://b.test/", 2, b"a b c", "a b c")
+        with pytest.raises(OSError, match="nobody"):
+            asyncio.run(examination.examine())
+        assert examination.queues.post.waiting(INDEX) == 2
+        assert marks(store) == {}
 
 
 def test_the_index_answers_on_its_socket_and_agents_survive_its_end(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from fyke.crawl import supervisor
 from fyke.crawl.board import Board, Sign
-from fyke.crawl.supervisor import Death, Quarantine, supervise
+from fyke.crawl.supervisor import Death, Kept, Quarantine, supervise
 from fyke.errors import FykeError
 
 CONTEXT = multiprocessing.get_context("spawn")
@@ -79,3 +79,23 @@ def test_a_long_url_fits_on_the_board(tmp_path: Path) -> None:
     board.work_on(0, "")
     assert board.working_on(0) == ""
     board.close()
+
+
+def test_a_helper_that_dies_is_started_anew_until_it_dies_too_often() -> None:
+    started: list[BaseProcess] = []
+
+    def start() -> BaseProcess:
+        started.append(multiprocessing.get_context("fork").Process(target=os._exit, args=(1,)))
+        started[-1].start()
+        return started[-1]
+
+    kept = Kept(start, "the helper")
+    for _ in range(supervisor.MAX_DEATHS):
+        started[-1].join()
+        kept.keep()
+    started[-1].join()
+    with pytest.raises(FykeError, match="the helper died 11 times"):
+        kept.keep()
+    kept.end()
+    assert len(started) == 11
+    assert not any(process.is_alive() for process in started)

@@ -5,14 +5,28 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
+import pytest
+
 from fyke.clock import SystemClock
+from fyke.crawl import subscriptions
+from fyke.crawl.discovery import Discovery
+from fyke.crawl.engine import Agent
+from fyke.crawl.permissions import Permissions
+from fyke.crawl.process import Processor
+from fyke.crawl.rules import Rules
+from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.websub import Pushed, Subscriber
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport
-from fyke.sites.websub import Refusal, Subscription, Topic
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.politeness import Politeness
+from fyke.sites.websub import Refusal, State, Subscription, Topic
+from fyke.store import Store
+from fyke.url import Url
 
 TOPIC = "http://127.0.0.1/feed.xml"
 FEED = b"<rss><channel><item><link>http://127.0.0.1/new</link></item></channel></rss>"
@@ -96,7 +110,9 @@ class Scene:
     async def __aenter__(self) -> Scene:
         self.address = await self.hub.start()
         settings = FetchSettings()
-        self.transport = HttpTransport(settings, Resolver(self.clock), Veto(frozenset({"127.0.0.1"})), self.clock)
+        self.transport = HttpTransport(
+            settings, Resolver(self.clock), Veto(frozenset({"127.0.0.1", "127.0.0.2"})), self.clock
+        )
         # The port is known once the server listens, and the callback must name it: listen first, under another name.
         probe = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
         self.port = probe.sockets[0].getsockname()[1]
@@ -233,5 +249,79 @@ def test_whatever_else_speaks_to_the_port_does_no_harm() -> None:
             assert with_nothing == b""
             await scene.hub.push(FEED)
             assert len(scene.delivered) == 1
+
+    asyncio.run(run())
+
+
+class Site:
+    """A site whose feed names a hub; what the hub pushes leads to a page that nothing else names."""
+
+    def __init__(self, hub: str) -> None:
+        self.hub = hub
+        self.fetched: list[str] = []
+        self.found = asyncio.Event()
+
+    async def start(self) -> str:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.2", 0)
+        self.base = f"http://127.0.0.2:{self._server.sockets[0].getsockname()[1]}"
+        return self.base
+
+    async def stop(self) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1].decode()
+        self.fetched.append(path)
+        body = {
+            "/": b'<html><head><link rel="alternate" type="application/rss+xml" href="/feed"></head></html>',
+            "/feed": f'<rss><channel><link rel="hub" href="{self.hub}"/></channel></rss>'.encode(),
+            "/new": b"<html><body>News</body></html>",
+        }.get(path)
+        kind = "application/rss+xml" if path == "/feed" else "text/html"
+        head = f"HTTP/1.1 {200 if body else 404} x\r\nContent-Type: {kind}\r\nContent-Length: {len(body or b'')}\r\n"
+        writer.write(head.encode() + b"Connection: close\r\n\r\n" + (body or b""))
+        await writer.drain()
+        writer.close()
+        if path == "/new":
+            self.found.set()
+
+
+def test_a_crawl_subscribes_and_fetches_what_is_pushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subscriptions, "TICK", 0.02)
+
+    async def run() -> None:
+        async with Scene() as scene:  # for its hub and its transport; the subscriber is the crawl's own
+            await scene.subscriber.stop()
+            site = Site(scene.address)
+            seed = Url.parse(await site.start() + "/")
+            settings = CrawlSettings(delay=0.0, websub=scene.port, public_url=f"http://127.0.0.1:{scene.port}/hooks")
+            processor = Processor("fyke")
+            with Store.open(tmp_path / "s") as store:
+                agent = Agent(
+                    store,
+                    Frontier(Politeness(delay=0.0)),
+                    scene.transport,
+                    Rules.of(settings, [seed]),
+                    Permissions("fyke"),
+                    processor,
+                    scene.clock,
+                    discovery=Discovery(processor, poll=True),
+                    patience=float("inf"),
+                )
+                async with subscriptions.serving(agent, settings, scene.clock):
+                    running = asyncio.create_task(agent.run([seed]))
+                    while scene.hub.echoed != [True]:
+                        await asyncio.sleep(0.01)
+                    assert "/new" not in site.fetched
+                    assert agent.discovery.subscriber is not None
+                    assert agent.discovery.subscriber.is_pushed(site.base + "/feed")
+                    await scene.hub.push(FEED.replace(b"http://127.0.0.1/new", site.base.encode() + b"/new"))
+                    await asyncio.wait_for(site.found.wait(), 20)
+                    agent.stop()
+                    await running
+                assert store.get(site.base + "/new") is not None
+                known = subscriptions.known(store)
+                assert [(s.topic, s.state) for s in known] == [(site.base + "/feed", State.ACTIVE)]
+            await site.stop()
 
     asyncio.run(run())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fyke.frontier.seen import SeenSet, merge, url_keys
+from fyke.frontier.seen import SeenSet, merge, sorted_run, url_keys
 from fyke.sites.traps import seen_key
 from fyke.url import Url
 
@@ -35,7 +35,10 @@ def test_like_a_set(batches: list[tuple[list[int], bool]]) -> None:
             assert seen.add(keys(batch)).tolist() == expected
             assert len(seen) == len(model)
             if spill and len(seen.runs) < 4:
-                seen.attach(seen.spill())
+                left = seen.spill()
+                assert seen.contains(keys(sorted(model))).all()  # while it is sorted, and written
+                assert not seen.add(keys(batch)).any()
+                seen.attach(sorted_run(left))
                 pair = seen.merges()
                 if pair:
                     seen.replace(pair, merge(seen.runs[pair[0]], seen.runs[pair[1]]))
@@ -57,7 +60,7 @@ def test_a_million_keys_over_mapped_runs(tmp_path: Path) -> None:
         assert seen.add(batch).all()
         if seen.full:
             path = tmp_path / f"{number}.run"
-            seen.spill().tofile(path)
+            sorted_run(seen.spill()).tofile(path)
             seen.attach(np.memmap(path, np.uint64, "r"))
         while pair := seen.merges():
             seen.replace(pair, merge(seen.runs[pair[0]], seen.runs[pair[1]]))

@@ -9,6 +9,7 @@ import msgspec
 from fyke.formats.warc import read_records
 from fyke.store import EXACT, Settings, Store
 from fyke.store.exporting import export
+from fyke.store.maintenance import check
 from fyke.url import Url
 
 FIRST, SECOND, THIRD = "http://a.test/one", "http://b.test/two", "http://c.test/three"
@@ -47,6 +48,7 @@ def test_the_body_is_that_of_the_original(tmp_path: Path) -> None:
         stats = {host.name: host for host in store.hosts()}
         assert stats["b.test"].size < 100 < stats["a.test"].size
         assert stats["b.test"].pages == 1
+        assert check(store).named == []
 
 
 def test_it_is_still_there_when_the_original_has_changed(tmp_path: Path) -> None:
@@ -59,6 +61,10 @@ def test_it_is_still_there_when_the_original_has_changed(tmp_path: Path) -> None
         row = store.get(THIRD)
         assert row is not None
         assert row.raw == b""
+        assert check(store).named == [
+            f"{copy} is a copy of {original}, whose body is gone"
+            for copy, original in sorted([(SECOND, FIRST), (THIRD, SECOND)], key=lambda pair: store.tablet_of(pair[0]))
+        ]
 
 
 def test_an_older_version_is_marked_in_its_place(tmp_path: Path) -> None:

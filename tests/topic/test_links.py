@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from fyke.errors import StorageError
 from fyke.topic.features import MOST, link_features, surroundings
-from fyke.topic.links import LinkModel, carried, kinds_of, pack_clue, steps_of, unpack_clue, worth
+from fyke.topic.linear import sigmoid
+from fyke.topic.links import LinkModel, Page, carried, kinds_of, pack_clue, steps_of, unpack_clue, worth
 from fyke.topic.model import PageModel
 from fyke.topic.opic import MAGIC, Cash, shares_of
 from fyke.topic.topic import Topic
@@ -23,7 +24,9 @@ def kinds(count: int, parent: float = 0.3, look: float = -1.0, host: float = -1.
 def test_words_on_the_way_are_learnt() -> None:
     model = LinkModel()
     with np.errstate(over="ignore"):
-        links = link_features([("More recipes", "http://a.example/recipes/7.html", ""), ("Imprint", "/about", "")])
+        links = link_features(
+            [("More recipes", "http://a.example/recipes/7.html", ""), ("Imprint", "http://a.example/about", "")]
+        )
     rows = np.arange(2)
     before = model.predict(rows, links, kinds(2))
     assert before[0] == pytest.approx(before[1])
@@ -41,6 +44,30 @@ def test_words_on_the_way_are_learnt() -> None:
     assert again.weights.tolist() == model.weights.tolist()
 
 
+@pytest.mark.kernel
+def test_one_pass_over_a_page_judges_as_the_parts_do() -> None:
+    chance, model, count = np.random.default_rng(5), LinkModel(), 40
+    with np.errstate(over="ignore"):
+        links = link_features(
+            [(f"word{k % 7} x" if k % 5 else "", "http://" + "y" * (k % 3), "") for k in range(count)]
+        )
+    model.weights += chance.normal(0, 0.5, len(model.weights)).astype(np.float32)
+    links.looks[:] = chance.normal(-0.5, 0.5, count)
+    same, shares = chance.random(count) < 0.5, np.where(chance.random(count) < 0.3, -1.0, chance.random(count))
+    pages = chance.integers(0, 900, count).astype(np.float64)
+    keys = chance.integers(0, 1 << 63, count, np.uint64) * np.uint64(2)
+    for steps, slope in ((0, 4.0), (2, 0.0), (9, 4.0)):
+        topic = Topic(explore=0.2, tunnel=3)
+        page = Page(topic, 0.45, steps, 1000, slope, 1.5)
+        scores, kinds = model.judge(page, links, same, shares, pages, keys)
+        looks = sigmoid(slope * links.looks + 1.5) if slope else np.clip(links.looks, 0, 1)
+        looks = np.where(np.diff(links.starts) > 0, looks, -1.0)
+        assert kinds.tolist() == kinds_of(np.full(count, 0.45), same, looks, shares).tolist()
+        predicted = model.predict(np.arange(count), links, kinds)
+        expected = worth(topic, predicted, np.full(count, steps), pages.astype(np.int64), 1000, keys)
+        assert scores == pytest.approx(expected)
+
+
 def test_before_anything_is_learnt_a_good_parent_a_good_look_and_a_good_host_count() -> None:
     model, links, row = LinkModel(), link_features([("", "", "")]), np.zeros(1, np.int64)
     base = model.predict(row, links, kinds(1))[0]
@@ -51,7 +78,7 @@ def test_before_anything_is_learnt_a_good_parent_a_good_look_and_a_good_host_cou
 
 def test_a_links_words_look_like_the_topic() -> None:
     model = PageModel(Topic(words=("keel", "rudder")))
-    found = link_features([("the keel", "/x", ""), ("a cake", "/y", "")], model.look_weights)
+    found = link_features([("the keel", "http://x/", ""), ("a cake", "http://y/", "")], model.look_weights)
     looks = model.looks(found.looks)
     assert looks[0] > looks[1] == 0
 
@@ -68,14 +95,14 @@ def test_any_texts_are_features_of_their_own_link(links: list[tuple[str, str, st
 
 
 def test_hostile_anchors_cannot_end_a_link() -> None:
-    found = link_features([("a\x02b\x02c\x01d", "/x", "\x02" * 50), ("e", "/y", "")])
-    assert found.starts.tolist() == [0, 5, 7]
+    found = link_features([("a\x02b\x02c\x01d", "http://x", "\x02" * 50), ("e", "http://y", "")])
+    assert found.starts.tolist() == [0, 5, 7]  # a b c d x; e y
 
 
 def test_surroundings_follow_the_text() -> None:
     text = "Before the first link stands this. more And here is another more at the end"
     one, two, none = surroundings(text, ["more", "more", "absent"])
-    assert one.endswith(" And here is another more at the end"[:40])
+    assert one.endswith(" And here is another mor")
     assert "another" in two
     assert "Before" not in two
     assert none == ""

@@ -2,11 +2,13 @@
 
 ``@kernel`` compiles a function over arrays the first time it is called with arguments of given types and
 keeps the machine code under ``$FYKE_CACHE_DIR`` (default ``~/.cache/fyke``)``/kernels``. The key is a hash of
-the module's source and of the keys of the kernels it imports from other modules, so an edit anywhere below
-recompiles, and another checkout with the same source does not. While something compiles for the first
-time, one line on stderr says so. With ``NUMBA_DISABLE_JIT=1`` a kernel is the plain function itself.
+the module's source, of its constants (they may come from elsewhere) and of the keys of the kernels it imports from
+other modules, so an edit anywhere below recompiles, and another checkout with the same source does not. While something
+compiles for the first time, one line on stderr says so. With ``NUMBA_DISABLE_JIT=1`` a kernel is the plain function
+itself.
 
-``leading_zeros``, ``trailing_zeros`` and ``popcount`` of a 64-bit word are one machine instruction inside a kernel.
+``leading_zeros``, ``trailing_zeros`` and ``popcount`` of a 64-bit word are one machine instruction inside a kernel;
+``bytes_equal`` and ``bytes_below`` compare LANES bytes of an array at once.
 
 A kernel's callees are defined or imported above it. No kernel calls itself: a cached self-recursive
 function crashes in the next process.
@@ -107,8 +109,9 @@ def _compiled(plain: FunctionType, **options: bool) -> Any:
 
 
 def _source_key(plain: FunctionType) -> str:
-    """Hash the module's source, the kernels that it imports, and the compiler's version."""
+    """Hash the module's source, its constants, the kernels that it imports, and the compiler's version."""
     import numba
+    import numpy as np
 
     source = _module_keys.get(plain.__module__)
     if source is None:
@@ -119,7 +122,13 @@ def _source_key(plain: FunctionType) -> str:
         for value in plain.__globals__.values()
         if (key := kernel_key(value)) is not None and value.py_func.__module__ != plain.__module__
     )
-    return hashlib.sha256("\n".join([source, *imported, numba.__version__]).encode()).hexdigest()
+    whole = hashlib.sha256("\n".join([source, *imported, numba.__version__]).encode())
+    for name, value in plain.__globals__.items():
+        if isinstance(value, np.ndarray):
+            whole.update(name.encode() + value.tobytes())
+        elif all(isinstance(v, (int, float, np.generic)) for v in (value if isinstance(value, tuple) else [value])):
+            whole.update(f"{name}={value!r}".encode())
+    return whole.hexdigest()
 
 
 def _give_notice() -> None:
@@ -153,3 +162,45 @@ def _bit_instruction(name: str, plain: Callable[[Any], int]) -> Callable[[Any], 
 leading_zeros = _bit_instruction("ctlz", lambda word: 64 - int(word).bit_length())
 trailing_zeros = _bit_instruction("cttz", lambda word: (int(word) & -int(word)).bit_length() - 1 if word else 64)
 popcount = _bit_instruction("ctpop", lambda word: int(word).bit_count())
+
+
+_Lanes = Callable[[Any, int, Any], int]
+LANES = 32
+"""Bytes that are compared at once: one vector register of today's machines."""
+
+
+def _lane_mask(name: str, predicate: str, plain: _Lanes) -> _Lanes:
+    """Return ``plain`` as a comparison of vectors. REQUIRES: a contiguous array of uint8 with LANES more bytes."""
+    if not JIT:
+        return plain
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    def build(typing_context: object, array: Any, at: object, byte: object) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            lanes = ir.VectorType(ir.IntType(8), LANES)
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            place = builder.bitcast(builder.gep(data, [arguments[1]]), lanes.as_pointer())
+            found = builder.load(place, align=1)
+            one = builder.insert_element(ir.Constant(lanes, ir.Undefined), arguments[2], ir.IntType(32)(0))
+            every = builder.shuffle_vector(
+                one, ir.Constant(lanes, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+            )
+            mask = builder.bitcast(builder.icmp_unsigned(predicate, found, every), ir.IntType(LANES))
+            return builder.zext(mask, ir.IntType(64))
+
+        return types.uint64(array, types.int64, types.uint8), emit
+
+    build.__name__ = name
+    return cast("_Lanes", intrinsic(build))
+
+
+bytes_equal = _lane_mask(
+    "bytes_equal", "==", lambda array, at, byte: sum(1 << k for k in range(LANES) if array[at + k] == byte)
+)
+"""``bytes_equal(array, at, byte)``: bit k says whether ``array[at + k] == byte``."""
+bytes_below = _lane_mask(
+    "bytes_below", "<", lambda array, at, byte: sum(1 << k for k in range(LANES) if array[at + k] < byte)
+)
+"""``bytes_below(array, at, byte)``: bit k says whether ``array[at + k] < byte``."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fyke.clean import page
-from fyke.clean.block_kernels import FIRST, LAST
+from fyke.clean.columns import FIRST, LAST
 from fyke.clean.elements import WORD
 from fyke.clean.extract import extract
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.clean.block_kernels import FIRST
+from fyke.clean.columns import FIRST
 from fyke.clean.elements import Array
 from fyke.clean.page import Page
 

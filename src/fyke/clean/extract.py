@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fyke.clean import model, page, render
-from fyke.clean.block_kernels import FIRST, LAST
-from fyke.clean.context_kernels import add_headline, best_expected
+from fyke.clean.choice_kernels import choose
+from fyke.clean.columns import FIRST, LAST
 from fyke.clean.dom import Dom
 from fyke.clean.elements import Array
 from fyke.clean.evidence import marked_by_site
@@ -35,6 +35,7 @@ class Auto:
     """Another model than the one that comes with fyke."""
 
 
+_PLATEAU = Plateau()
 Method = Auto | Plateau | Slices | Dom | Layout
 METHODS: dict[str, Method] = {
     "auto": Auto(), "plateau": Plateau(), "slices": Slices(), "dom": Dom(), "layout": Layout(),
@@ -97,19 +98,15 @@ def judge(read: Page, way: Auto) -> tuple[Array, Array, str]:
     seen = model.look(read, way.model or model.shipped())
     chances = seen.second
     if way.furniture is not None:
-        chances = chances * way.furniture.discount(read)
+        way.furniture.discount(read, chances)
     marked = marked_by_site(read)
     if marked is not None:
-        chances = np.where(marked, np.sqrt(chances), chances * chances)
-    chosen = best_expected(chances, read.blocks)
-    headline = add_headline(chosen, read.blocks, read.element, read.title_size)
-    if headline >= 0:
-        chances[headline] = max(chances[headline], 0.5)
-    kept = chosen.astype(bool)
-    if not kept.any():  # nothing looks like content: the plateau is the best guess
-        chances = _shares(read, METHODS["plateau"].marks(read.tokens))  # type: ignore[union-attr]
+        chances = np.where(marked, np.sqrt(chances), chances * chances).astype(np.float32)
+    kept, found = choose(chances, read.blocks, read.element, read.title_size)
+    if not found:  # nothing looks like content: the plateau is the best guess
+        chances = _shares(read, _PLATEAU.marks(read.tokens))
         kept = chances > 0.5
-    return chances, kept, model.TYPES[int(np.argmax(seen.types))]
+    return chances, kept, model.TYPES[int(seen.types.argmax())]
 
 
 def _by_tokens(data: bytes, way: Plateau | Slices, switches: Switches, url: str | None) -> Content:

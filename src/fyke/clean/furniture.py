@@ -1,54 +1,65 @@
 """Furniture of a host: blocks that stand on many of its pages, learnt from the pages as they come.
 
 A crawl or a store that has several pages of one host keeps one ``Furniture`` for it, gives it every page, and passes
-it to ``extract``. Memory is one table of fixed size.
+it to ``main_text`` or ``extract``; ``Hosts`` keeps those of many hosts. Memory is one table of fixed size for each.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import numpy as np
 
-from fyke.clean.block_kernels import CONTAINER, HASH
+from fyke.clean import furniture_kernels
 from fyke.clean.elements import Array
 from fyke.clean.page import Page
 
-_SLOTS = 1 << 13
-"""Of counts, two bytes each: a site's furniture is some hundred blocks; what collides is seldom."""
 _LEAST = 4
 """Pages before anything is said: three copies of one page are no evidence about a site."""
-
-
-def _slots(page: Page) -> Array:
-    """Return a slot for each block, by its text and what it stands in: a headline is not its copy in a menu."""
-    container = page.blocks[:, CONTAINER]
-    place = page.flags[container].astype(np.int64) * 128 + page.element[container]
-    slots: Array = (page.blocks[:, HASH] + place * 2654435761) % _SLOTS
-    return slots
+_ENOUGH = np.iinfo(np.uint16).max
+"""Pages after which nothing more is learnt."""
 
 
 class Furniture:
-    """Counts, for the pages of one host, on how many of them each text stands."""
+    """Counts, for the pages of one host, on how many of them each text stands: 16 KB."""
 
     __slots__ = ("_counts", "pages")
 
     def __init__(self) -> None:
-        self._counts = np.zeros(_SLOTS, np.uint16)
+        self._counts = np.zeros(furniture_kernels.SLOTS, np.uint16)
         self.pages = 0
 
     def learn(self, page: Page) -> None:
         """Count the blocks of one more page, each once."""
-        if self.pages < np.iinfo(np.uint16).max:
-            self._counts[np.unique(_slots(page))] += 1
+        if self.pages < _ENOUGH:
+            furniture_kernels.count_blocks(page.blocks, page.element, page.flags, self._counts)
             self.pages += 1
 
-    def share(self, page: Page) -> Array:
-        """Return for each block on what share of the host's pages its text stands; zeros while too few are known."""
-        if self.pages < _LEAST:
-            return np.zeros(len(page.blocks), np.float32)
-        shares: Array = (self._counts[_slots(page)] / self.pages).astype(np.float32)
-        return shares
+    def discount(self, page: Page, chances: Array) -> None:
+        """Lower the chances of blocks that stand on more than a fifth of the host's pages; not while few are known."""
+        if self.pages >= _LEAST:
+            furniture_kernels.discount(page.blocks, page.element, page.flags, self._counts, self.pages, chances)
 
-    def discount(self, page: Page) -> Array:
-        """Return the factor on each block's chance: 1 up to a fifth of the pages, falling to 0 at three fifths."""
-        factor: Array = np.clip((0.6 - self.share(page)) / 0.4, 0.0, 1.0)
-        return factor
+
+class Hosts:
+    """The furniture of the hosts that were met last, at most ``limit`` of them."""
+
+    __slots__ = ("_known", "_limit")
+
+    def __init__(self, limit: int = 1024) -> None:
+        self._known: OrderedDict[str, Furniture] = OrderedDict()
+        self._limit = limit
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __getitem__(self, host: str) -> Furniture:
+        """Return what is known of a host; a new one takes the place of the one not met for longest."""
+        found = self._known.get(host)
+        if found is None:
+            if len(self._known) >= self._limit:
+                self._known.popitem(last=False)
+            found = self._known[host] = Furniture()
+        else:
+            self._known.move_to_end(host)
+        return found

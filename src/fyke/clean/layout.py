@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fyke.clean import elements as e
-from fyke.clean.block_kernels import CONTAINER, LINKED, WORDS
+from fyke.clean.columns import CONTAINER, LINKED, WORDS
+from fyke.clean.container_kernels import subtree_sums
 from fyke.clean.elements import Array
-from fyke.clean.feature_kernels import subtree_sums
 from fyke.clean.page import Page
 
 RENDERED = """for (const n of document.body.querySelectorAll('*')) {

@@ -6,14 +6,14 @@ looks like content. Blocks are those of ``page.read`` in order: ``weighted_block
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
 
 from fyke.clean import page, render
+from fyke.clean.choice_kernels import pack_weights
 from fyke.clean.extract import Auto, judge
-from fyke.clean.furniture import Furniture
+from fyke.clean.furniture import Furniture, Hosts
 from fyke.values import Block
 
 _MAIN, _TOP = 128, 127
@@ -39,7 +39,8 @@ def main_text(html: str | bytes, furniture: Furniture | None = None) -> Main:
     weights, kept, kind = judge(read, Auto(furniture))
     if furniture is not None:
         furniture.learn(read)
-    packed = np.rint(np.clip(weights, 0.0, 1.0) * _TOP).astype(np.uint8) + kept * np.uint8(_MAIN)
+    packed = np.empty(len(kept), np.uint8)
+    pack_weights(weights, kept, packed)
     return Main(render.kept_text(read, kept), packed.tobytes(), kind)
 
 
@@ -52,25 +53,4 @@ def weighted_blocks(html: str | bytes, weights: bytes) -> tuple[Block, ...]:
     return render.block_values(read, (packed & _TOP) / _TOP, packed >= _MAIN)
 
 
-class Hosts:
-    """The furniture of the hosts that were met last, at most ``limit`` of them: 16 KB each."""
-
-    __slots__ = ("_known", "_limit")
-
-    def __init__(self, limit: int = 1024) -> None:
-        self._known: OrderedDict[str, Furniture] = OrderedDict()
-        self._limit = limit
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def __getitem__(self, host: str) -> Furniture:
-        """Return what is known of a host; a new one takes the place of the one not met for longest."""
-        found = self._known.get(host)
-        if found is None:
-            if len(self._known) >= self._limit:
-                self._known.popitem(last=False)
-            found = self._known[host] = Furniture()
-        else:
-            self._known.move_to_end(host)
-        return found
+__all__ = ["Furniture", "Hosts", "Main", "main_text", "weighted_blocks"]

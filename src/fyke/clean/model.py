@@ -1,9 +1,9 @@
 """The learned model: its tables, their file, and the chance of each block to be main content.
 
-Two looks. The first forest scores every block by its features. From these scores the page's type is guessed, and
-the second forest scores every block again, seeing its neighbours' first scores and the type. A third forest knows
-articles only; the more a page is one, the more it is heard: odds = (1 − a) · second + a · expert. The file (name
-``content.model``, format "fyke content model" version 1, see docs/content.md) holds arrays only:
+Two looks. The rules of fyke.clean.prior give every block its log-odds; the first trees, which know articles, add to
+them. From these scores the page's type is guessed; where it is no article, the second trees, which see the neighbours'
+first scores and the type, are heard instead, and where that is not sure, a mixture of both. The file (name
+``content.model``, format "fyke content model" version 2, see docs/content.md) holds arrays only:
 
     magic, 1 line of text | length of the directory, 4 bytes | directory, JSON | arrays, little endian, in order
 """
@@ -12,21 +12,22 @@ from __future__ import annotations
 
 import functools
 import pkgutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from fyke.clean import context_kernels, feature_kernels, model_kernels
-from fyke.clean.block_kernels import WORDS
+from fyke.clean import model_kernels
 from fyke.clean.elements import Array
+from fyke.clean.features import COLUMN_ROW, COLUMN_SHIFT, TYPES
 from fyke.clean.page import Page
+from fyke.clean.prior import UNIT
 from fyke.errors import StorageError
 
-__all__ = ["TYPES", "WORDS", "Forest", "Model", "Seen", "look", "shipped"]
-
-MAGIC = b"fyke content model 1\n"
-TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
+TYPE_ODDS = np.full(len(TYPES), round(UNIT * np.log(1 / (len(TYPES) - 1))), np.int32)
+"""Of each page type before anything is known: all are alike."""
+MAGIC = b"fyke content model 2\n"
 _DECLARED = (
     frozenset({"Article", "NewsArticle", "BlogPosting", "TechArticle", "Report"}),
     frozenset({"Product", "Offer", "AggregateOffer", "ProductGroup"}),
@@ -37,47 +38,54 @@ _DECLARED = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forest:
-    """Boosted oblivious trees: features and thresholds (trees × depth), leaves (trees × 2^depth)."""
+    """Boosted oblivious trees: columns and thresholds (trees × depth), leaves (trees × 2^depth) in 1/UNIT."""
 
-    features: Array
+    columns: Array
     thresholds: Array
     leaves: Array
-    start: float
 
-    def chances(self, columns: Array) -> Array:
-        """Return the probability that the forest gives each column."""
-        odds = model_kernels.scores(columns, self.features, self.thresholds, self.leaves, self.start)
-        return model_kernels.logistic(odds)
+    def arrays(self) -> dict[str, Array]:
+        """Return what the file holds of it."""
+        return {
+            "columns": self.columns.astype("<u2"), "thresholds": self.thresholds.astype("u1"),
+            "leaves": self.leaves.astype("<i2"),
+        }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+def _joined(forests: tuple[Forest, ...]) -> tuple[Array, Array, Array]:
+    return (
+        np.concatenate([f.columns for f in forests]).astype(np.int32),
+        np.concatenate([f.thresholds for f in forests]).astype(np.uint8),
+        np.concatenate([f.leaves for f in forests]).astype(np.int16),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """``odds`` of class words in 1/16, int8; the forests of both looks; one forest for each page type."""
+    """``odds`` of class words in 1/16, int8; the forests of both looks, equally deep; one forest for each page type."""
 
     odds: Array
     first: Forest
     second: Forest
-    article: Forest
     types: tuple[Forest, ...]
+    tables: tuple[Any, ...] = field(init=False, repr=False)
+    """The model as model_kernels.judge takes it."""
 
-    @property
-    def stacked(self) -> tuple[Array, Array, Array, Array]:
-        """The forests of the types as one array each of features, thresholds, leaves and starts."""
-        return _stacked(self.types)
+    def __post_init__(self) -> None:
+        """Join the forests."""
+        columns, thresholds, leaves = _joined((self.first, self.second))
+        kinds, kind_thresholds, kind_leaves = _joined(self.types)
+        tables = (
+            len(self.first.columns), COLUMN_ROW[columns], COLUMN_SHIFT[columns], thresholds, leaves,
+            kinds, np.zeros_like(kinds), kind_thresholds, kind_leaves, TYPE_ODDS,
+        )  # fmt: skip
+        object.__setattr__(self, "tables", tables)
 
     def to_bytes(self) -> bytes:
         """Return the file of the model; equal models give equal bytes."""
         arrays = {"odds": self.odds}
-        for name, forest in (
-            ("first", self.first),
-            ("second", self.second),
-            ("expert", self.article),
-            *zip(TYPES, self.types, strict=True),
-        ):
-            arrays[f"{name}.features"] = forest.features.astype("<u2")
-            arrays[f"{name}.thresholds"] = forest.thresholds.astype("<f4")
-            arrays[f"{name}.leaves"] = forest.leaves.astype("<f4")
-            arrays[f"{name}.start"] = np.array([forest.start], "<f8")
+        for name, forest in (("first", self.first), ("second", self.second), *zip(TYPES, self.types, strict=True)):
+            arrays |= {f"{name}.{part}": array for part, array in forest.arrays().items()}
         directory = msgspec.json.encode([[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()])
         return b"".join(
             [MAGIC, len(directory).to_bytes(4, "little"), directory, *(a.tobytes() for a in arrays.values())]
@@ -87,7 +95,7 @@ class Model:
     def from_bytes(cls, data: bytes) -> Model:
         """Read a model's file. Raises StorageError for a file that is not one."""
         if not data.startswith(MAGIC):
-            raise StorageError("the content model is not of version 1: install fyke anew, or run `make train`")
+            raise StorageError("the content model is not of version 2: install fyke anew, or run `make train`")
         at = len(MAGIC) + 4
         end = at + int.from_bytes(data[at - 4 : at], "little")
         arrays = {}
@@ -97,31 +105,16 @@ class Model:
             arrays[name] = array
 
         def forest(name: str) -> Forest:
-            start = float(arrays[f"{name}.start"][0])
-            features = arrays[f"{name}.features"].astype(np.int32)
-            return Forest(features, arrays[f"{name}.thresholds"].copy(), arrays[f"{name}.leaves"].copy(), start)
+            return Forest(*(arrays[f"{name}.{part}"] for part in ("columns", "thresholds", "leaves")))
 
-        return cls(
-            arrays["odds"].copy(),
-            forest("first"),
-            forest("second"),
-            forest("expert"),
-            tuple(forest(name) for name in TYPES),
-        )
-
-
-@functools.lru_cache(maxsize=8)
-def _stacked(forests: tuple[Forest, ...]) -> tuple[Array, Array, Array, Array]:
-    return (
-        np.stack([f.features for f in forests]), np.stack([f.thresholds for f in forests]),
-        np.stack([f.leaves for f in forests]), np.array([f.start for f in forests]),
-    )  # fmt: skip
+        return cls(arrays["odds"].copy(), forest("first"), forest("second"), tuple(forest(name) for name in TYPES))
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the model makes of a page: first and second chances by block, chances by type."""
+    """What the model makes of a page: feature rows, first and second chances by block, chances by type."""
 
+    rows: Array
     first: Array
     second: Array
     types: Array
@@ -135,37 +128,24 @@ def shipped() -> Model:
     return Model.from_bytes(data)
 
 
-def block_features(page: Page, odds: Array) -> tuple[Array, Array]:
-    """Return (feature rows, the next wider container of each container) of a page."""
-    return feature_kernels.features(
-        page.blocks, page.parent, page.element, page.flags, page.words, page.words_end, page.title_size, odds
-    )
-
-
-_NONE_DECLARED = np.zeros(4, np.float32)
+_NONE_DECLARED = np.zeros(len(_DECLARED), np.uint8)
 
 
 def declared(page: Page) -> Array:
     """Return what JSON-LD says of the page's type: article, product, forum, list; 1 or 0 each."""
     if not page.types:
         return _NONE_DECLARED
-    return np.array([bool(page.types & names) for names in _DECLARED], np.float32)
-
-
-def second_rows(page: Page, rows: Array, wider: Array, first: Array, types: Array) -> Array:
-    """Return all that the second forest sees: the first's features, the scores around, the page's type."""
-    around = context_kernels.context_features(page.blocks, page.parent, wider, first)
-    return np.concatenate([rows, around, np.repeat(types[:, None], len(first), axis=1)])
+    return np.array([bool(page.types & names) for names in _DECLARED], np.uint8)
 
 
 def look(page: Page, model: Model) -> Seen:
     """Score the blocks of a page. REQUIRES: the page has a block."""
-    rows, wider = block_features(page, model.odds)
-    one, two, expert, many = model.first, model.second, model.article, model.stacked
     return Seen(
         *model_kernels.judge(
-            page.blocks, page.parent, rows, wider, declared(page), one.features, one.thresholds, one.leaves, one.start,
-            two.features, two.thresholds, two.leaves, two.start,
-            expert.features, expert.thresholds, expert.leaves, expert.start, *many,
+            page.blocks, page.parent, page.element, page.flags, page.words, page.words_end, page.title_size,
+            model.odds, declared(page), *model.tables,
         )
     )  # fmt: skip
+
+
+__all__ = ["TYPES", "UNIT", "Forest", "Model", "Seen", "declared", "look", "shipped"]

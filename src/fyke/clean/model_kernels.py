@@ -1,67 +1,115 @@
-"""Evaluating boosted oblivious trees: per tree and block a handful of comparisons and one look-up, no branch."""
+"""Evaluating boosted oblivious trees on rows of bytes: one comparison of vectors per level, one look-up per block."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from fyke.bits.jit import kernel
+from fyke.bits.jit import inlined, kernel, leaf
+from fyke.clean.container_kernels import fill_features
 from fyke.clean.context_kernels import context_features, page_features
 from fyke.clean.elements import Array
+from fyke.clean.feature_kernels import width_of
+from fyke.clean.features import FIRST_ROWS, PAD, PAGE_COLUMNS, ROW, ROWS, TOP
+from fyke.clean.prior import RULE_BOUNDS, RULE_ODDS, RULE_ROWS, START_ODDS, SURE, UNIT, UNSURE
+
+_TYPE_0, _ROWS, _PAGE = ROW["type_article"], len(ROWS), len(PAGE_COLUMNS)
+assert len(FIRST_ROWS) < _TYPE_0
 
 
-@kernel
-def scores(columns: Array, features: Array, thresholds: Array, leaves: Array, start: float) -> Array:
-    """Return the log-odds that a forest gives each column of ``columns`` (features × blocks, float32)."""
-    count = columns.shape[1]
-    out = np.full(count, np.float32(start), np.float32)
-    leaf = np.empty(count, np.int32)
-    for tree in range(features.shape[0]):
-        leaf[:] = 0
-        for level in range(features.shape[1]):
-            values = columns[features[tree, level]]
+@leaf
+def prior_odds(rows: Array, odds: Array) -> None:
+    """Write the odds that the rules of fyke.clean.prior give each block."""
+    odds[:] = START_ODDS
+    for rule in range(RULE_ROWS.size):
+        values = rows[RULE_ROWS[rule], PAD : PAD + odds.size]
+        for k in range(odds.size):
+            odds[k] += RULE_ODDS[rule] if values[k] > RULE_BOUNDS[rule] else 0
+
+
+@leaf
+def add_scores(rows: Array, places: Array, shifts: Array, thresholds: Array, leaves: Array, leaf_of: Array,
+               odds: Array) -> None:  # fmt: skip
+    """Add to ``odds`` what the trees say of each column of ``rows``.
+
+    A tree is a row of ``places`` (row of the feature), ``shifts`` (blocks from it) and ``thresholds``: level l sets bit
+    l of the leaf if the feature is greater. ``leaf_of`` is room for as many bytes as columns are computed.
+    """
+    width = leaf_of.size
+    for tree in range(places.shape[0]):
+        leaf_of[:] = 0
+        for level in range(places.shape[1]):
+            start = PAD + shifts[tree, level]
+            values = rows[places[tree, level], start : start + width]
             threshold = thresholds[tree, level]
-            bit = np.int32(1 << level)
-            for k in range(count):
-                leaf[k] |= bit if values[k] > threshold else np.int32(0)
-        values = leaves[tree]
-        for k in range(count):
-            out[k] += values[leaf[k]]
-    return out
+            bit = np.uint8(1 << level)
+            for k in range(width):
+                leaf_of[k] |= bit if values[k] > threshold else np.uint8(0)
+        table = leaves[tree]
+        for k in range(odds.size):
+            odds[k] += table[leaf_of[k]]
+
+
+@inlined
+def belief(article: float) -> float:
+    """Return how much the first trees are heard on a page that is an article with this chance: 0 … 1."""
+    return min(1.0, max(0.0, (article - UNSURE) / (SURE - UNSURE)))
+
+
+@leaf
+def to_chances(odds: Array, chances: Array) -> None:
+    """Write the probabilities of log-odds in 1/UNIT."""
+    for k in range(odds.size):
+        chances[k] = 1.0 / (1.0 + np.exp(-odds[k] / UNIT))
 
 
 @kernel
-def logistic(odds: Array) -> Array:
-    """Return the probabilities of log-odds."""
-    out = np.empty(odds.size, np.float32)
-    for k in range(odds.size):
-        out[k] = 1.0 / (1.0 + np.exp(-np.float64(odds[k])))
-    return out
+def page_types(blocks: Array, rows: Array, first: Array, declared: Array, places: Array, shifts: Array,
+               thresholds: Array, leaves: Array, starts: Array, types: Array) -> None:  # fmt: skip
+    """Write the chance of each page type."""
+    column = np.zeros((_PAGE, width_of(1) + 2 * PAD), np.uint8)
+    page_features(blocks, rows, first, declared, column)
+    odds, room = starts.copy(), np.empty(width_of(1), np.uint8)
+    each = places.shape[0] // odds.size
+    for t in range(odds.size):
+        a, b = t * each, (t + 1) * each
+        add_scores(column, places[a:b], shifts[a:b], thresholds[a:b], leaves[a:b], room, odds[t : t + 1])
+    to_chances(odds, types)
 
 
 @kernel
 def judge(
-    blocks: Array, parent: Array, rows: Array, wider: Array, declared: Array,
-    features_1: Array, thresholds_1: Array, leaves_1: Array, start_1: float,
-    features_2: Array, thresholds_2: Array, leaves_2: Array, start_2: float,
-    features_a: Array, thresholds_a: Array, leaves_a: Array, start_a: float,
-    type_features: Array, type_thresholds: Array, type_leaves: Array, type_starts: Array,
-) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Do both of fyke.clean.model's looks at feature ``rows``; return (first chances, second chances, type chances)."""
-    first = logistic(scores(rows, features_1, thresholds_1, leaves_1, start_1))
-    column = page_features(blocks, rows, first, declared)
-    types = np.empty(type_starts.size, np.float32)
-    for kind in range(type_starts.size):
-        types[kind] = logistic(
-            scores(column, type_features[kind], type_thresholds[kind], type_leaves[kind], type_starts[kind])
-        )[0]
-    more = context_features(blocks, parent, wider, first)
-    seen = np.empty((rows.shape[0] + more.shape[0] + types.size, first.size), np.float32)
-    seen[: rows.shape[0]] = rows
-    seen[rows.shape[0] : rows.shape[0] + more.shape[0]] = more
-    for kind in range(types.size):
-        seen[rows.shape[0] + more.shape[0] + kind] = types[kind]
-    second = scores(seen, features_2, thresholds_2, leaves_2, start_2)
-    expert = scores(rows, features_a, thresholds_a, leaves_a, start_a)
-    for k in range(second.size):
-        second[k] += types[0] * (expert[k] - second[k])  # the more the page is an article, the more its expert is heard
-    return first, logistic(second), types
+    blocks: Array, parent: Array, element_of: Array, flags: Array, words: Array, words_end: Array, title_size: int,
+    class_odds: Array, declared: Array, one: int,
+    places: Array, shifts: Array, thresholds: Array, leaves: Array,
+    type_places: Array, type_shifts: Array, type_thresholds: Array, type_leaves: Array, type_starts: Array,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """Do both of fyke.clean.model's looks at a page; return (rows, first chances, second chances, type chances).
+
+    The first ``one`` trees are those of the first look.
+    """
+    count = blocks.shape[0]
+    width = width_of(count)
+    rows = np.zeros((_ROWS, width + 2 * PAD), np.uint8)
+    wider = fill_features(blocks, parent, element_of, flags, words, words_end, title_size, class_odds, rows)
+    leaf_of = np.empty(width, np.uint8)
+    rules, odds = np.empty(count, np.int32), np.empty(count, np.int32)
+    prior_odds(rows, rules)
+    odds[:] = rules
+    first, second = np.empty(count, np.float32), np.empty(count, np.float32)
+    types = np.empty(len(type_starts), np.float32)
+    add_scores(rows, places[:one], shifts[:one], thresholds[:one], leaves[:one], leaf_of, odds)
+    to_chances(odds, first)
+    page_types(
+        blocks, rows, first, declared, type_places, type_shifts, type_thresholds, type_leaves, type_starts, types
+    )
+    believed = belief(types[0])
+    if believed < 1.0:
+        for t in range(types.size):
+            rows[_TYPE_0 + t, PAD : PAD + count] = int(types[t] * TOP + 0.5)
+        context_features(blocks, parent, wider, first, rows)
+        more = np.zeros(count, np.int32)
+        add_scores(rows, places[one:], shifts[one:], thresholds[one:], leaves[one:], leaf_of, more)
+        for k in range(count):
+            odds[k] = rules[k] + int(believed * (odds[k] - rules[k]) + (1.0 - believed) * more[k])
+    to_chances(odds, second)
+    return rows, first, second, types

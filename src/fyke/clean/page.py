@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fyke.clean import block_kernels, token_kernels
+from fyke.clean import block_kernels, token_kernels, word_kernels
+from fyke.clean.columns import COLUMNS
 from fyke.clean.elements import WORD, Array
 
 MAX_BYTES = 1 << 26
@@ -18,8 +19,10 @@ _FEW_TOKENS = 200
 """A page with fewer tokens may have its text in noscript, if that has so many more words."""
 _MAX_BODY = 1 << 20
 _BODY = re.compile(rb'"(?:articleBody|reviewBody)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_TYPE_KEY = b'"@type"'
 _TYPE = re.compile(rb'"@type"\s*:\s*\[?\s*"(\w{1,40})"')
 _NOTHING = np.zeros(1, np.int64)
+_NO_TYPES: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +95,17 @@ def read(data: bytes) -> Page:
     tokens = tokenize(data)
     start, end = tokens.head[0]
     titles = np.zeros(_TITLE_SLOTS, np.int64)
-    title_size = block_kernels.remember_words(tokens.page[start:end], titles, False, _TITLE_WORDS)
+    title_size = word_kernels.remember_words(tokens.page[start:end], titles, False, _TITLE_WORDS)
     types, body = _linked_data(tokens)
     bodies = _NOTHING
     if body:
         bodies = np.zeros(1 << max(4, len(body).bit_length()), np.int64)
-        block_kernels.remember_words(np.frombuffer(body, np.uint8), bodies, True, bodies.size // 2)
+        word_kernels.remember_words(np.frombuffer(body, np.uint8), bodies, True, bodies.size // 2)
     count = tokens.kinds.size
     parent, opened, words_end = (np.empty(count + 1, np.int32) for _ in range(3))
     element, flags = np.empty(count + 1, np.uint8), np.empty(count + 1, np.uint32)
     words = np.empty(tokens.page.size // 4 + 1, np.uint16)
-    blocks = np.empty((min(count // 2 + 1, block_kernels.MAX_BLOCKS), block_kernels.COLUMNS), np.int64)
+    blocks = np.empty((min(count // 2 + 1, block_kernels.MAX_BLOCKS), COLUMNS), np.int64)
     containers, made = block_kernels.build_blocks(
         tokens.page, tokens.starts, tokens.ends, tokens.kinds, titles, bodies,
         parent, element, flags, opened, words, words_end, blocks,
@@ -115,16 +118,23 @@ def read(data: bytes) -> Page:
 
 def _linked_data(tokens: Tokens) -> tuple[frozenset[str], bytes]:
     """Return the types that JSON-LD scripts name, and the text of an articleBody."""
+    if not tokens.head[1, 1]:
+        return _NO_TYPES, b""
     types: set[str] = set()
     body = b""
-    for start, end in tokens.head[1:]:
+    for start, end in tokens.head[1:].tolist():
         if end == 0:
             break
         data = tokens.page[start : min(end, start + _MAX_BODY)].tobytes()
-        types.update(name.decode() for name in _TYPE.findall(data))
-        found = _BODY.search(data)
-        if found and not body:
-            body = _unescaped(found[1])
+        at = data.find(_TYPE_KEY)
+        while at >= 0:  # finding bytes is ten times as fast as finding a pattern
+            if named := _TYPE.match(data, at):
+                types.add(named[1].decode())
+            at = data.find(_TYPE_KEY, at + 1)
+        if not body and b'Body"' in data:
+            at = data.find(b'"articleBody"')
+            found = _BODY.match(data, at if at >= 0 else max(0, data.find(b'"reviewBody"')))
+            body = _unescaped(found[1]) if found else b""
     return frozenset(types), body
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fyke.clean import elements as e
-from fyke.clean.block_kernels import CONTAINER, FIRST, LAST, LINKED, WORDS
+from fyke.clean.columns import CONTAINER, FIRST, LAST, LINKED, WORDS
 from fyke.clean.elements import BYTE, CLOSE, SPACE, WORD, Array
 from fyke.clean.page import Page, Tokens
 from fyke.clean.render_kernels import render_run, render_text
@@ -39,22 +39,22 @@ def marked_text(tokens: Tokens, marked: Array) -> str:
     """Return the text of the marked tokens, a line for each run between block-level tags."""
     out = np.empty(tokens.page.size + 1, np.uint8)
     size = render_run(tokens.page, tokens.starts, tokens.ends, tokens.kinds, marked, out)
-    return _decoded(out[:size].tobytes())
+    return _decoded(out[:size])
 
 
 def kept_text(page: Page, kept: Array) -> str:
     """Return the text of the kept blocks, a line for each."""
-    chosen = page.blocks[kept]
-    out, bounds = _rendered(page, chosen)
-    return _decoded(out[: max(0, int(bounds[-1])) if len(bounds) else 0])
+    data, _, size = _rendered(page, kept)
+    return _decoded(data[: max(0, size - 1)])
 
 
 def block_texts(page: Page) -> list[str]:
     """Return the text of every block: decoded, entities replaced, white space folded."""
-    data, bounds = _rendered(page, page.blocks)
+    data, bounds, _ = _rendered(page, np.ones(len(page.blocks), bool))
+    whole = data.tobytes()
     texts, start = [], 0
     for end in bounds.tolist():
-        texts.append(_decoded(data[start:end]))
+        texts.append(_decoded(whole[start:end]))
         start = end + 1
     return texts
 
@@ -194,17 +194,15 @@ def _comments(page: Page) -> list[bool]:
     return out
 
 
-def _rendered(page: Page, blocks: Array) -> tuple[bytes, Array]:
+def _rendered(page: Page, kept: Array) -> tuple[Array, Array, int]:
+    """Return the texts of kept blocks as (bytes, where each block ends in them, their size)."""
     tokens = page.tokens
-    room = int(
-        (tokens.ends[blocks[:, LAST] - 1] - tokens.starts[blocks[:, FIRST]]).sum()
-    )  # gaps are no longer than they were
-    out = np.empty(room + len(blocks), np.uint8)
-    bounds = np.empty(len(blocks), np.int64)
-    size = render_text(tokens.page, tokens.starts, tokens.ends, tokens.kinds, blocks, out, bounds)
-    return out[:size].tobytes(), bounds
+    out = np.empty(tokens.page.size + len(kept), np.uint8)  # gaps are no longer than they were
+    bounds = np.empty(len(kept), np.int64)
+    size = render_text(tokens.page, tokens.starts, tokens.ends, tokens.kinds, page.blocks, kept, out, bounds)
+    return out, bounds, size
 
 
-def _decoded(data: bytes) -> str:
-    text = data.decode("utf-8", "replace")
+def _decoded(data: bytes | Array) -> str:
+    text = str(data, "utf-8", "replace")  # type: ignore[arg-type]  # arrays are buffers
     return html.unescape(text) if "&" in text else text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fyke.bits.jit import leaf
-from fyke.clean.block_kernels import FIRST, LAST
+from fyke.clean.columns import FIRST, LAST
 from fyke.clean.elements import BYTE, CLOSE, ID, INLINE, SPACE, WORD, Array
 
 _BR = ID["br"]
@@ -11,15 +11,19 @@ _NEWLINE, _BLANK = 10, 32
 
 
 @leaf
-def render_text(page: Array, starts: Array, ends: Array, kinds: Array, blocks: Array, out: Array, bounds: Array) -> int:
-    """Write the texts of ``blocks``, each followed by a newline; ``bounds[k]`` is where block k's text ends.
+def render_text(
+    page: Array, starts: Array, ends: Array, kinds: Array, blocks: Array, kept: Array, out: Array, bounds: Array
+) -> int:
+    """Write the texts of the kept blocks, each followed by a newline; ``bounds[k]`` is where block k's text ends.
 
     Words stand apart where white space or a ``<br>`` stood between them: a tag or a comment alone parts no word.
-    REQUIRES: room in ``out`` for the bytes from each block's start to its end, and one more for each block. Returns the
-    number of bytes written.
+    REQUIRES: room in ``out`` for the page, and one byte more for each block. Returns the number of bytes written.
     """
     size = 0
     for k in range(blocks.shape[0]):
+        bounds[k] = size
+        if not kept[k]:
+            continue
         gap = 0
         for at in range(blocks[k, FIRST], blocks[k, LAST]):
             if at > blocks[k, FIRST] and gap == 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.bits.jit import inlined, kernel, leaf
+from fyke.bits.jit import LANES, bytes_below, bytes_equal, inlined, kernel, leaf, trailing_zeros
 from fyke.clean.elements import BYTE, CLOSE, ID, NAME_KEYS, NAME_NUMBERS, RAW, SLOTS, SPACE, UNKNOWN, WORD, Array
 
 TITLE, SCRIPT, NOSCRIPT = ID["title"], ID["script"], ID["noscript"]
@@ -20,9 +20,67 @@ MAX_REMARKS = 64
 """Comments that are noted: as above."""
 _SLASH, _LESS, _GREATER, _BANG, _DASH, _QUESTION, _EQUALS = (np.uint8(ord(c)) for c in "/<>!-?=")
 _QUOTE, _APOSTROPHE = np.uint8(ord('"')), np.uint8(ord("'"))
+_AFTER_SPACE = np.uint8(33)
+_ALL = (1 << LANES) - 1
 
 
 @inlined
+def find_byte(page: Array, at: int, byte: np.uint8) -> int:
+    """Return where ``byte`` stands at or after ``at``; the end of the page if it does not."""
+    last = page.size - LANES
+    while at <= last:
+        found = bytes_equal(page, at, byte)
+        if found:
+            return at + trailing_zeros(found)
+        at += LANES
+    while at < page.size and page[at] != byte:
+        at += 1
+    return at
+
+
+@inlined
+def skip_space(page: Array, at: int) -> int:
+    """Return the first place at or after ``at`` that is no white space."""
+    last = page.size - LANES
+    while at <= last:
+        found = bytes_below(page, at, _AFTER_SPACE) ^ _ALL
+        if found:
+            return at + trailing_zeros(found)
+        at += LANES
+    while at < page.size and page[at] <= 32:
+        at += 1
+    return at
+
+
+@inlined
+def find_break(page: Array, at: int) -> int:
+    """Return the first place at or after ``at`` that is white space or ``<``."""
+    last = page.size - LANES
+    while at <= last:
+        found = bytes_below(page, at, _AFTER_SPACE) | bytes_equal(page, at, _LESS)
+        if found:
+            return at + trailing_zeros(found)
+        at += LANES
+    while at < page.size and page[at] > 32 and page[at] != _LESS:
+        at += 1
+    return at
+
+
+@inlined
+def find_quote_or_end(page: Array, at: int) -> int:
+    """Return the first place at or after ``at`` that is a quotation mark or ``>``."""
+    last = page.size - LANES
+    while at <= last:
+        found = bytes_equal(page, at, _GREATER) | bytes_equal(page, at, _QUOTE) | bytes_equal(page, at, _APOSTROPHE)
+        if found:
+            return at + trailing_zeros(found)
+        at += LANES
+    while at < page.size and page[at] != _GREATER and page[at] != _QUOTE and page[at] != _APOSTROPHE:
+        at += 1
+    return at
+
+
+@leaf
 def element_at(page: Array, at: int) -> int:
     """Return the number of the element whose name starts at ``at``; 0 if there is no name."""
     key = 0
@@ -56,24 +114,24 @@ def tag_end(page: Array, at: int, unclosed: Array) -> int:
     ``unclosed`` notes the quotes that occur no more, so that each is looked for only once.
     """
     end = page.size
-    while at < end:
+    while True:
+        at = find_quote_or_end(page, at)
+        if at >= end:
+            return end
         byte = page[at]
         if byte == _GREATER:
             return at + 1
-        if (byte == _QUOTE or byte == _APOSTROPHE) and not unclosed[byte]:
+        if not unclosed[byte]:
             before = at - 1
             while BYTE[page[before]] == SPACE:
                 before -= 1
             if page[before] == _EQUALS:
-                close = at + 1
-                while close < end and page[close] != byte:
-                    close += 1
+                close = find_byte(page, at + 1, byte)
                 if close == end:
                     unclosed[byte] = 1
                 else:
                     at = close
         at += 1
-    return end
 
 
 @leaf
@@ -84,14 +142,15 @@ def comment_end(page: Array, at: int, unclosed: Array) -> int:
         close = at + 4
         if close < end and page[close] == _GREATER:
             return close + 1
-        while close < end:
-            if page[close] == _GREATER and page[close - 1] == _DASH and page[close - 2] == _DASH:
+        while True:
+            close = find_byte(page, close, _GREATER)
+            if close >= end:
+                break
+            if page[close - 1] == _DASH and page[close - 2] == _DASH:
                 return close + 1
             close += 1
         unclosed[_DASH] = 1
-    while at < end and page[at] != _GREATER:
-        at += 1
-    return min(end, at + 1)
+    return min(end, find_byte(page, at, _GREATER) + 1)
 
 
 @leaf
@@ -100,8 +159,11 @@ def raw_end(page: Array, at: int, element: int, unclosed: Array) -> int:
     if unclosed[CLOSE + element]:
         return -1
     last = page.size - 2
-    while at < last:
-        if page[at] == _LESS and page[at + 1] == _SLASH and element_at(page, at + 2) == element:
+    while True:
+        at = find_byte(page, at, _LESS)
+        if at >= last:
+            break
+        if page[at + 1] == _SLASH and element_at(page, at + 2) == element:
             return at
         at += 1
     unclosed[CLOSE + element] = 1
@@ -119,7 +181,7 @@ def may_mark_content(page: Array, start: int, end: int) -> bool:
             return True
         if first == 107 and second == 112 and third == 114:  # …clic[kpr]int…
             return True
-        if first == 114 and (second | 32) == 116 and third == 105:  # begin a[rti]cle
+        if first == 97 and (second | 32) == 114 and third == 116 and page[at - 1] == 32:  # begin[ art]icle
             return True
     return False
 
@@ -157,8 +219,8 @@ def tokenize(page: Array, starts: Array, ends: Array, kinds: Array, head: Array,
     count = 0
     while at < end:
         byte = page[at]
-        if BYTE[byte] == SPACE:
-            at += 1
+        if byte <= 32:
+            at = skip_space(page, at + 1)
             continue
         if byte == _LESS and at + 1 < end:
             following = page[at + 1]
@@ -189,9 +251,9 @@ def tokenize(page: Array, starts: Array, ends: Array, kinds: Array, head: Array,
                 count += 1
                 continue
         start = at
-        at += 1
-        while at < end and BYTE[page[at]] != SPACE and not (page[at] == _LESS and opens_markup(page, at + 1)):
-            at += 1
+        at = find_break(page, at + 1)
+        while at < end and page[at] == _LESS and not opens_markup(page, at + 1):
+            at = find_break(page, at + 1)
         starts[count], ends[count], kinds[count] = start, at, WORD
         count += 1
     return count

@@ -121,7 +121,9 @@ def crawl(stage: Stage) -> Facts:
                 progress=display.show,
             )
         with Store.open(store, "r") as reader:
-            stored = {row.url for row in reader.scan(parts=()) if row.meta.status == 200 and not row.meta.error}
+            rows = [row for row in reader.scan(parts=()) if row.meta.status == 200 and not row.meta.error]
+        stored = {row.url for row in rows}
+        marked = {row.url: row.meta.duplicate_of for row in rows if row.meta.duplicate_of and row.url in expected.pages}
     gaps = shortest_gaps(stage.served.log())
     early = sum(gap < DELAY - 0.001 for gap in gaps.values())
     found = len(expected.pages & stored)
@@ -129,9 +131,24 @@ def crawl(stage: Stage) -> Facts:
     stage.console.print(
         f"[b]{found:,} of {len(expected.pages):,}[/b] expected pages are in the store, after {summary.seconds:.0f} s; "
         f"{len(stored & expected.disallowed)} of {len(expected.disallowed):,} forbidden ones; "
-        f"{early} of {len(gaps)} hosts were contacted early.\nNot followed: {dropped}.\n"
+        f"{early} of {len(gaps)} hosts were contacted early.\nNot followed: {dropped}."
     )
-    return {"expected": len(expected.pages), "found": found, "early": early, "pages": summary.pages}
+    facts: Facts = {"expected": len(expected.pages), "found": found, "early": early, "pages": summary.pages}
+    return facts | _copies(stage, expected.pages & stored, marked)
+
+
+def _copies(stage: Stage, pages: frozenset[str], marked: dict[str, str]) -> Facts:
+    """Compare the duplicates that a crawl has marked with those that there are."""
+    from fyke.world.pairs import resembling
+
+    truth = {(pair.first, pair.second) for pair in resembling(stage.served.world, pages)}
+    recall = sum(first in marked or second in marked for first, second in truth) / max(1, len(truth))
+    right = sum((min(pair), max(pair)) in truth for pair in marked.items()) / max(1, len(marked))
+    stage.console.print(
+        f"[b]{len(marked):,}[/b] pages are marked as copies or near copies of others, {right:.1%} of them rightly; "
+        f"of {len(truth):,} pairs that resemble each other {recall:.1%} are known.\n"
+    )
+    return {"copies": len(marked), "copy_precision": right, "copy_recall": recall}
 
 
 DELAY = 0.05

@@ -26,10 +26,19 @@ def simulate(
     folder: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="A folder that `fyke archive build` made.")],
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="bfs, dfs, random, backlinks, pagerank, opic, larger-sites-first, best-first or omniscient."),
+        typer.Option(
+            help="bfs, dfs, random, backlinks, pagerank, opic, quality, larger-sites-first, best-first, "
+            "online-best-first or omniscient."
+        ),
     ] = None,
     topic: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A text, or example URLs one a line: what the crawl is after.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="What the crawl is after: a text, example URLs one a line, or with --store a model."
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The store of the archive: pages for a model, anchor texts.")
     ] = None,
     classifier: Annotated[str, typer.Option(help="bayes or svm, for example URLs.")] = "svm",
     start: Annotated[list[str] | None, typer.Option(metavar="URL", help="Where to start; repeatable.")] = None,
@@ -46,19 +55,28 @@ def simulate(
     from fyke.archive.archive import Archive
     from fyke.simulate import measures
     from fyke.simulate.collection import graph_of
+    from fyke.simulate.focused import Evidence, evidence_of_store
     from fyke.simulate.run import simulate as run
+    from fyke.topic.model import PageModel
 
     archive = Archive.open(folder)
     graph = graph_of(archive)
-    chosen = _topic(archive, graph, topic, classifier, settings.seed) if topic is not None else None
+    chosen: Topic | None = None
+    evidence: Evidence | None = None
+    if topic is not None and store is not None:
+        evidence = evidence_of_store(graph, store, PageModel.decode(_read(topic), str(topic)))
+    elif topic is not None:
+        chosen = _topic(archive, graph, topic, classifier, settings.seed)
     seeds = [_document(archive, graph, url) for url in start] if start else None
-    results = run(archive, policy or ["bfs"], graph=graph, seeds=seeds, topic=chosen, settings=settings)
+    results = run(
+        archive, policy or ["bfs"], graph=graph, seeds=seeds, topic=chosen, settings=settings, evidence=evidence
+    )
     if csv is not None:
         measures.write_csv(csv, results)
     if plot is not None:
-        measures.plot(plot, results, chosen is not None)
+        measures.plot(plot, results, chosen is not None or evidence is not None)
     for result in results:
-        _show(result, json, chosen is not None)
+        _show(result, json, chosen is not None or evidence is not None)
 
 
 def _document(archive: Archive, graph: Graph, url: str) -> int:
@@ -76,10 +94,7 @@ def _topic(archive: Archive, graph: Graph, file: Path, classifier: str, seed: in
 
     from fyke.simulate.topic import from_examples, from_words
 
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UserError(f"{file} cannot be read ({error.strerror}); give a text file") from None
+    text = _read(file).decode("utf-8", "replace")
     lines = text.split()
     if lines and all(line.startswith(("http://", "https://", "file://")) for line in lines):
         examples = np.array([_document(archive, graph, line) for line in lines])
@@ -110,3 +125,10 @@ def _show(result: Simulation, json: bool, focused: bool) -> None:
         f"τ {result.kendall_tau:+.3f}"
         + (f"   harvest {said['harvest']:.4f}   recall {said['recall']:.3f}" if focused else "")
     )
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UserError(f"{file} cannot be read ({error.strerror}); give a text, or a model with --store") from None

@@ -19,6 +19,14 @@ ModelFile = Annotated[Path, typer.Option("--model", metavar="FILE", help="A mode
 FromStore = Annotated[Path | None, typer.Option("--store", metavar="DIR", help="A store to look for pages in.")]
 
 
+@app.callback()
+def _group() -> None:
+    """Make topics for focused crawls, and try them on pages.
+
+    Example: fyke topic train sailing.toml
+    """
+
+
 @app.command()
 def train(
     topic: Annotated[Path, typer.Argument(metavar="TOPIC", help="A topic file, or a folder of example pages.")],

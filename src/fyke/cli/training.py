@@ -33,12 +33,13 @@ def train_file(file: Path, store: Path | None, negatives: int = NEGATIVES) -> Tr
     topic, base = read_topic(file)
     relevant = pages_of(topic.relevant, base, store)
     irrelevant = pages_of(topic.irrelevant, base, store)
-    if relevant and not irrelevant:
+    drawing = bool(relevant) and not irrelevant
+    if drawing:
         known = {page.url for page in relevant}
         irrelevant = [p for p in (drawn(store, negatives) if store else []) if p.url not in known] or synthetic(
             negatives
         )
-    return train(topic, relevant, irrelevant, np.random.default_rng(0))
+    return train(topic, relevant, irrelevant, np.random.default_rng(0), drawn=drawing)
 
 
 def read_topic(file: Path) -> tuple[Topic, Path]:

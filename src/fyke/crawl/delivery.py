@@ -6,10 +6,11 @@ One bundle at a time is under way to each destination. What cannot be delivered 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
+from fyke.crawl.examination import Examination
 from fyke.crawl.mail import INDEX, Letter
-from fyke.crawl.nearcopies import NearCopies
 from fyke.crawl.queues import Queues
 from fyke.interfaces import Clock
 
@@ -23,14 +24,14 @@ Begin = Callable[[Coroutine[None, None, None]], None]
 class Delivery:
     """The mail of one agent. ``begin`` runs what takes time beside everything else."""
 
-    def __init__(self, queues: Queues, near: NearCopies, clock: Clock, send: Send | None, begin: Begin) -> None:
+    def __init__(self, queues: Queues, examination: Examination, clock: Clock, send: Send | None, begin: Begin) -> None:
         """``send(tablet, letters)`` brings letters to the agent of a tablet that is not ours (``Agent``)."""
         self.sent = 0
         """Letters that other agents have applied."""
         self.applied = 0
         """Letters of other agents applied here."""
         self._queues = queues
-        self._near = near
+        self._examination = examination
         self._clock = clock
         self._send = send
         self._begin = begin
@@ -39,22 +40,31 @@ class Delivery:
     def deliver(self, now: float, eager: bool) -> None:
         """Bring letters to our own tablets, and begin to bring the others where they belong.
 
-        ``eager`` asks the index also about a few pages.
+        Without ``eager`` notes on duplicates wait until they are many.
         """
-        self._queues.deliver(now)
-        if INDEX not in self._under_way and self._near.ready(eager):
+        self._queues.deliver(now, urgent=not eager)
+        if INDEX not in self._under_way and self._examination.ready(eager):
             self._under_way.add(INDEX)
-            self._begin(self._ask_index())
+            self._begin(self._examine())
         if self._send is not None:
             store = self._queues.store
             abroad = [n for n in range(store.settings.tablets) if n not in store.owned and n not in self._under_way]
-            for number, letters in self._queues.post.take(abroad).items():
+            for number, letters in self._queues.post.take(abroad, urgent=not eager).items():
                 self._under_way.add(number)
                 self._begin(self._deliver_abroad(self._send, number, letters))
 
-    async def _ask_index(self) -> None:
+    async def finish(self, now: float) -> None:
+        """Bring all letters to our own tablets, and the last questions to the index; others stay in the outbox."""
+        post = self._queues.post
+        with contextlib.suppress(OSError):  # without the index they stay there too
+            while self._examination.ready(True):
+                await self._examination.examine()
+        while any(map(post.waiting, self._queues.store.owned)):  # what is applied may write letters
+            self._queues.deliver(now)
+
+    async def _examine(self) -> None:
         try:
-            await self._near.ask_some()
+            await self._examination.examine()
         except OSError:  # it is starting anew; the questions stay in the outbox until it answers
             await self._clock.sleep(RETRY)
         finally:

@@ -7,7 +7,7 @@ canonical fields, which fill what the page itself leaves open. ``Entry.kind`` sa
     ""              a page; what it turns out to be is found out
     "sitemap:"      named by robots.txt, or by an index that was (``sitemap1:``, ``sitemap2:``: no deeper)
     "sitemap?:"     the well-known place, where robots.txt names none: where nothing is there, nothing is kept
-    "feed:"         a feed that is polled again
+    "feed:"         a feed that is polled again; "remap:", "remap1:", … the same for a sitemap
 
 and behind the colon how often it was redirected. Everything that is listed passes through scope, seen-set and traps.
 """
@@ -33,7 +33,7 @@ from fyke.frontier.keys import Entry
 from fyke.sites import sitemap as sitemaps
 from fyke.sites.feed import NO_RHYTHM, Feed, FeedKind, Rhythm, parse_feed
 from fyke.sites.lastmod import signals
-from fyke.sites.polling import Posting, next_poll
+from fyke.sites.polling import POLL_COST, PollSettings, Posting, next_poll
 from fyke.sites.sitemap import Sitemap, parse_sitemap
 from fyke.sites.standing import Permission, Verdict, max_age
 from fyke.sites.websub import Topic, discover
@@ -53,15 +53,18 @@ _AT_ONCE = 200_000  # bytes that are parsed without a thread: less than 50 ms
 
 T = TypeVar("T")
 _WINDOW = 1000  # bytes in which the root of a list is looked for
-_SITEMAP = re.compile(r"sitemap(\d?)\??:")
+_SITEMAP = re.compile(r"(?:sitemap|remap)(\d?)\??:")
 _LIST = re.compile(rb"<(?:[\w.-]{1,64}:)?(urlset|sitemapindex|rss|rdf|feed)[\s>/]", re.IGNORECASE)
 _JSON_FEED = re.compile(rb'\s*\{[^\0]{0,2000}?"https?://jsonfeed\.org/version/')
+_SITEMAP_POLLS = PollSettings(cost=10 * POLL_COST, shortest=3600.0)
+"""A sitemap is large, and lags: it is asked again every hour at most. One of news is a feed."""
+_LATE_NEWS = 0.4  # below the protocol's default: what is no longer news, and what is too much of it, comes last
 _FEED_WORTH, _OLD_WORTH = 1.0, 0.7
 
 
 def is_sitemap(kind: str) -> bool:
     """Whether a sitemap is expected."""
-    return kind.startswith("sitemap")
+    return kind.startswith(("sitemap", "remap"))
 
 
 def is_guess(kind: str) -> bool:
@@ -69,14 +72,14 @@ def is_guess(kind: str) -> bool:
     return kind.startswith("sitemap?")
 
 
-def is_feed(kind: str) -> bool:
-    """Whether a feed is polled again."""
-    return kind.startswith("feed:")
+def is_poll(kind: str) -> bool:
+    """Whether a feed or sitemap is asked again."""
+    return kind.startswith(("feed", "remap"))
 
 
 def is_free(kind: str) -> bool:
     """Whether a fetch is none of the pages that a crawl is limited to: a guess, and what is fetched again."""
-    return is_guess(kind) or is_feed(kind)
+    return is_guess(kind) or is_poll(kind)
 
 
 def redirected(kind: str) -> tuple[str, int]:
@@ -95,10 +98,13 @@ class Listing:
     counts: tuple[tuple[str, int], ...] = ()
     signals: tuple[tuple[str, float], ...] = ()
     """(URL, when it is said to have changed) of pages that may be known already."""
-    feed: Feed | None = None
+    rhythm: Rhythm = NO_RHYTHM
+    max_age: float = 0.0
+    kind: str = "feed:"
+    """Under which it is asked again."""
+    is_news: bool = True
     topic: Topic | None = None
     """What a hub pushes."""
-    max_age: float = 0.0
 
 
 def places(url: Url, permission: Permission) -> list[Offer]:
@@ -131,9 +137,11 @@ class Discovery:
     async def read(self, outcome: Fetched, entry: Entry, now: float) -> Listing | None:
         """What a sitemap or feed lists; None where ``outcome`` is neither."""
         body, kind = outcome.exchange.body, entry.kind
+        if not kind and b"text/html" in outcome.exchange.response_head:
+            return None  # what most are, at the cost of a microsecond
         root = _LIST.search(body, 0, _WINDOW)
         if not (kind or root or (body[:1] == b"{" and _JSON_FEED.match(body))):
-            return None  # at the cost of a few microseconds for a page
+            return None
         head = parse_head(outcome.exchange.response_head)
         if "html" in head.media_type and not is_sitemap(kind):
             return None
@@ -156,60 +164,70 @@ class Discovery:
         counts += [(f"sitemap-faults:{fault}", count) for fault, count in found.faults]
         told = tuple(signals(found.entries, now))
         processed = self._processor.listed(outcome, entry.depth, _MEDIA.get(found.kind, "application/xml"), links)
-        return Listing(processed, tuple(offers), tuple(counts), told)
+        kind = f"remap{level or ''}:"
+        return Listing(processed, tuple(offers), tuple(counts), told, kind=kind, is_news=found.is_news)
 
     async def _of_feed(self, outcome: Fetched, entry: Entry, feed: Feed, head: Head, now: float) -> Listing:
         processed = await self._processor.fetched(outcome, entry.depth)
         offers = tuple(_items(feed, outcome.url, entry.depth + 1, now))
         counts = [("feeds", 1), ("feed-items", len(offers))]
         counts += [(f"feed-faults:{fault}", count) for fault, count in feed.faults]
-        told = tuple((offer.href, when) for offer in offers if offer.told and (when := _changed(offer.told)))
+        told = tuple((offer.href, when) for offer in offers if offer.told and 0 < (when := _changed(offer.told)) <= now)
         topic = discover(head.get_all("link"), feed, outcome.url.href)
-        return Listing(processed, offers, tuple(counts), told, feed, topic, max_age(head.get("cache-control")))
+        age = max_age(head.get("cache-control"))
+        return Listing(processed, offers, tuple(counts), told, feed.rhythm, age, topic=topic)
 
     def validators(self, entry: Entry, tablet: Tablet) -> Validators:
         """What a server needs to say that a feed which is polled has nothing new."""
-        version = tablet.version(entry.url.key) if is_feed(entry.kind) else None
+        version = tablet.version(entry.url.key) if is_poll(entry.kind) else None
         return Validators(version.meta.etag, version.meta.last_modified) if version is not None else Validators()
 
     def polled(self, batch: Batch, queues: Queues, entry: Entry, now: float, *, listing: Listing, new: int) -> None:
-        """Write what a poll that brought ``new`` items says of a feed, and when it is asked again."""
-        feed, topic = listing.feed, listing.topic
-        if feed is None or not self._poll:
+        """Write what a poll that brought ``new`` pages says of a feed or sitemap, and when it is asked again."""
+        topic = listing.topic
+        if not self._poll and not is_poll(entry.kind):
             return
         pushed = False
         if self.subscriber is not None and topic is not None:
             self.subscriber.follow(topic)
             pushed = self.subscriber.is_pushed(topic.topic)
         known = _read(queues, entry)
-        posting = (known.posting if known else Posting()).after(now, new, [item.published for item in feed.items])
-        due = next_poll(posting, feed.rhythm, now, max_age=listing.max_age, pushed=pushed)
-        self._again(batch, queues, entry, Polled(posting, feed.rhythm, listing.max_age), due)
+        last = known.posting if known else Posting()
+        if not listing.is_news:  # of a sitemap, changes count too
+            new += sum(when > last.polled for _, when in listing.signals) if last.polled else 0
+        posting = last.after(now, new, [when for _, when in listing.signals])
+        polled = Polled(posting, listing.rhythm, listing.max_age, listing.kind, listing.is_news)
+        self._again(batch, queues, entry, polled, now, pushed=pushed)
 
     def unanswered(self, batch: Batch, queues: Queues, entry: Entry, now: float, *, unchanged: bool) -> None:
         """The same for a poll that brought no feed: it is as it was, or it could not be had."""
         known = _read(queues, entry)
-        if known is None or not self._poll:
+        if known is None:
             return
         posting = known.posting.after(now, 0) if unchanged else known.posting.failed(now)
-        due = next_poll(posting, known.rhythm, now, max_age=known.max_age)
-        self._again(batch, queues, entry, Polled(posting, known.rhythm, known.max_age), due)
+        self._again(batch, queues, entry, msgspec.structs.replace(known, posting=posting), now)
 
-    def _again(self, batch: Batch, queues: Queues, entry: Entry, polled: Polled, due: float) -> None:
+    def _again(
+        self, batch: Batch, queues: Queues, entry: Entry, polled: Polled, now: float, *, pushed: bool = False
+    ) -> None:
+        settings = PollSettings() if polled.is_news else _SITEMAP_POLLS
+        due = next_poll(polled.posting, polled.rhythm, now, max_age=polled.max_age, pushed=pushed, settings=settings)
         batch.put("host", _key(entry.url), msgspec.msgpack.encode(polled))
-        queues.postpone(batch, Entry(entry.href, 1, entry.depth, kind="feed:"), due)
+        queues.postpone(batch, Entry(entry.href, 1, entry.depth, kind=polled.kind), due)
 
 
 class Polled(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a feed that is polled: how it posts, and when it wishes to be asked. Version 1."""
+    """What is kept of what is polled: how it posts, and when it wishes to be asked. Version 1."""
 
     posting: Posting
     rhythm: Rhythm = NO_RHYTHM
     max_age: float = 0.0
+    kind: str = "feed:"
+    is_news: bool = True
 
 
 def _key(url: Url) -> bytes:
-    """Where that stands in the family ``host``, behind the record of the feed's host."""
+    """Where that stands in the family ``host``, behind the record of its host."""
     return host_key(url.host) + b"feed " + url.href.encode()
 
 
@@ -280,7 +298,8 @@ def _pages(found: Sitemap, base: Url, now: float) -> Iterator[Offer]:
         if entry.news is not None:
             told = Meta(published=date(entry.news.published), source=entry.news.name)
             fresh = moment(entry.news.published) > now - FRESH
-            worth = 1.0 if fresh and first > 0 and url.domain == domain else worth
+            if url.domain == domain:
+                worth = 1.0 if fresh and first > 0 else min(worth, _LATE_NEWS)
             first -= fresh
         yield Offer(url.href, 1, worth, told=told)
 
@@ -292,3 +311,16 @@ def _items(feed: Feed, base: Url, depth: int, now: float) -> Iterator[Offer]:
         if url is not None and item.link:
             worth = _FEED_WORTH if item.published > now - FRESH else _OLD_WORTH
             yield Offer(url.href, depth, worth if url.domain == domain else -1.0, told=item.meta)
+
+
+def is_polled(tablet: Tablet, url: Url) -> bool:
+    """Whether the document at ``url`` is asked again by its own rhythm."""
+    return tablet.get("host", _key(url)) is not None
+
+
+def polled_kind(media_type: str) -> str:
+    """The kind under which a document that an earlier run stored is polled; empty for a page."""
+    return "feed:" if media_type in _FEED_TYPES else ""
+
+
+_FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"})

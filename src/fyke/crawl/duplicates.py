@@ -1,9 +1,9 @@
 """Exact copies in the crawl: who was first is known to the digest's owner, and mailed back to the copy's row.
 
-The life of a page: its row is stored, and in the same batch a `Sighting` goes to the tablet that owns its digest (the
-tablet of the digest taken as a key: any tablet finds it without asking). The owner keeps who was first; of two the
-lesser (time, URL) is the original, so the order of the mail does not matter. The other gets a `Mark`, which its own
-tablet writes into the row. A copy's surplus body goes later, once the original's is safely on the disk.
+The life of a page: its row is stored; when it has been examined (`examination`), a `Sighting` goes to the tablet that
+owns its digest (the tablet of the digest taken as a key: any tablet finds it without asking). The owner keeps who was
+first; of two the lesser (time, URL) is the original, so the order of the mail does not matter. The other gets a `Mark`,
+which its own tablet writes into the row. A copy's surplus body goes later, once the original's is safely on the disk.
 
 ::
 
@@ -17,12 +17,11 @@ furniture meet at one owner, which tells exact copies (one body) from copies of 
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 
 import msgspec
 
-from fyke.crawl.mail import INDEX, Mark, Note, Post, Question, Sighting
-from fyke.dedupe.exact import Digests
+from fyke.crawl.mail import Mark, Note, Post, Sighting
 from fyke.store import EXACT, Batch, RowMeta, Store
 from fyke.url import Url
 
@@ -56,8 +55,6 @@ class Duplicates:
         self._store = store
         self._post = post
         self._surplus: dict[int, deque[bytes]] = {}
-        self.asking = False
-        """Whether there is an index of near copies to ask."""
 
     def restore(self) -> None:
         """Take up what an earlier run left: bodies that are to go."""
@@ -65,20 +62,17 @@ class Duplicates:
             keys = self._store.tablet(number).items("outbox", _STRIP, bytes((_STRIP[0] + 1,)))
             self._surplus[number] = deque(key for key, _ in keys)
 
-    def sighted(self, batch: Batch, here: int, url: Url, stamp: int, found: Digests) -> None:
-        """Tell the owner of a page's digest, and ask the index, all in the page's batch.
-
-        REQUIRES: ``batch`` puts the page into its own tablet ``here``.
-        """
-        note = Sighting(url.href, stamp, found.raw, found.text)
-        if note.raw:  # a body that was cut off is no copy of another that was
-            owner = self._store.tablet_of(_key(note))
+    def sighted(self, batch: Batch, here: int, sightings: list[Sighting]) -> None:
+        """Tell the owners of the digests of pages of tablet ``here``, whose ``batch`` is."""
+        owners: defaultdict[int, list[Note]] = defaultdict(list)
+        for note in sightings:
+            if note.raw:  # a body that was cut off is no copy of another
+                owners[self._store.tablet_of(_key(note))].append(note)
+        for owner, notes in owners.items():
             if owner == here:
-                self.apply(batch, here, [note])
+                self.apply(batch, here, notes)
             else:
-                self._post.write(batch, here, owner, [], [note])
-        if self.asking and note.text:
-            self._post.write(batch, here, INDEX, [], [Question(url.href, stamp)])
+                self._post.write(batch, here, owner, [], notes)
 
     def apply(self, batch: Batch, here: int, notes: list[Note]) -> None:
         """Let notes to tablet ``here`` take effect with ``batch``, which is of it."""

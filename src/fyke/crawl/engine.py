@@ -21,17 +21,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import msgspec
 
 from fyke.crawl.delivery import Delivery, Send
-from fyke.crawl.discovery import Discovery, Listing, is_feed, is_free, is_guess, places, redirected, tell
+from fyke.crawl.discovery import Discovery, Listing, is_free, is_guess, is_poll, places, redirected, tell
 from fyke.crawl.duplicates import strip_all
+from fyke.crawl.examination import Examination
 from fyke.crawl.gate import Gate
 from fyke.crawl.lister import Lister
+from fyke.crawl.lookalikes import Ask
 from fyke.crawl.mail import Letter, Offer
-from fyke.crawl.nearcopies import Ask, NearCopies
 from fyke.crawl.order import Order, Visit
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processed, Processor, refused
@@ -39,6 +41,7 @@ from fyke.crawl.queues import AGAIN, Queues
 from fyke.crawl.reserve import Reserve
 from fyke.crawl.revisits import Revisits, RevisitSettings, Seen
 from fyke.crawl.rules import Rules
+from fyke.crawl.seenruns import SeenRuns
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.leases import Idle, Lease, Why
@@ -111,6 +114,7 @@ class Agent:
         quarantined: frozenset[str] = frozenset(),
         send: Send | None = None,
         ask: Ask | None = None,
+        thread: Executor | None = None,
         revisits: RevisitSettings | None = None,
         beat_every: float = SYNC_EVERY,
         order: Callable[[Reserve], Order] | None = None,
@@ -120,11 +124,13 @@ class Agent:
         ``beat`` is called about once a second; where it returns False the agent stops cleanly. ``work_on`` is told
         what is about to be parsed, so that what kills an agent is known; ``quarantined`` URLs did. ``send(tablet,
         letters)`` brings letters to the agent of a tablet that is not ours and returns once they are applied; with
-        it the agent is one of several, and runs until it is told to stop. ``ask`` is the index of near copies.
-        With ``revisits`` the crawl is continuous: it never ends by itself.
+        it the agent is one of several, and runs until it is told to stop. ``ask`` is the index of near copies;
+        ``thread`` is where pages are examined. With ``revisits`` the crawl is continuous: it never ends by itself.
         ``order`` makes the order in which pages are wanted; without it ``prioritizer`` decides for each host.
         """
-        self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), SeenSet(), rules.worth)
+        seen = SeenSet()
+        self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), seen, rules.worth)
+        self._seen_runs = SeenRuns(seen, store.path)
         self.frontier = frontier
         if order is not None:
             self.queues.order = order(Reserve(store, frontier, self.queues.write_host, concurrency))
@@ -146,8 +152,8 @@ class Agent:
         self._work_on = work_on
         self._quarantined = quarantined
         self._send = send
-        self._near = NearCopies(self.queues, ask, rules.learn)
-        self.delivery = Delivery(self.queues, self._near, clock, send, self._begin)
+        self._examination = Examination(self.queues, rules.learn, ask, thread)
+        self.delivery = Delivery(self.queues, self._examination, clock, send, self._begin)
         self.revisits = Revisits(revisits) if revisits else None
         if self.revisits is not None:
             self.queues.judge = self.revisits.judge
@@ -182,7 +188,6 @@ class Agent:
         if not self._restored:
             self._restored = True
             self.queues.restore(self._clock.now())
-            self._near.restore()
             if self.revisits is not None:
                 self.revisits.take_up(self.queues, self._clock.now())
 
@@ -212,10 +217,11 @@ class Agent:
             for visit in self._visits:
                 visit.cancel()
             await asyncio.gather(*self._visits, return_exceptions=True)
+            await self._seen_runs.finish()
             if self._syncing is not None:
                 await asyncio.wait([self._syncing])
         self.queues.anchors.step(self._clock.now(), everything=True)
-        self.queues.deliver(self._clock.now())
+        await self.delivery.finish(self._clock.now())
         self.queues.post.clear()
         if self.queues.order is not None:
             self.queues.order.checkpoint(force=True)
@@ -246,7 +252,7 @@ class Agent:
         self.queues.wake(now)
         self._deliver(now)
         self.queues.feed(now, self.tally.pages)
-        while len(self._visits) < self._concurrency and not self._stopping:
+        while len(self._visits) < self._concurrency and not self._stopping and not self._examination.behind:
             self.queues.refill(now)
             if self.revisits is not None and (wait := self.revisits.pace(now)):
                 self.idle = Idle(now + wait, Why.BUDGET)
@@ -294,6 +300,7 @@ class Agent:
         if self.queues.order is not None:
             self.queues.order.checkpoint()
         self.queues.duplicates.strip(now)
+        self._seen_runs.relieve()
         if self._syncing is None or self._syncing.done():
             if self._syncing is not None:
                 self._syncing.result()  # a disk that fails is heard of here
@@ -412,7 +419,7 @@ class Agent:
                 self._keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
         elif isinstance(outcome, Moved):
             self._keep(lease, self._processor.moved(outcome, entry.depth), contact)
-        elif isinstance(outcome, Unchanged) and is_feed(entry.kind):
+        elif isinstance(outcome, Unchanged) and is_poll(entry.kind):
             self._lister.forget(lease, contact, unchanged=True)
         elif isinstance(outcome, Unchanged):  # nobody asked: we sent no validators
             failure = Failed(outcome.url, Reason.PROTOCOL, detail="304 without being asked", exchange=outcome.exchange)
@@ -491,7 +498,7 @@ class Agent:
             self.frontier.done(lease, now, contact)
             self.queues.finish(batch, lease)
             tablet.write(batch)
-        elif is_guess(entry.kind) or (is_feed(entry.kind) and outcome.reason is not Reason.GONE):
+        elif is_guess(entry.kind) or (is_poll(entry.kind) and outcome.reason is not Reason.GONE):
             self._lister.forget(lease, contact)
         else:
             self._keep(lease, self._processor.failed(outcome, entry.depth, now), contact)
@@ -507,15 +514,15 @@ class Agent:
         if self.queues.order is not None:
             processed = self.queues.order.read(batch, entry, processed)
         meta = processed.change.meta
-        polled = listing is not None and listing.feed is not None  # a feed is asked again in its own rhythm
-        if self.revisits is not None and not polled and 200 <= meta.status < 300 and not meta.error:
+        # Sitemaps and feeds are asked again in their own rhythm.
+        if self.revisits is not None and listing is None and 200 <= meta.status < 300 and not meta.error:
             processed = self.revisits.first(batch, self.queues, entry, processed, now)
         stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
             batch.count("errors:" + meta.error)
         if processed.redirected:
             batch.count("moved")
-        elif 200 <= meta.status < 400 and not is_feed(entry.kind):  # which is counted already
+        elif 200 <= meta.status < 400 and not is_poll(entry.kind):  # which is counted already
             batch.count("pages")
             batch.count("bytes", meta.length)
         for why, count in processed.dropped:
@@ -532,14 +539,13 @@ class Agent:
         self.queues.offer(batch, number, offers + self._offers(batch, lease, processed), now)
         tablet.write(batch)
         if listing is not None and self.revisits is not None:
-            self.revisits.told(self.queues, listing.signals, "feed" if polled else "sitemap", now)
+            self.revisits.told(self.queues, listing.signals, listing.kind.rstrip("0123456789?:"), now)
 
     def _sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:
         """Have it found out whether a document is a copy, and its anchor texts brought to their targets."""
         self.queues.anchors.note(number, entry.href, stamp, processed.change.links or ())
-        if processed.digests is not None:
-            self.queues.duplicates.sighted(batch, number, entry.url, stamp, processed.digests)
-            self._near.keep(entry.href, processed.main)
+        if processed.material is not None:
+            self._examination.stored(batch, number, entry.url, stamp, processed.material)
 
     def _offers(self, batch: Batch, lease: Lease, processed: Processed) -> list[Offer]:
         """The links that are new and that belong to the crawl."""

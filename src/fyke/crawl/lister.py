@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fyke.crawl.discovery import Discovery, Listing, is_feed
+from fyke.crawl.discovery import Discovery, Listing, is_poll
 from fyke.crawl.mail import Offer
 from fyke.crawl.queues import Queues
 from fyke.crawl.rules import Rules
@@ -69,7 +69,7 @@ class Lister:
         batch = tablet.batch()
         self._queues.frontier.done(lease, now, contact)
         self._queues.finish(batch, lease)
-        if is_feed(entry.kind):
+        if is_poll(entry.kind):
             self._discovery.unanswered(batch, self._queues, entry, now, unchanged=unchanged)
         tablet.write(batch)
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -90,8 +89,7 @@ class AnchorCells(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False)
 Note = Sighting | Mark | Question | AnchorCells
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(msgspec.Struct, frozen=True, gc=False):
     """Offers and notes on their way."""
 
     source: int
@@ -100,7 +98,7 @@ class Letter:
     offers: list[Offer]
     judged: bool
     """This very run found that the offers are unseen."""
-    notes: list[Note] = field(default_factory=list)
+    notes: list[Note] = []
 
     @property
     def key(self) -> bytes:
@@ -119,6 +117,7 @@ class Post:
         self._store = store
         self._numbers: dict[int, int] = {}
         self._waiting: defaultdict[int, list[Letter]] = defaultdict(list)
+        self._urgent: set[int] = set()  # tablets that offers wait for
         self._delivered: defaultdict[int, list[Letter]] = defaultdict(list)
         self._travelling = 0
         for source in store.owned:
@@ -129,6 +128,7 @@ class Post:
                 offers, notes = _decode(value)
                 letter = Letter(source, *_parse(key), offers, False, notes)
                 self._waiting[letter.destination].append(letter)
+                self._urgent.add(letter.destination)
 
     @property
     def pending(self) -> int:
@@ -145,6 +145,8 @@ class Post:
         batch.put("outbox", letter.key, _encode((offers, letter.notes)))
         batch.put("outbox", _NEXT, (number + 1).to_bytes(8, "big"))
         self._waiting[destination].append(letter)
+        if offers:
+            self._urgent.add(destination)
 
     def waiting(self, destination: int) -> int:
         """Letters that wait for a tablet."""
@@ -159,8 +161,14 @@ class Post:
         self._travelling += len(taken)
         return taken
 
-    def take(self, destinations: Iterable[int]) -> dict[int, list[Letter]]:
-        """Hand over the letters that wait for these tablets, in order; ``delivered`` or ``give_back`` ends that."""
+    def take(self, destinations: Iterable[int], urgent: bool = False) -> dict[int, list[Letter]]:
+        """Hand over the letters that wait for these tablets, in order; ``delivered`` or ``give_back`` ends that.
+
+        ``urgent`` leaves notes waiting where no offer is among them: they cost a third if they come by the dozen.
+        """
+        if urgent:
+            destinations = self._urgent.intersection(destinations)
+        self._urgent.difference_update(destinations := list(destinations))
         taken = {number: letters for number in destinations if (letters := self._waiting.pop(number, None))}
         self._travelling += sum(map(len, taken.values()))
         return taken
@@ -171,6 +179,7 @@ class Post:
         for destination in {letter.destination for letter in letters}:
             mine = [letter for letter in letters if letter.destination == destination]
             self._waiting[destination] = mine + self._waiting[destination]
+            self._urgent.add(destination)
 
     def new(self, letters: Sequence[Letter]) -> list[Letter]:
         """Those letters that were not applied yet. REQUIRES: their destination is a tablet of this agent."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
+
 from fyke.clean.main import Main
 from fyke.clean.main import main_text as find_main
+from fyke.dedupe.exact import Digests, text_digest
 from fyke.formats.encoding import Decoded, decoded
 from fyke.formats.http import parse_head
 from fyke.store import Row
@@ -35,3 +39,25 @@ def main_text_of(row: Row) -> str:
     if page is None or not page.body or len(page.body) > AT_ONCE:
         return text
     return main_text(decoded(page.body, parse_head(page.response_head).get("content-type")).text, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What duplicates are judged by."""
+
+    body: bytes
+    main: str
+    """The main text; of a document without one, all of its text."""
+    truncated: bool = False
+
+    def __len__(self) -> int:
+        return len(self.body) + len(self.main)
+
+    def digests(self) -> Digests:
+        """Return the digests of the body and of the main text. A body that was cut off is no copy of another."""
+        return Digests(b"" if self.truncated else hashlib.sha256(self.body).digest(), text_digest(self.main))
+
+
+def material_of(row: Row) -> Material:
+    """Return what the crawl that stored a document had of it."""
+    return Material(row.raw or b"", main_text_of(row), row.meta.truncated)

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from fyke.clean.main import Main
 from fyke.convert import Source, convert_here, prepare
 from fyke.convert.html import document
-from fyke.crawl.maintext import MARKUP, main_of
-from fyke.dedupe.exact import Digests, text_digest
+from fyke.crawl.maintext import MARKUP, Material, main_of
 from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 from fyke.formats.http import Head, parse_head
@@ -42,7 +41,7 @@ class Processed:
     redirected: bool = False
     main: str = ""
     """The main text of a document."""
-    digests: Digests | None = None
+    material: Material | None = None
     """Of a document, by which its copies are known."""
 
 
@@ -148,14 +147,8 @@ def _processed(
     page = Page(exchange.request_head, exchange.response_head, exchange.body)
     change = Change(meta, page, text=made.text or None, links=links, main=main.text, weights=main.weights)
     words = main.text or made.text
-    return Processed(change, links, keys, dropped, main=words, digests=_digests(exchange, words))
-
-
-def _digests(exchange: Exchange, text: str) -> Digests | None:
-    if not exchange.body:
-        return None
-    # A body that was cut off is no exact copy of another that was.
-    return Digests(b"" if exchange.truncated else hashlib.sha256(exchange.body).digest(), text_digest(text))
+    material = Material(exchange.body, words, exchange.truncated) if exchange.body else None
+    return Processed(change, links, keys, dropped, main=words, material=material)
 
 
 async def _convert_here(source: Source) -> Document:

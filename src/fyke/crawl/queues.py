@@ -55,6 +55,8 @@ class Queues:
         self.post = Post(store)
         self.duplicates = Duplicates(store, self.post)
         self.anchors = Anchors(store, self.post, self.tablet_of)
+        self.prefetch: Callable[[str], None] = lambda host: None
+        """Told of hosts that are about to be contacted, so that their addresses are known by then."""
         self.demoted: dict[str, str] = {}
         """Places whose pages come last, and why: hosts and templates that breed copies."""
         self._prioritizer = prioritizer
@@ -245,6 +247,7 @@ class Queues:
     def refill(self, now: float) -> None:
         """Read what the frontier wishes for."""
         for wish in self.frontier.refills():
+            self.prefetch(wish.host)
             tablet = self.store.tablet(self.tablet_of(Url(f"http://{wish.host}/")))
             end = lane_prefix(wish.host, wish.priority) + b"\xff" * 8
             found: list[tuple[int, Entry]] = []
@@ -294,9 +297,9 @@ class Queues:
 
     # ---- mail
 
-    def deliver(self, now: float) -> None:
-        """Hand letters to the tablets of this agent that they are for."""
-        for letters in self.post.take(self.store.owned).values():
+    def deliver(self, now: float, urgent: bool = False) -> None:
+        """Hand letters to the tablets of this agent that they are for; ``urgent`` ones only, or all."""
+        for letters in self.post.take(self.store.owned, urgent).values():
             self.apply(letters, now)
             self.post.delivered(letters)
 

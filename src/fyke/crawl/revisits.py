@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import xxhash
 
+from fyke.crawl.discovery import is_polled, polled_kind
 from fyke.crawl.freshness import Gauge
 from fyke.crawl.hostmemory import HostMemory, memory_key
 from fyke.crawl.maintext import main_text_of
@@ -274,6 +275,10 @@ class Revisits:
                 if version is None or version.meta.error or not 200 <= version.meta.status < 300:
                     continue
                 meta = version.meta
+                if kind := polled_kind(meta.type):
+                    if not is_polled(tablet, url):
+                        queues.postpone(batch, Entry(url.href, 1, max(meta.depth, 0), kind=kind), now)
+                    continue
                 state = ChangeState.decode(meta.change)
                 if not state.seen:
                     row = tablet.read(key)

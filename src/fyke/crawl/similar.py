@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from fyke.crawl.lookalikes import FOLDER
 from fyke.crawl.maintext import main_text_of
-from fyke.crawl.nearcopies import FOLDER
 from fyke.dedupe.exact import text_digest
 from fyke.dedupe.index import SAME_TEXT, candidates
 from fyke.dedupe.similarity import jaccard

@@ -12,7 +12,7 @@ from fyke.crawl.discovery import feed_offers
 from fyke.crawl.engine import Agent
 from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.websub import Pushed, Subscriber
-from fyke.interfaces import Clock, Transport
+from fyke.interfaces import Clock
 from fyke.sites.feed import parse_feed
 from fyke.sites.websub import Subscription
 from fyke.store import Store
@@ -24,7 +24,7 @@ log = logging.getLogger("fyke")
 
 
 @asynccontextmanager
-async def serving(agent: Agent, transport: Transport, settings: CrawlSettings, clock: Clock) -> AsyncIterator[None]:
+async def serving(agent: Agent, settings: CrawlSettings, clock: Clock) -> AsyncIterator[None]:
     """Serve hubs while the agent runs, if the settings ask for it. REQUIRES: the agent owns all tablets."""
     if not settings.websub:
         yield
@@ -42,11 +42,11 @@ async def serving(agent: Agent, transport: Transport, settings: CrawlSettings, c
         batch.put("host", host_key(url.host) + _WEBSUB + url.href.encode(), subscription.encode())
         tablet.write(batch)
 
-    known = list(_known(store))
-    subscriber = Subscriber(settings.public_url, agent.fetch, clock, deliver, keep, known)
+    earlier = known(store)
+    subscriber = Subscriber(settings.public_url, agent.fetch, clock, deliver, keep, earlier)
     agent.discovery.subscriber = subscriber
     port = await subscriber.start(_interface(settings.public_url), settings.websub)
-    log.info("hubs are served on port %d; %d subscriptions are known", port, len(known))
+    log.info("hubs are served on port %d; %d subscriptions are known", port, len(earlier))
     asking = asyncio.create_task(_ask(subscriber, clock))
     try:
         yield
@@ -61,7 +61,7 @@ async def serving(agent: Agent, transport: Transport, settings: CrawlSettings, c
 _WEBSUB = b"websub "
 
 
-def _known(store: Store) -> list[Subscription]:
+def known(store: Store) -> list[Subscription]:
     """The subscriptions of earlier runs."""
     return [
         Subscription.decode(value)

@@ -26,7 +26,7 @@ from fyke.frontier.keys import Entry
 from fyke.store import Batch, Store
 from fyke.store.cells import Version
 from fyke.topic.features import LinkFeatures, link_features, surroundings
-from fyke.topic.links import LinkModel, carried, kinds_of, pack_clue, steps_of, unpack_clue, worth
+from fyke.topic.links import SEED_WORTH, LinkModel, Page, kinds_of, pack_clue, unpack_clue
 from fyke.topic.model import PageModel, PageText
 from fyke.url import Url
 
@@ -170,33 +170,35 @@ class Focus:
     def _judge(self, visit: Visit) -> tuple[Floats, npt.NDArray[np.int64], LinkFeatures, int, float]:
         links, host = visit.processed.links, visit.entry.url.host
         before, reached_with, _, _ = unpack_clue(visit.entry.clue)
-        p = np.array([self._probability])
-        reached = float(carried(p, np.array([reached_with]), self._topic.decay)[0])
-        steps = int(steps_of(p, np.array([before]), self._topic.threshold)[0])
+        reached = max(self._probability, self._topic.decay * reached_with)  # carried
+        steps = 0 if self._probability >= self._topic.threshold else before + 1  # steps_of
         around = surroundings(visit.processed.change.text or "", [link.text for link in links])
         found = link_features(
             [(link.text, link.target.href, near) for link, near in zip(links, around, strict=True)],
             self._model.look_weights,
         )
         count = len(links)
-        hosts = [url.host for url in visit.targets]
-        met = [self._hosts.get(name) for name in hosts]
-        pages = np.array([known[0] if known else 0.0 for known in met])
-        shares = np.array([(known[1] + 0.1) / (known[0] + 1) if known else -1.0 for known in met])
-        looks = np.where(np.diff(found.starts) > 0, self._model.looks(found.looks), -1.0)
-        same = np.array([name == host for name in hosts])
-        kinds = kinds_of(np.full(count, reached), same, looks, shares)
-        predicted = self.links.predict(np.arange(count), found, kinds)
-        scores = worth(self._topic, predicted, np.full(count, steps), pages, self._pages, visit.keys)
+        same, shares, pages = np.zeros(count, np.bool_), np.empty(count), np.empty(count)
+        met: dict[str, tuple[bool, float, float]] = {}
+        for i, url in enumerate(visit.targets):
+            name = url.host
+            if (known := met.get(name)) is None:
+                counts = self._hosts.get(name)
+                share = (counts[1] + 0.1) / (counts[0] + 1) if counts else -1.0
+                known = met[name] = (name == host, share, counts[0] if counts else 0.0)
+            same[i], shares[i], pages[i] = known
+        slope, offset = self._model.look_line
+        page = Page(self._topic, reached, steps, self._pages, slope, offset)
+        scores, kinds = self.links.judge(page, found, same, shares, pages, visit.keys)
         return scores, kinds, found, steps, reached
 
     def scores(self, batch: Batch, tablet: int, offers: Sequence[Offer], keys: Keys) -> Floats:
-        """Return what the offers say; seeds are worth 1, and what nobody judged (a sitemap's URLs) by its URL."""
+        """Return what the offers say; seeds have a worth of their own, and a sitemap's URLs are judged as such."""
         return np.array([each.score if each.score >= 0 else self._unjudged(each) for each in offers])
 
     def _unjudged(self, offer: Offer) -> float:
         if offer.depth == 0:
-            return 1.0
+            return SEED_WORTH
         found = link_features([("", offer.href, "")], self._model.look_weights)
         kinds = kinds_of(np.array([0.3]), np.ones(1, np.bool_), self._model.looks(found.looks), np.array([-1.0]))
         return float(self.links.predict(_ALONE, found, kinds)[0])

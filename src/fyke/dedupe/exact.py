@@ -62,7 +62,7 @@ def digests(body: bytes, text: str | bytes, folding: Folding = DEFAULT_FOLDING) 
 def text_digest(text: str | bytes, folding: Folding = DEFAULT_FOLDING) -> bytes:
     """Return SHA-256 over the sequence of words: white space, punctuation and folded differences do not count."""
     hashes = word_hashes(text, folding)
-    return hashlib.sha256(hashes.astype("<u8").tobytes()).digest() if len(hashes) else b""
+    return hashlib.sha256(hashes.astype("<u8", copy=False).data).digest() if len(hashes) else b""
 
 
 def exact_copies(bodies: Iterable[bytes]) -> list[list[int]]:

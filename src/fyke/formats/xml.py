@@ -100,14 +100,17 @@ def repaired(data: bytes) -> bytes:
     return _LOOSE.sub(lambda match: match[0] if len(match[0]) > 1 else b"&amp;", _CONTROL.sub(b"", data))
 
 
-def stream(data: bytes, encoding: str | None = None) -> etree.iterparse:
+def stream(data: bytes, encoding: str | None = None, name: str = "") -> etree.iterparse:
     """Return an iterator of ("end", element); the elements are whole, and the caller's to ``discard``.
+
+    With ``name``, only of the elements of that name, in any namespace, in lower, upper or title case.
 
     It may raise ``etree.XMLSyntaxError`` where nothing can be recovered any more; its ``error_log`` tells the rest.
     """
     return etree.iterparse(
         BytesIO(data),
         events=("end",),
+        tag=["{*}" + form for form in (name, name.upper(), name.title())] if name else None,
         recover=True,
         encoding=encoding,
         resolve_entities=False,

@@ -1,9 +1,10 @@
 """The seen-set: which URLs were ever discovered, as 64-bit keys: a table in memory before sorted runs on disk.
 
 ``add`` says which keys are new and remembers them. The table takes ``limit`` keys (16 bytes each at its fullest);
-then ``full`` is true, and the engine moves them to disk: ``spill()`` returns them as a sorted run, the engine writes
-it (8 bytes per key) and gives it back mapped, ``attach(run)``. Runs are merged by size, ``merges()`` says which, so
-that there are few: with runs of a million keys, at most eight for a hundred million.
+then ``full`` is true, and the engine moves them to disk (fyke.crawl.seenruns): ``spill()`` hands them over, the engine
+sorts and writes them (8 bytes per key) and gives them back mapped, ``attach(run)``; meanwhile they are still seen. Runs
+are merged by size, ``merges()`` says which, so that there are few: with runs of a million keys, at most eight for a
+hundred million.
 
 Everything can be rebuilt from the URLs of rows and queues. Two URLs share a key with a chance of n²/2^65: under one
 in three hundred thousand for ten million URLs.
@@ -41,22 +42,24 @@ class SeenSet:
         self._bits = _FIRST_BITS
         self._table: Keys = np.zeros(1 << self._bits, np.uint64)
         self._held = 0
+        self._leaving: tuple[Keys, int, int] | None = None  # table, bits and keys that were spilled and not attached
         self.runs: list[Keys] = list(runs)
         """Sorted runs, disjoint from the table."""
 
     def __len__(self) -> int:
-        return self._held + sum(len(run) for run in self.runs)
+        leaving = self._leaving[2] if self._leaving is not None else 0
+        return self._held + leaving + sum(len(run) for run in self.runs)
 
     @property
     def full(self) -> bool:
         """Whether it is time to ``spill``. Nothing is lost if it is done later; the table grows meanwhile."""
-        return self._held >= self._limit
+        return self._held >= self._limit and self._leaving is None
 
     def add(self, keys: Keys) -> npt.NDArray[np.bool_]:
         """Return for each key whether it is new, and remember it; of equal keys the first is new."""
         self._grow(len(keys))
         fresh = np.empty(len(keys), np.bool_)
-        if not self.runs:
+        if not self.runs and self._leaving is None:
             self._held += add_keys(self._table, self._bits, keys, fresh)
             return fresh
         unknown = ~self.contains(keys)
@@ -71,21 +74,30 @@ class SeenSet:
         """Return for each key whether it was added before."""
         found = np.empty(len(keys), np.bool_)
         find_keys(self._table, self._bits, keys, found)
+        if self._leaving is not None and not found.all():
+            left = np.empty(len(keys), np.bool_)
+            find_keys(self._leaving[0], self._leaving[1], keys, left)
+            found |= left
         if self.runs and not found.all():
             self._search_runs(keys, found)
         return found
 
     def spill(self) -> Keys:
-        """Return the keys in memory as a sorted run, and forget them. They are unseen until ``attach``."""
-        run = np.sort(self._table[self._table != 0])
+        """Hand over the keys in memory, to become a run (``sorted_run``); they are seen until ``attach`` takes it.
+
+        REQUIRES: what was spilled before is attached.
+        """
+        assert self._leaving is None
+        self._leaving = self._table, self._bits, self._held
         self._bits = _FIRST_BITS
         self._table = np.zeros(1 << self._bits, np.uint64)
         self._held = 0
-        return run
+        return self._leaving[0]
 
     def attach(self, run: Keys) -> None:
-        """Take up a sorted run (a mapped file, say)."""
+        """Take up a sorted run (a mapped file, say): that of the keys which were spilled, if any were."""
         self.runs.append(run)
+        self._leaving = None
 
     def merges(self) -> tuple[int, int] | None:
         """Return which two runs are of about one size, and so worth merging; None where there are none."""
@@ -115,6 +127,11 @@ class SeenSet:
             self._bits += 1
             self._table = np.zeros(1 << self._bits, np.uint64)
             add_keys(self._table, self._bits, old, np.empty(len(old), np.bool_))
+
+
+def sorted_run(table: Keys) -> Keys:
+    """Return the keys that were spilled as a run."""
+    return np.sort(table[table != 0])
 
 
 def merge(one: Keys, two: Keys) -> Keys:

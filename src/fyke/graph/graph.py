@@ -26,6 +26,10 @@ URLS_FORMAT = "fyke-urls 1"
 _UNLIMITED_CHAIN = 1 << 16
 
 
+read_successors = kernels.read_successors
+"""The list of a node, for kernels of other rooms that walk a ``Graph.stream``; its contract is in graph/kernels.py."""
+
+
 class Graph:
     """A web graph in WebGraph's BV form, in memory as it is on disk."""
 

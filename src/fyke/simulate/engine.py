@@ -23,6 +23,7 @@ from fyke.graph.graph import Graph
 from fyke.simulate import kernels
 from fyke.simulate.focused import Clues, OnlineLinks, clues_of_urls
 from fyke.simulate.policies import BySignal, Policy, Signal
+from fyke.topic.links import SEED_WORTH
 from fyke.topic.topic import Topic
 from fyke.values import NOT_KEPT, Candidates
 
@@ -139,7 +140,7 @@ class VirtualCrawl:
         if self._policy.signal in {Signal.CASH, Signal.RANK}:
             self._signal[seeds] = 1 / max(1, len(seeds))
         if self._policy.signal is Signal.LINK:
-            self._signal[seeds] = 1
+            self._signal[seeds] = SEED_WORTH
         if self._policy.signal is Signal.ORACLE:
             self._signal[:] = self._world.pagerank if self._world.relevance is None else self._world.relevance
         self._score(self._heads(np.empty(0, np.int64), seeds))

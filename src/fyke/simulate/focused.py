@@ -88,7 +88,17 @@ def clues_of_pages(
     return _clues(parts, np.cumsum(degrees) - degrees, model)
 
 
-def evidence_of_store(graph: Graph, path: Path, model: PageModel) -> tuple[Floats, Clues]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What is known of a web by a page classifier and of its links."""
+
+    relevance: Floats
+    """Log-odds for each page."""
+    clues: Clues
+    focus: Topic
+
+
+def evidence_of_store(graph: Graph, path: Path, model: PageModel) -> Evidence:
     """Return what a store shows: the log-odds of every page by the model, and the clues of all links."""
     relevance = np.full(graph.nodes, -LEAST_ODDS)
     pages: list[tuple[str, list[tuple[str, str, str]]]] = []
@@ -98,11 +108,13 @@ def evidence_of_store(graph: Graph, path: Path, model: PageModel) -> tuple[Float
             if node is None:
                 continue
             meta, text = row.meta, row.text or ""
-            relevance[node] = log_odds(model.probability(PageText(text, meta.title, row.url, meta.language, meta.type)))
+            relevance[node] = log_odds(
+                model.probability(PageText(row.main, meta.title, row.url, meta.language, meta.type))
+            )
             around = surroundings(text, [link.text for link in row.links])
             named = zip(row.links, around, strict=True)
             pages.append((row.url, [(link.text, link.target.href, near) for link, near in named]))
-    return relevance, clues_of_pages(graph, pages, model)
+    return Evidence(relevance, clues_of_pages(graph, pages, model), model.topic)
 
 
 def log_odds(p: float, least: float = 1e-6) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fyke.bits.jit import inlined, kernel, leaf
-from fyke.graph.kernels import read_successors
+from fyke.graph.graph import read_successors
 
 UNKNOWN, WAITING, DONE = 0, 1, 2
 

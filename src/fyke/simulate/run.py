@@ -16,6 +16,7 @@ from fyke.graph.rank import pagerank
 from fyke.interfaces import Prioritizer
 from fyke.simulate.collection import graph_of, hosts_of
 from fyke.simulate.engine import Politeness, VirtualCrawl, World
+from fyke.simulate.focused import Evidence
 from fyke.simulate.measures import Simulation, curve, kendall_tau
 from fyke.simulate.mercator import MercatorCrawl
 from fyke.simulate.policies import Policy, Signal, as_policy
@@ -37,12 +38,14 @@ def default_seeds(graph: Graph, hosts: NDArray[np.int32] | None) -> Ints:
 def simulate(
     archive: Archive, policy: str | Policy | Prioritizer, budget: int = 0, *, graph: Graph | None = None,
     seeds: Sequence[int] | None = None, topic: Topic | None = None, settings: Settings | None = None,
+    evidence: Evidence | None = None,
 ) -> Simulation: ...  # fmt: skip
 @overload
 def simulate(
     archive: Archive, policy: list[str | Policy | Prioritizer] | list[str], budget: int = 0, *,
     graph: Graph | None = None,
     seeds: Sequence[int] | None = None, topic: Topic | None = None, settings: Settings | None = None,
+    evidence: Evidence | None = None,
 ) -> list[Simulation]: ...  # fmt: skip
 def simulate(
     archive: Archive,
@@ -53,14 +56,16 @@ def simulate(
     seeds: Sequence[int] | None = None,
     topic: Topic | None = None,
     settings: Settings | None = None,
+    evidence: Evidence | None = None,
 ) -> Simulation | list[Simulation]:
     """Crawl an archive's web by a policy (a name, a Prioritizer of the live crawler, a Policy), or by several.
 
     ``seeds`` are document numbers; by default the first page of each host. The graph is the archive's own unless
-    given. Returns what was fetched in which order, with measures; a list for a list of policies.
+    given. ``evidence`` is what a trained model makes of the pages and their links, instead of a topic. Returns what
+    was fetched in which order, with measures; a list for a list of policies.
     """
     settings = settings or Settings()
-    world = make_world(archive, graph, seeds, topic, settings)
+    world = make_world(archive, graph, seeds, topic, settings, evidence)
     budget = budget or settings.budget or world.graph.nodes
     several = isinstance(policy, list)
     wanted: Sequence[str | Policy | Prioritizer] = policy if several else [policy]  # type: ignore[list-item, assignment]
@@ -69,7 +74,12 @@ def simulate(
 
 
 def make_world(
-    archive: Archive, graph: Graph | None, seeds: Sequence[int] | None, topic: Topic | None, settings: Settings
+    archive: Archive,
+    graph: Graph | None,
+    seeds: Sequence[int] | None,
+    topic: Topic | None,
+    settings: Settings,
+    evidence: Evidence | None = None,
 ) -> World:
     """Compute what all policies of a run share."""
     graph = graph or graph_of(archive)
@@ -94,7 +104,13 @@ def make_world(
         sizes[below] = np.maximum(0, archive.read(np.arange(len(archive))).lengths) * BYTES_PER_WORD
     chance = np.random.default_rng(settings.seed)
     failing = chance.random(graph.nodes) < settings.failure_rate if settings.failure_rate else None
-    return World(graph, start, pagerank(graph), relevance, hosts, sizes, failing, None, members)
+    if evidence is None:
+        return World(graph, start, pagerank(graph), relevance, hosts, sizes, failing, None, members)
+    relevance = np.full(graph.nodes, -np.inf, np.float32)
+    relevance[below] = evidence.relevance[below]
+    return World(
+        graph, start, pagerank(graph), relevance, hosts, sizes, failing, None, members, evidence.clues, evidence.focus
+    )
 
 
 def make_crawl(
@@ -120,6 +136,8 @@ def _run(
     crawl.run(budget)
     order, seconds = crawl.order, crawl.seconds
     relevant = np.zeros(world.graph.nodes, np.bool_) if world.relevance is None else world.relevance > 0
+    if world.targets is not None:
+        relevant = world.targets
     record = {
         "policy": policy.name,
         "settings": settings,

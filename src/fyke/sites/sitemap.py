@@ -212,14 +212,13 @@ class SitemapReader(Iterable[Entry]):
     def _elements(self) -> Iterator[Entry]:
         self._declares = bool(_DECLARED.search(self._data, 0, _HEAD))
         wanted = {Kind.URLSET: "url", Kind.INDEX: "sitemap", Kind.RSS: "item", Kind.ATOM: "entry"}[self.kind]
-        parser = xml.stream(_whole_entries(xml.repaired(self._data), wanted), self._encoding)
+        parser = xml.stream(_whole_entries(xml.repaired(self._data), wanted), self._encoding, wanted)
         self._data = b""
         read = {Kind.RSS: _feed_item, Kind.ATOM: _feed_item}.get(self.kind, _entry)
         try:
             for _, element in parser:
-                if local_name(element) == wanted:
-                    yield read(element)
-                    xml.discard(element)
+                yield read(element)
+                xml.discard(element)
         except etree.XMLSyntaxError:
             self.faults[Fault.MALFORMED] += 1
         else:
@@ -323,6 +322,8 @@ def _news(element: etree._Element) -> News:
 
 
 def _priority(text: str) -> float:
+    if not text:
+        return 0.5
     try:
         value = float(text)
     except ValueError:

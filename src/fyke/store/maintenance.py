@@ -12,12 +12,14 @@ from fyke.store import rocks
 from fyke.store.cells import (
     ANCHOR,
     COLUMN,
+    EXACT,
     LINKS,
     META,
     PAGE,
     PAST,
     RAW_FAMILIES,
     TEXT,
+    RowMeta,
     Version,
     cell_key,
     host_prefix,
@@ -106,7 +108,7 @@ def _check_tablet(store: Store, number: int, tablet: Tablet, found: Check, progr
     totals: dict[bytes, list[int]] = {}
     for start, end in _ranges(tablet):
         needed: dict[str, set[bytes]] = {PAGE: set(), TEXT: set(), LINKS: set()}
-        bodies: dict[bytes, bytes] = {}
+        bodies: dict[bytes, RowMeta] = {}
         for row, value in tablet.items(META, start, end):
             found.rows += 1
             totals.setdefault(host_prefix(row), [0, 0])[0] += 1
@@ -139,7 +141,7 @@ def _ranges(tablet: Tablet) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _check_version(
-    row: bytes, value: bytes, needed: dict[str, set[bytes]], bodies: dict[bytes, bytes], found: Check
+    row: bytes, value: bytes, needed: dict[str, set[bytes]], bodies: dict[bytes, RowMeta], found: Check
 ) -> None:
     try:
         version = unpack_version(value)
@@ -150,17 +152,17 @@ def _check_version(
     _note_needed(row, version, needed, bodies)
 
 
-def _note_needed(row: bytes, version: Version, needed: dict[str, set[bytes]], bodies: dict[bytes, bytes]) -> None:
+def _note_needed(row: bytes, version: Version, needed: dict[str, set[bytes]], bodies: dict[bytes, RowMeta]) -> None:
     for family in (PAGE, TEXT, LINKS):
         if stamp := getattr(version, family):
             key = cell_key(row, stamp)
             needed[family].add(key)
             if family == PAGE and stamp == version.stamp and version.meta.digest:
-                bodies[key] = version.meta.digest
+                bodies[key] = version.meta
 
 
 def _check_cells(
-    tablet: Tablet, family: str, within: tuple[bytes, bytes], needed: set[bytes], bodies: dict[bytes, bytes],
+    tablet: Tablet, family: str, within: tuple[bytes, bytes], needed: set[bytes], bodies: dict[bytes, RowMeta],
     totals: dict[bytes, list[int]], found: Check,
 ) -> None:  # fmt: skip
     for key, value in tablet.items(family, *within):
@@ -174,8 +176,13 @@ def _check_cells(
         try:
             data = tablet.decode(value)
             if family == PAGE:
-                body = unpack_page(data).body
-                if key in bodies and bodies[key] != sha1(body):
+                body, meta = unpack_page(data).body, bodies.get(key)
+                if meta is not None and meta.duplicate_by == EXACT and not body:
+                    body = tablet.body_of(meta.duplicate_of, meta.digest)
+                    if not body:
+                        found.fault(f"{_name(row)} is a copy of {meta.duplicate_of}, whose body is gone")
+                        continue
+                if meta is not None and meta.digest != sha1(body):
                     found.fault(f"the body of {_name(row)} does not match its digest")
             elif family == TEXT:
                 unpack_text(data)

@@ -20,10 +20,8 @@ TITLE_WEIGHT, ADDRESS_WEIGHT = 3, 2
 """A word of the title counts as three of the text; one of the URL or of an anchor text as two."""
 MOST = 24
 """Features of a link: an anchor's, an address's and some words around. They wait in the queue with it."""
-AROUND = 40
+AROUND = 24
 """Characters before and after a link that are looked at."""
-LONGEST = 160
-"""Characters of a link's text, and of its address, that are looked at."""
 SALTS = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7], np.uint64)
 
 _FIELD, _LINK = chr(kernels.FIELD_END), chr(kernels.LINK_END)
@@ -101,12 +99,13 @@ def clean(text: str) -> str:
 def link_features(
     links: Sequence[tuple[str, str, str]], weights: npt.NDArray[np.float32] | None = None
 ) -> LinkFeatures:
-    """Return the features of links, each (anchor text, href, surrounding text); ``weights`` are a page classifier's."""
+    """Return the features of links, each (anchor text, absolute href, text around it).
+
+    ``weights`` are a page classifier's, for ``looks``. The first word of an href, its scheme, is no feature.
+    """
     if not links:
         return LinkFeatures(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
-    joined = _LINK.join(
-        f"{text[:LONGEST]}{_FIELD}{words_of(href)[:LONGEST]}{_FIELD}{around}" for text, href, around in links
-    )
+    joined = _LINK.join(map(_FIELD.join, links))
     if joined.count(_LINK) != len(links) - 1 or joined.count(_FIELD) != 2 * len(links):
         return link_features([(clean(text), clean(href), clean(around)) for text, href, around in links], weights)
     buffer = np.frombuffer((joined.lower() + _LINK).encode("utf-8", "replace"), np.uint8)

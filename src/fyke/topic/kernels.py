@@ -156,6 +156,7 @@ def link_features(
     used = 0
     total = 0.0
     words = 0
+    addressed = False
     starts[0] = 0
     i = 0
     while i < buffer.size:
@@ -165,6 +166,7 @@ def link_features(
             i += 1
             continue
         if b == LINK_END:
+            addressed = False
             looks[links] = total / np.sqrt(words) if words else 0.0
             links += 1
             starts[links] = used
@@ -193,6 +195,9 @@ def link_features(
             for j in range(i, end):
                 h = (h ^ np.uint64(buffer[j])) * PRIME
             i += size
+        if field == 1 and not addressed:
+            addressed = True  # the scheme says nothing
+            continue
         h = mix(h)
         total += weights[np.int64(h & mask)]
         words += 1
@@ -212,6 +217,51 @@ def predict(rows: Any, starts: Any, features: Any, kinds: Any, weights: Any, out
         for j in range(starts[rows[k]], starts[rows[k] + 1]):
             total += weights[features[j]]
         out[k] = total
+
+
+@leaf
+def judge(
+    starts: Any, features: Any, looks: Any, slope: Any, offset: Any, parents: Any, same: Any, shares: Any, pages: Any,
+    allowed: Any, keys: Any, explore: Any, look_edges: Any, look_at: Any, host_edges: Any, host_at: Any, weights: Any,
+    kinds: Any, scores: Any,
+) -> None:  # fmt: skip
+    """Kinds, prediction and worth of the links of one page: ``links.kinds_of``, ``predict`` and ``worth`` in one pass.
+
+    ``looks`` are scores, of which slope·look + offset is the logit, or the probability itself where ``slope`` is 0;
+    ``parents`` are the kinds of links to another host and to the own one; ``allowed`` is 0 where a tunnel ends.
+    """
+    for k in range(scores.size):
+        kinds[k, 0] = parents[1 if same[k] else 0]
+        kinds[k, 1] = look_at
+        if starts[k + 1] > starts[k]:
+            if slope != 0.0:
+                look = 1.0 / (1.0 + np.exp(-min(60.0, max(-60.0, slope * looks[k] + offset))))
+            else:
+                look = min(1.0, max(0.0, looks[k]))
+            level = 1
+            while level <= look_edges.size and look >= look_edges[level - 1]:
+                level += 1
+            kinds[k, 1] += level
+        kinds[k, 2] = host_at
+        if shares[k] >= 0.0:
+            level = 1
+            while level <= host_edges.size and shares[k] >= host_edges[level - 1]:
+                level += 1
+            kinds[k, 2] += level
+        total = 0.0
+        for c in range(kinds.shape[1]):
+            total += weights[kinds[k, c]]
+        for j in range(starts[k], starts[k + 1]):
+            total += weights[features[j]]
+        score = 0.0
+        if allowed > 0.0:
+            score = 1.0 / (1.0 + np.exp(-min(60.0, max(-60.0, total))))
+            if pages[k] > allowed:
+                score *= allowed / pages[k]
+        lot = np.float64(keys[k] >> np.uint64(11)) / 9007199254740992.0
+        if lot < explore and lot / explore > score:
+            score = lot / explore
+        scores[k] = score
 
 
 @leaf

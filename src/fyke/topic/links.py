@@ -15,12 +15,13 @@ behind an irrelevant page are worth less with each step, and nothing but a lot a
 *Exploration*: ``explore`` of all links, chosen by a hash of the URL, get a worth by lot, if it is above their own.
 *Host share*: a host beyond its share of all pages is worth less in proportion.
 
-Checkpoint: "fyke-links" ‖ 0x00 ‖ version (4) ‖ XXH3-64 (8) ‖ zstd of MessagePack [Kept] (docs/topic.md).
+Checkpoint: "fyke-links" ‖ 0x00 ‖ version (4) ‖ XXH3-64 (8) ‖ zstd of MessagePack [Kept] (docs/focused.md).
 """
 
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -44,6 +45,8 @@ VERSION = 1
 RATE = 0.25
 """Of learning: a word that always leads to the topic has gained 1 (odds of 2.7) after about ten links."""
 DECAY = 1e-4
+SEED_WORTH = 0.5
+"""Of a seed: a link that is more likely than not to be relevant goes before it."""
 
 _PARENT = np.array([0.05, 0.2, 0.4, 0.6, 0.85])
 _LOOK = np.array([0.02, 0.06, 0.15, 0.3, 0.5, 0.75])
@@ -68,6 +71,21 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
     squares: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What of a page all its links share."""
+
+    topic: Topic
+    reached: float
+    """The relevance that it hands on (``carried``)."""
+    steps: int
+    pages: int
+    """Fetched so far, of all hosts."""
+    slope: float
+    """With ``offset``: how scores of words become probabilities (``PageModel.look_line``)."""
+    offset: float
+
+
 class LinkModel:
     """Predicts a link's worth and learns from what came."""
 
@@ -82,6 +100,21 @@ class LinkModel:
         found = np.empty(len(rows))
         kernels.predict(rows, links.starts, links.features, kinds, self.weights, found)
         return sigmoid(found)
+
+    def judge(
+        self, page: Page, links: LinkFeatures, same_host: Bools, shares: Floats, host_pages: Floats, keys: Keys
+    ) -> tuple[Floats, Ints]:
+        """Return worth and kinds of a page's links, as ``kinds_of``, ``predict`` and ``worth`` would."""
+        count = len(keys)
+        kinds, scores = np.empty((count, 3), np.int64), np.empty(count)
+        level = SIZE + int(np.searchsorted(_PARENT, page.reached, "right"))
+        allowed = max(FREE_PAGES, page.topic.host_share * page.pages) if page.steps <= page.topic.tunnel else 0.0
+        kernels.judge(
+            links.starts, links.features, links.looks, page.slope, page.offset, (level + 6, level), same_host, shares,
+            host_pages, allowed, keys, page.topic.explore, _LOOK, _LOOK_AT, _HOST, _HOST_AT, self.weights, kinds,
+            scores,
+        )  # fmt: skip
+        return scores, kinds
 
     def learn(self, rows: Ints, links: LinkFeatures, kinds: Ints, targets: Floats) -> None:
         """Learn that links led to pages of these probabilities."""

@@ -1,4 +1,4 @@
-"""A page classifier, and the file that holds one (docs/topic.md).
+"""A page classifier, and the file that holds one (docs/focused.md).
 
 A page is relevant with probability
 
@@ -97,6 +97,9 @@ class PageModel:
         self.weights = np.zeros(SIZE, np.float32) if weights is None else weights
         self._hasher = Hasher()
         self._lexicon = _lexicon(topic.words, self._hasher)
+        words = None if slope else self._lexicon
+        self.look_weights = self.weights if words is None else (words > 0).astype(np.float32)
+        """By which ``features.link_features`` looks at a link's words: without examples the topic's words weigh 1."""
         self._needed = min(3.0, max(1.0, len(topic.words) / 4))
         self._patterns = [re.compile(p, re.IGNORECASE) for p in topic.patterns]
         self._languages = frozenset(x.lower().partition("-")[0] for x in topic.languages)
@@ -126,9 +129,9 @@ class PageModel:
         return 1 / (1 + math.exp(-min(60.0, max(-60.0, self.slope * (score + self.bias) + self.shift))))
 
     @property
-    def look_weights(self) -> npt.NDArray[np.float32]:
-        """The weights by which ``features.link_features`` looks at a link's words: the topic's words alone weigh 1."""
-        return self.weights if self.slope or self._lexicon is None else (self._lexicon > 0).astype(np.float32)
+    def look_line(self) -> tuple[float, float]:
+        """Slope and offset of what ``looks`` does to scores; slope 0 where they are taken as they are."""
+        return self.slope, self.slope * self.bias + self.shift
 
     def looks(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return what scores by ``look_weights`` say as probabilities: a link's few words are to be taken lightly."""

@@ -9,7 +9,7 @@ cannot make itself important; a stuffed page's cash goes to the purse.
 
 A page is its 64-bit key of the seen-set; a slot holds key, cash, bank and links seen: 28 bytes, at most 0.7 full.
 
-Checkpoint: "fyke-cash" ‖ 0x00 ‖ version (4) ‖ XXH3-64 (8) ‖ zstd of MessagePack [Kept] (docs/topic.md).
+Checkpoint: "fyke-cash" ‖ 0x00 ‖ version (4) ‖ XXH3-64 (8) ‖ zstd of MessagePack [Kept] (docs/focused.md).
 """
 
 from __future__ import annotations

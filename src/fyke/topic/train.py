@@ -34,17 +34,25 @@ class Trained:
 
 
 def train(
-    topic: Topic, relevant: Sequence[PageText], irrelevant: Sequence[PageText], generator: np.random.Generator
+    topic: Topic,
+    relevant: Sequence[PageText],
+    irrelevant: Sequence[PageText],
+    generator: np.random.Generator,
+    *,
+    drawn: bool = False,
 ) -> Trained:
     """Train on example pages. Without relevant ones the topic's words and patterns are the model.
 
-    Raises ``UserError`` where there is nothing to learn from, or where one text is on both sides.
+    Where irrelevant pages were ``drawn`` and not given, those that look relevant are left out. Raises ``UserError``
+    where there is nothing to learn from, or where one text is on both sides.
     """
     check(topic, topic.name or "the topic")
     if not relevant:
         if not (topic.words or topic.patterns):
             raise UserError("no positive example could be read; give relevant pages, words or patterns")
         return Trained(PageModel(topic))
+    if drawn and irrelevant:
+        irrelevant = strangers(relevant, irrelevant, generator)
     texts = {page.text for page in relevant}
     both = next((page for page in irrelevant if page.text in texts), None)
     if both is not None:
@@ -73,6 +81,27 @@ def train(
         warnings.append("too few examples to measure precision and recall; give five or more")
     model = PageModel(topic, weights[:-1].astype(np.float32), float(weights[-1]), slope, shift, measured)
     return Trained(model, tuple(warnings))
+
+
+def strangers(
+    relevant: Sequence[PageText], others: Sequence[PageText], generator: np.random.Generator
+) -> list[PageText]:
+    """Return those of pages drawn at random that are not of the topic themselves, as far as one can tell.
+
+    A page's score comes from a machine that did not see it; what is nearer to the middle of the relevant ones than to
+    the middle of the others is left out, but never more than a third.
+    """
+    texts = {page.text for page in relevant}
+    others = [page for page in others if page.text not in texts]
+    folds = min(FOLDS, len(relevant), len(others))
+    if folds < 2:
+        return list(others)
+    labels = np.r_[np.ones(len(relevant)), -np.ones(len(others))]
+    found = linear.out_of_fold(vectors([*relevant, *others]), labels, SIZE, folds, generator, COST)
+    middle = (np.median(found[labels > 0]) + np.median(found[labels < 0])) / 2
+    mine = found[labels < 0]
+    allowed = max(float(middle), float(np.quantile(mine, 2 / 3)))
+    return [page for page, score in zip(others, mine, strict=True) if score <= allowed]
 
 
 def vectors(pages: Iterable[PageText]) -> linear.Sparse:

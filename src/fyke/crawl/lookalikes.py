@@ -1,12 +1,8 @@
-"""Near copies in the crawl: one index for each machine, asked about every page once it is stored.
+"""The index of near copies: one for each machine, asked about the main text of every page once it is stored.
 
-A page's batch puts a `Question` into the outbox; the agent takes questions in bundles, asks the index, and marks in
-the rows what it answers. So none is lost by a crash and none needs an answer at once. The index (`LookAlikes`) runs in
-a thread beside a single agent, and in a process of its own beside several, on a local socket. It is kept in
-``duplicates/`` of the store (docs/sketches.md) and opens as it was left. Of near copies the one that was asked about
-first is the original.
-
-Pages with the same words are not its business: the owner of their digest marks them (`duplicates`).
+It runs in a thread beside a single agent (`Beside`), and in a process of its own beside several, on a local socket
+(`serve`, `Line`). It is kept in ``duplicates/`` of the store (docs/sketches.md) and opens as it was left, without
+reading a page again. Of near copies the one that was asked about first is the original.
 """
 
 from __future__ import annotations
@@ -19,32 +15,22 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
-import xxhash
 
 from fyke.crawl.exchange import put_frame, take_frame
-from fyke.crawl.mail import INDEX, Mark, Question
 from fyke.crawl.maintext import main_text_of
-from fyke.crawl.queues import Queues
 from fyke.dedupe.breeding import Breeding
-from fyke.dedupe.index import SAME_TEXT, DuplicateIndex
+from fyke.dedupe.index import DuplicateIndex
 from fyke.store import Store
 from fyke.url import Url
 
 FOLDER = "duplicates"
 """Of the store: where the index is kept."""
-BUNDLE = 256
-"""Questions asked at once: 1 MB of text, and 5 ms of the index."""
-WORTHWHILE = 32
-"""Questions that are not kept waiting for more: asking costs as much as five of them."""
-KEPT_TEXTS = 16 << 20
-"""Characters of text that an agent keeps until they are asked about; the rest is read from the store again."""
 RECENT_TEXTS = 32 << 20
 """Characters of text that the index keeps, as a reader of the store sees new rows only after half a second."""
 MEMORY = 1 << 30
 """Bytes of the index's table and filter: five million documents, and slower lookups beyond."""
 SYNC_EVERY = 5.0
 """Seconds between syncs of the index: what it forgets in a power cut."""
-MAX_DEMOTED = 10_000
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -78,84 +64,6 @@ class _TextMemory:
 
     def get(self, href: str) -> str | None:
         return self._texts.get(href)
-
-    def pop(self, href: str) -> str | None:
-        text = self._texts.pop(href, None)
-        self._size -= len(text or "")
-        return text
-
-
-class NearCopies:
-    """An agent's side: its questions, and what it makes of the answers."""
-
-    def __init__(
-        self,
-        queues: Queues,
-        ask: Ask | None,
-        learn: Callable[[Url, int, bool], None],
-    ) -> None:
-        """``learn(url, hash of the text, repeats its host)`` hears of each page."""
-        self._store = queues.store
-        self._post = queues.post
-        self._duplicates = queues.duplicates
-        self._demoted = queues.demoted
-        self._ask = ask
-        self._learn = learn
-        self._texts = _TextMemory(KEPT_TEXTS)
-        self._duplicates.asking = ask is not None
-
-    def restore(self) -> None:
-        """Take up the questions of an earlier run, or drop them where there is no index any more."""
-        if self._ask is None:
-            self._post.delivered(self._post.take([INDEX]).get(INDEX, []))
-
-    def keep(self, href: str, text: str) -> None:
-        """Keep a text at hand until it is asked about."""
-        if text and self._ask is not None:
-            self._texts.put(href, text)
-
-    def ready(self, now: bool) -> bool:
-        """Whether there are questions that should not wait; with ``now`` none should."""
-        return self._post.waiting(INDEX) >= (1 if now else WORTHWHILE)
-
-    async def ask_some(self) -> None:
-        """Ask a bundle of questions and write the answers. Raises ``OSError`` where nobody answers."""
-        assert self._ask is not None
-        letters = self._post.take_some(INDEX, BUNDLE)
-        questions = [
-            (n.stamp, n.href, letter.source) for letter in letters for n in letter.notes if type(n) is Question
-        ]
-        questions.sort()  # after a restart they come tablet by tablet: the first is the original here too
-        texts = [(href, self._text(source, href, stamp)) for stamp, href, source in questions]
-        try:
-            answers = await self._ask(texts)
-        except BaseException:
-            self._post.give_back(letters)
-            raise
-        marks: dict[int, list[Mark]] = {}
-        for (stamp, href, source), (_, text), answer in zip(questions, texts, answers, strict=True):
-            self._texts.pop(href)
-            url = Url(href)
-            repeats = bool(answer.original) and Url(answer.original).host == url.host
-            self._learn(url, xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace")), repeats)
-            if answer.reason and len(self._demoted) < MAX_DEMOTED:
-                self._demoted[answer.place] = answer.reason
-            if answer.original and answer.method != SAME_TEXT:
-                mark = Mark(href, stamp, answer.original, answer.similarity, answer.method)
-                marks.setdefault(source, []).append(mark)
-        for number, found in marks.items():
-            tablet = self._store.tablet(number)
-            batch = tablet.batch()
-            self._duplicates.apply(batch, number, list(found))
-            tablet.write(batch)
-        self._post.delivered(letters)
-
-    def _text(self, source: int, href: str, stamp: int) -> str:
-        text = self._texts.get(href)
-        if text is None:
-            row = self._store.tablet(source).read(Url(href).key, stamp, parts=())
-            text = "" if row is None else main_text_of(row)
-        return text
 
 
 class LookAlikes:

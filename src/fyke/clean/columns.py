@@ -1,0 +1,10 @@
+"""A block is a row of counts: the columns of the row.
+
+Its words stand in tokens FIRST .. LAST; CONTAINER is the element around it; TAGS and INNER count the tags before it and
+the inline tags in it; HASH is of its words.
+"""
+
+(
+    FIRST, LAST, CONTAINER, TAGS, INNER, BREAKS, WORDS, LINKED, CHARS, POINTS, ENDS, LOWERS, UPPERS, DIGITS,
+    CAPITALS, TITLED, BODIED, IDEOGRAPHS, HASH, COLUMNS,
+) = range(20)  # fmt: skip

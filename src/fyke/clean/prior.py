@@ -1,0 +1,34 @@
+"""What is thought of a block before anything is learnt: rules of thumb, each with its log-odds.
+
+Training adds trees to these rules, and few pages move it little: so what is learnt from one collection of pages holds
+on others. The rules are those of the literature (long text, few links, the plateau, the richest container, HTML 5's
+nav, footer and aside), their weights rounded to tenths.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fyke.clean.features import ROW
+
+UNIT = 4096
+"""Log-odds are whole numbers of 1/4096: sums of them are exact, so every machine gives the same answer."""
+START = -3.0
+RULES = (
+    # feature, greater than, log-odds
+    ("words", 2, 0.4), ("words", 5, 0.2), ("words", 19, 0.3),
+    ("linked", 12, -0.4), ("linked", 32, -0.2), ("linked", 50, -0.2),
+    ("ends", 1, 0.4), ("heading", 0, 0.3), ("is_p", 0, 0.6), ("is_item", 0, 0.5), ("is_cell", 0, 0.6),
+    ("in_main", 0, 0.4), ("in_article", 0, 0.1), ("in_nav", 0, -1.0), ("in_footer", 0, -1.5), ("in_header", 0, -0.8),
+    ("in_aside", 0, -1.0), ("in_form", 0, -0.5), ("in_button", 0, -0.5), ("in_hidden", 0, -0.4),
+    ("plateau_words", 0, 0.8), ("in_top", 0, 1.3), ("from_top", 1, -0.2), ("share_2", 40, 0.3),
+    ("linked±8", 20, -0.2), ("linked_1", 20, -0.2),
+    ("class_near", 28, 0.6), ("class_near", 36, 0.2), ("class_path", 28, 0.8), ("class_path", 36, 0.2),
+    ("repeated", 1, -0.6), ("digits", 16, -0.2), ("position", 50, -0.6), ("position", 58, -0.6), ("bodied", 32, 0.3),
+)  # fmt: skip
+RULE_ROWS = np.array([ROW[name] for name, _, _ in RULES])
+RULE_BOUNDS = np.array([bound for _, bound, _ in RULES], np.uint8)
+RULE_ODDS = np.array([round(UNIT * odds) for _, _, odds in RULES], np.int32)
+SURE, UNSURE = 0.35, 0.1
+"""Chances that a page is an article: from SURE on the first trees are believed, below UNSURE the second."""
+START_ODDS = round(UNIT * START)

@@ -1,0 +1,167 @@
+"""Words: runs of bytes to words of all scripts, with what a block counts of them."""
+
+from __future__ import annotations
+
+from fyke.bits.jit import inlined, leaf
+from fyke.clean.columns import (
+    BODIED,
+    CAPITALS,
+    CHARS,
+    DIGITS,
+    ENDS,
+    HASH,
+    IDEOGRAPHS,
+    LINKED,
+    LOWERS,
+    POINTS,
+    TITLED,
+    UPPERS,
+    WORDS,
+)  # fmt: skip
+from fyke.clean.elements import BYTE, FOLDED, HASHED, PACKED, SPACE, TERMINAL, UPPER, Array
+
+_MASK = (1 << 40) - 1
+_LONGEST = 30_000
+"""Bytes of a run whose letters are counted: more would spill the counts of 16 bits."""
+
+
+@inlined
+def is_ideograph(page: Array, at: int) -> bool:
+    """Tell whether a Chinese, Japanese or Korean character of three bytes starts here (kana, hanzi, hangul)."""
+    lead = page[at]
+    if lead < 0xE3 or lead > 0xED or at + 2 >= page.size:
+        return False
+    second = page[at + 1]
+    if lead == 0xE3:
+        return bool(0x81 <= second <= 0x83 or second >= 0x90)
+    if lead == 0xEA:
+        return bool(second >= 0xB0)
+    return bool(lead != 0xED or second <= 0x9E)
+
+
+@inlined
+def is_mark(page: Array, at: int) -> bool:
+    """Tell whether a punctuation mark of three bytes starts here: dashes, quotes, and those of East Asia."""
+    lead = page[at]
+    if (lead != 0xE2 and lead != 0xE3 and lead != 0xEF) or at + 2 >= page.size:
+        return False
+    return bool(page[at + 1] == (0xBC if lead == 0xEF else 0x80))
+
+
+@leaf
+def word_ends(page: Array, at: int, end: int) -> tuple[int, int]:
+    """Return (hash, end) of the word at ``at``, case folded; an ideograph is a word. Hash 0: there are no letters."""
+    if is_mark(page, at):
+        return 0, min(end, at + 3)
+    if is_ideograph(page, at):
+        return HASHED[page[at]] * 65536 + HASHED[page[at + 1]] * 256 + HASHED[page[at + 2]], at + 3
+    value = 0
+    while at < end:
+        byte = page[at]
+        if BYTE[byte] == SPACE:
+            break
+        if byte >= 0xE2 and (is_ideograph(page, at) or (is_mark(page, at) and (byte != 0xE2 or value == 0))):
+            break
+        if HASHED[byte]:
+            value = (value * 31 + HASHED[byte]) & _MASK
+        at += 1
+    return value, min(at, end)
+
+
+@inlined
+def find(table: Array, key: int) -> int:
+    """Return the slot of ``key`` in an open-addressing table of a power of two, or that of the free place for it."""
+    slot = (key ^ key >> 15 ^ key >> 29) & (table.size - 1)
+    while table[slot] != 0 and table[slot] != key:
+        slot = (slot + 1) & (table.size - 1)
+    return slot
+
+
+@leaf
+def remember_words(text: Array, table: Array, paired: bool, limit: int) -> int:
+    """Put the hashes of the words of ``text`` (``paired``: of neighbouring words) into ``table``; return how many."""
+    at, count, before = 0, 0, 0
+    while at < text.size and count < limit:
+        if BYTE[text[at]] == SPACE:
+            at += 1
+            continue
+        value, at = word_ends(text, at, text.size)
+        if value == 0:
+            continue
+        key = (before * 31 + value) & _MASK if paired else value
+        before = value
+        slot = find(table, key)
+        if key != 0 and table[slot] == 0:
+            table[slot] = key
+            count += 1
+    return count
+
+
+@inlined
+def note_word(value: int, blocks: Array, k: int, in_link: bool, titles: Array, bodies: Array, last: int) -> int:
+    """Count a word by its hash; return the hash."""
+    blocks[k, WORDS] += 1
+    if in_link:
+        blocks[k, LINKED] += 1
+    if titles[find(titles, value)] != 0:
+        blocks[k, TITLED] += 1
+    if bodies.size > 1 and bodies[find(bodies, (last * 31 + value) & _MASK)] != 0:
+        blocks[k, BODIED] += 1
+    blocks[k, HASH] = (blocks[k, HASH] * 1000003 + value) & _MASK
+    return value
+
+
+@leaf
+def count_words(
+    page: Array, start: int, end: int, blocks: Array, k: int, in_link: bool, titles: Array, bodies: Array, last: int
+) -> int:
+    """Count the words of a run with entities or with bytes beyond ASCII, where one run may be many words."""
+    at = start
+    while at < end:
+        if page[at] == 38:  # an entity is no word; those that are letters are rare enough
+            semicolon = at + 1
+            while semicolon < end and semicolon < at + 9 and page[semicolon] != 59:
+                semicolon += 1
+            if semicolon < end and page[semicolon] == 59:
+                at = semicolon + 1
+                continue
+        if page[at] >= 0xE3:
+            if is_ideograph(page, at):
+                blocks[k, IDEOGRAPHS] += 1
+            elif is_mark(page, at):  # 、。，！？：；
+                blocks[k, POINTS] += 1
+        value, at = word_ends(page, at, end)
+        if value:
+            last = note_word(value, blocks, k, in_link, titles, bodies, last)
+    return last
+
+
+@inlined
+def count_word(
+    page: Array, start: int, end: int, blocks: Array, k: int, in_link: bool, titles: Array, bodies: Array, last: int
+) -> int:
+    """Add what one run of non-space bytes tells to block ``k``; return its last word's hash."""
+    packed, value, seen, entity = 0, 0, 0, False
+    for at in range(start, min(end, start + _LONGEST)):
+        byte = page[at]
+        packed += PACKED[byte]
+        seen |= byte
+        entity = entity or byte == 38
+        if FOLDED[byte]:
+            value = (value * 31 + FOLDED[byte]) & _MASK
+    tail = page[end - 1]
+    blocks[k, ENDS] = 1 if tail == 58 else 0
+    if BYTE[tail] == TERMINAL or tail == 0x82 or tail == 0x81 or tail == 0x9F or tail == 34 or tail == 0x9D:  # 。！？”
+        blocks[k, ENDS] = 2
+    blocks[k, CHARS] += end - start
+    blocks[k, LOWERS] += packed & 0xFFFF
+    blocks[k, UPPERS] += packed >> 16 & 0xFFFF
+    blocks[k, DIGITS] += packed >> 32 & 0xFFFF
+    blocks[k, POINTS] += packed >> 48
+    if BYTE[page[start]] == UPPER:
+        blocks[k, CAPITALS] += 1
+    if seen >= 128 or entity:
+        return count_words(page, start, end, blocks, k, in_link, titles, bodies, last)
+    if value == 0:
+        return last
+    return note_word(value, blocks, k, in_link, titles, bodies, last)
