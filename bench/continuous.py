@@ -115,7 +115,7 @@ def sockets(policy: str, seconds: float, pages: int) -> list[object]:
     from fyke.assemble import crawl
 
     speed = DAY / DAY_LASTS
-    config = WorldConfig(hosts=24, pages=pages, formats=False, slow=False, flaky=False)
+    config = WorldConfig(hosts=24, pages=pages, formats=False, slow=False, flaky=False, traps=False)
     with serve(config, speed=speed) as served, tempfile.TemporaryDirectory() as folder:
         world = served.world
         offset = served.time() - time.time() * speed

@@ -138,6 +138,8 @@ class Revisits:
         state = ChangeState.decode(version.meta.change)
         if entry.generation < state.generation:
             return math.inf
+        if not state.visits:  # all that is known of it is what its like do, and more is known of them by now
+            state = self.priors.learn(state, entry.url.host, version.meta.type)
         if not state.absent and (again := self.policy.due_at(state, self.threshold.value, now)):
             return min(max(again, now + LEAST_WAIT), now + LONGEST_WAIT)
         self.threshold.visited()
