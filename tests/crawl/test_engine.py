@@ -9,7 +9,8 @@ import pytest
 from fyke.clock import VirtualClock
 from fyke.convert import Source, convert_here
 from fyke.crawl.discovery import Discovery
-from fyke.crawl.engine import Agent, Tally
+from fyke.crawl.engine import Agent
+from fyke.crawl.keeping import Tally
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
 from fyke.crawl.rules import Rules

@@ -67,7 +67,7 @@ def crawl(
             agent = Agent(
                 store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),  # type: ignore[arg-type]
                 Permissions("fyke"), processor, clock, revisits=settings, beat=beat, beat_every=1200.0,
-                discovery=Discovery(processor, sitemaps=sitemaps),
+                discovery=Discovery(processor, sitemaps=sitemaps, poll=sitemaps),
             )  # fmt: skip
             await agent.run(urls)
             counters: Counter[str] = Counter()

@@ -195,8 +195,12 @@ class Queues:
     @property
     def pending(self) -> int:
         """What is neither with the frontier nor done: letters and anchors under way, URLs that an order holds back."""
-        held = self.order.reserve.waiting if self.order is not None else 0
-        return self.post.pending + held + self.anchors.pending
+        return self.post.pending + self.held + self.anchors.pending
+
+    @property
+    def held(self) -> int:
+        """URLs that an order holds back."""
+        return self.order.reserve.waiting if self.order is not None else 0
 
     def feed(self, now: float, pages: int) -> None:
         """Hand the best of what waits to the frontier."""
