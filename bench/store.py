@@ -318,6 +318,7 @@ def scan(folder: Path, late: list[tuple[Url, bytes]]) -> None:
         for url, body in late:
             put(store, url, body, _TAGS.sub(b" ", body).decode("utf-8", "replace"))
         wait_for_dictionaries(store)
+        compact(store)  # what RocksDB would else do meanwhile, in this process
 
         def read(parts: tuple[str, ...]) -> int:
             if "text" in parts:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from base64 import b32encode
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import BinaryIO, cast
 
 from fastwarc.warc import ArchiveIterator
@@ -379,6 +379,7 @@ def parse_date(text: str) -> float:
         return 0.0
 
 
+@lru_cache(maxsize=64)  # the records of a capture share theirs
 def format_date(seconds: float) -> str:
     """WARC-Date of a time: to the second where it has no fraction, else with microseconds (WARC/1.1).
 
@@ -392,7 +393,17 @@ def format_date(seconds: float) -> str:
 
 def sha1_base32(data: bytes) -> str:
     """The digest as the field writes it: ``sha1:`` and 32 letters."""
-    return "sha1:" + b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
+    return sha1_text(hashlib.sha1(data, usedforsecurity=False).digest())
+
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_PAIRS = [one + two for one in _LETTERS for two in _LETTERS]
+
+
+def sha1_text(digest: bytes) -> str:
+    """The same of a digest that is known; the standard library's base 32 takes five times as long."""
+    number = int.from_bytes(digest, "big")
+    return "sha1:" + "".join([_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
 
 
 def block_matches(record: Record) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from base64 import b32encode
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +20,7 @@ import fyke
 from fyke.errors import StorageError, UserError
 from fyke.formats.cdxj import IndexLine, index_line, sorted_lines
 from fyke.formats.trec import TrecDocument, text_document, web_document, write_trec
+from fyke.formats.warc import sha1_text
 from fyke.formats.warc_exchange import IDENTICAL_PAYLOAD, NOT_MODIFIED, Original
 from fyke.formats.warc_write import Compression, WarcWriter
 from fyke.store.cells import EXACT, PAGE, TEXT, Page
@@ -139,7 +139,7 @@ def _capture(writer: WarcWriter, row: Row) -> int:
         original=original,
         media_type=meta.type,
         docno=meta.docno,
-        digest="sha1:" + b32encode(meta.digest).decode() if meta.digest else "",
+        digest=sha1_text(meta.digest) if len(meta.digest) == 20 else "",
     )
     return 1
 
@@ -190,7 +190,7 @@ def flat(row: Row) -> Flat:
         row.main.encode("utf-8", "replace").decode(),
         meta.language,
         meta.length,
-        "sha1:" + b32encode(meta.digest).decode() if meta.digest else "",
+        sha1_text(meta.digest) if len(meta.digest) == 20 else "",
         meta.duplicate_of,
     )
 

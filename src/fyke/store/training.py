@@ -1,6 +1,6 @@
 """Training: zstd dictionaries from the pages of a host, or of a content type, made beside the writer.
 
-A host gets a dictionary once it has 200 pages, or 50 with 2 MB, and a new, larger one whenever it has three times as
+A host gets a dictionary once it has 200 pages, or 50 with 2 MB, and a new, larger one whenever it has four times as
 many: the first pages of a crawl are not typical of the rest. Hosts without one use that of the content type, made from
 pages of many hosts. A dictionary is on disk before the first cell that needs it, and stays for as long as the tablet.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HOST_PAGES, LARGE_PAGES = 200, 50
 """Pages of a host before a dictionary is made; the few are enough where they have 2 MB, of which the smallest is the
 share. Still fewer samples make a dictionary that fits only them."""
-AGAIN = 3
+AGAIN = 4
 SAMPLE_BYTES = 256 * 1024
 """How much of one page is a sample."""
 SAMPLING = 4
