@@ -104,7 +104,7 @@ def _children() -> float:
 
 def fyke_words(store: Path, agents: int, delay: float = 0.0) -> list[str]:
     words = [sys.executable, "-m", "fyke", "crawl", crawl_site.url(0), "--store", str(store), "--json"]
-    words += ["--scope", "any", "--allow-private", "--delay", str(delay), "--agents", str(agents), "--patience", "1"]
+    words += ["--scope", "any", "--allow-private", "--delay", str(delay), "--agents", str(agents), "--patience", "10"]
     return words
 
 
