@@ -91,7 +91,16 @@ def walk(hosts: set[str], seeds: list[str]) -> set[str]:
 def crawl(store: Path, seeds: list[str], agents: int, kills: int) -> tuple[dict[str, object], float]:
     """Crawl to the end, killing the whole tree on the way; return the summary and CPU seconds."""
     words = [sys.executable, "-m", "fyke", "crawl", *seeds, "--store", str(store), "--json", "--scope", "any"]
-    words += ["--allow-private", "--exclude", r"^(?!http://127\.0\.1\.)", "--delay", "0", "--patience", "2"]
+    words += [
+        "--allow-private",
+        "--exclude",
+        r"^(?!http://127\.0\.1\.)",
+        "--delay",
+        "0",
+        "--patience",
+        "10",
+        "--no-sitemaps",
+    ]
     words += ["--agents", str(agents)]
     before = _children()
     chance = random.Random(3)

@@ -141,7 +141,7 @@ class Revisits:
         if not state.visits:  # all that is known of it is what its like do, and more is known of them by now
             state = self.priors.learn(state, entry.url.host, version.meta.type)
         if not state.absent and (again := self.policy.due_at(state, self.threshold.value, now)):
-            return min(max(again, now + LEAST_WAIT), now + LONGEST_WAIT)
+            return min(max(again, now + LEAST_WAIT), now + self._horizon())
         self.threshold.visited()
         self.outstanding += 1
         return 0.0
@@ -183,7 +183,15 @@ class Revisits:
         if state.absent:
             return state.seen + ABSENT_WAIT * 2.0 ** (state.absent - 1)
         wait = self.policy.look_again(state.rate, 0.0, self.threshold.value, state.weight) * DAY
-        return state.seen + min(max(wait, LEAST_WAIT), LONGEST_WAIT)
+        return state.seen + min(max(wait, LEAST_WAIT), self._horizon())
+
+    def _horizon(self) -> float:
+        """Seconds after which a page is judged again at the latest, by what is then known of its like and the threshold.
+
+        A quarter of what every page would wait if all were visited in turn: judging costs little beside a visit.
+        """
+        budget = self.threshold.budget
+        return min(max(DAY * self.pages / budget / 4, LEAST_WAIT), LONGEST_WAIT) if budget > 0 else LONGEST_WAIT
 
     # ---- what to ask
 

@@ -32,7 +32,9 @@ MAX_LINKS = 20_000
 _MEMO_ENTRIES = 100_000  # about 35 MB
 _MEMO_HREF = 512  # a longer href is hardly met twice
 
-_FOLLOWED_RELATIONS = frozenset({"canonical", "alternate", "next", "prev", "feed"})
+_FOLLOWED_RELATIONS = frozenset(
+    {"canonical", "alternate", "next", "prev", "previous", "feed", "contents", "index", "start", "first", "last", "up"}
+)
 # In X-Robots-Tag "name: rule" is addressed to an agent, unless the name is itself a rule that takes a value.
 _RULES_WITH_VALUES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 _OF_THE_DIRECTORY = re.compile(r"[\w.~%#-]")  # not "" and "?x", which depend on the page itself
