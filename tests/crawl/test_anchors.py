@@ -16,6 +16,7 @@ from fyke.frontier.politeness import Politeness
 from fyke.frontier.priority import DefaultPrioritizer
 from fyke.frontier.seen import SeenSet
 from fyke.store import Change, RowMeta, Settings, Store
+from fyke.store.splitting import split
 from fyke.url import Url
 from fyke.values import Link
 
@@ -67,6 +68,8 @@ def test_groups_of_any_size_put_every_anchor(tmp_path: Path, monkeypatch: pytest
         store_pages(queues, range(PAGES))
         queues.anchors.step(2.0, everything=True)
         assert not queues.anchors.pending
+    assert read(tmp_path / "s") == expected()
+    split(tmp_path / "s", 3)
     assert read(tmp_path / "s") == expected()
 
 

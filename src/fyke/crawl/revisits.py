@@ -186,7 +186,7 @@ class Revisits:
         return state.seen + min(max(wait, LEAST_WAIT), self._horizon())
 
     def _horizon(self) -> float:
-        """Seconds after which a page is judged again at the latest, by what is then known of its like and the threshold.
+        """Seconds after which a page is judged again at the latest, by what is then known of its like.
 
         A quarter of what every page would wait if all were visited in turn: judging costs little beside a visit.
         """

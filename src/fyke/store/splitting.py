@@ -63,8 +63,9 @@ def split(path: Path, tablets: int, progress: Callable[[int], None] | None = Non
 def _refuse_if_crawling(store: Store) -> None:
     for tablet in store.tablets():
         for family in ("queue", "outbox"):
-            # Mail's own counters ("n", "a") may be there: they begin anew, as all letters have come.
-            if any(family == "queue" or key[:1] not in (b"n", b"a") for key, _ in tablet.items(family)):
+            # Mail's counters ("n", "a") may be there: they begin anew, as all letters have come; so does the watermark
+            # of anchors ("w"), at the price of anchors that are put twice.
+            if any(family == "queue" or key[:1] not in (b"n", b"a", b"w") for key, _ in tablet.items(family)):
                 raise StorageError(f"{store.path} holds an unfinished crawl; let it end, then split")
 
 
