@@ -49,7 +49,7 @@ def kill_often(words: list[str], store: Path, log: Path, pages: int, kills: int)
     for number in range(kills):
         crawl = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         before = fetches(log)
-        wanted = before + chance.randint(1, max(2, (pages - before) * 2 // (kills - number + 2)))
+        wanted = before + chance.randint(1, max(2, (pages - before) * 2 // (kills - number + 8)))
         while crawl.poll() is None and fetches(log) < wanted:
             time.sleep(0.02)
         done += crawl.poll() is None
