@@ -62,7 +62,9 @@ def test_junk_between_records_is_passed_over(kind: Compression, junk: bytes, bef
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read(data: bytes) -> None:
     for start in (b"", b"WARC/1.0\r\n", b"\x1f\x8b\x08\0", b"\x28\xb5\x2f\xfd", b"\x5d\x2a\x4d\x18", b"\x1f\x9d\x90"):
-        records_of(start + data)
+        found = records_of(start + data)
+        assert all(0 <= record.offset < len(start + data) for record in found)
+        assert [record.offset for record in found] == sorted({record.offset for record in found})
     list(read_records(io.BytesIO(b"filedesc://x 0.0.0.0 19970101000000 text/plain 5\n" + data)))
 
 

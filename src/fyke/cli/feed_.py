@@ -10,6 +10,7 @@ from fyke.cli.options import Json, print_json
 
 if TYPE_CHECKING:
     from fyke.cli.asking import Answer
+    from fyke.sites.feed import Feed
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -64,6 +65,12 @@ def feed(
             }
         )
         return
+    _tell(found, limit, posting.rate * 86_400, wait)
+
+
+def _tell(found: Feed, limit: int, a_day: float, wait: float) -> None:
+    """Say in words what a feed holds and when it wants to be asked again."""
+    rhythm, shown = found.rhythm, found.items[:limit] if limit else found.items
     typer.echo(f"{found.kind}: {found.title or 'no title'}, {len(found.items)} items")
     for item in shown:
         typer.echo(f"{item.meta.published or item.meta.updated or '-':20}  {item.title}  {item.link}")
@@ -72,7 +79,7 @@ def feed(
         f"every {rhythm.period:g} s" if rhythm.period else "",
     ]
     typer.echo(
-        f"posts {posting.rate * 86_400:.2g} items a day"
+        f"posts {a_day:.2g} items a day"
         f"{''.join('; says ' + wish for wish in wishes if wish)}; to be polled in {wait / 60:.0f} min"
     )
     for hub in found.hubs:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from html import unescape
 from io import BytesIO
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lxml import etree
 
@@ -42,17 +42,21 @@ Event = Start | End | str
 """A string is text."""
 
 
+# What a site sent: nothing is expanded, loaded or fetched, and what can be recovered is.
+_HOSTILE: dict[str, Any] = {
+    "recover": True,
+    "resolve_entities": False,
+    "no_network": True,
+    "load_dtd": False,
+    "huge_tree": False,
+    "remove_comments": True,
+    "remove_pis": True,
+}
+
+
 def events(data: bytes | str) -> Iterator[Event]:
     """Yield the events of a document in order; of a damaged one, those that can be recovered. Never raises."""
-    parser = etree.XMLParser(
-        recover=True,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
+    parser = etree.XMLParser(**_HOSTILE)
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
     try:
         root = etree.fromstring(raw, parser)
@@ -111,14 +115,8 @@ def stream(data: bytes, encoding: str | None = None, name: str = "") -> etree.it
         BytesIO(data),
         events=("end",),
         tag=["{*}" + form for form in (name, name.upper(), name.title())] if name else None,
-        recover=True,
         encoding=encoding,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
+        **_HOSTILE,
     )
 
 

@@ -66,6 +66,28 @@ def kind_of(buffer: Any, i: Any) -> Any:
 
 
 @leaf
+def read_word(buffer: Any, i: Any, kind: Any) -> Any:
+    """Return the hash of the word that begins at ``i`` with a character of ``kind``, and where to go on."""
+    h = OFFSET
+    if kind < 32:
+        while i < buffer.size:
+            kind = kind_of(buffer, i)
+            if kind < 16 or kind >= 32:
+                break
+            for _ in range(kind & 15):
+                h = (h ^ np.uint64(buffer[i])) * PRIME
+                i += 1
+    else:
+        size = kind & 15
+        following = kind_of(buffer, i + size) if i + size < buffer.size else 1
+        end = min(buffer.size, i + size + (following & 15 if following >= 32 else 0))
+        for j in range(i, end):
+            h = (h ^ np.uint64(buffer[j])) * PRIME
+        i += size
+    return h, i
+
+
+@leaf
 def add_words(
     buffer: Any, weight: Any, pairs: Any, mask: Any, counts: Any, touched: Any, used: Any
 ) -> Any:  # fmt: skip
@@ -82,22 +104,7 @@ def add_words(
         if kind < 16:
             i += kind
             continue
-        h = OFFSET
-        if kind < 32:
-            while i < buffer.size:
-                kind = kind_of(buffer, i)
-                if kind < 16 or kind >= 32:
-                    break
-                for _ in range(kind & 15):
-                    h = (h ^ np.uint64(buffer[i])) * PRIME
-                    i += 1
-        else:
-            size = kind & 15
-            following = kind_of(buffer, i + size) if i + size < buffer.size else 1
-            end = min(buffer.size, i + size + (following & 15 if following >= 32 else 0))
-            for j in range(i, end):
-                h = (h ^ np.uint64(buffer[j])) * PRIME
-            i += size
+        h, i = read_word(buffer, i, kind)
         h = mix(h)
         words += 1
         place = np.int64(h & mask)
@@ -179,22 +186,7 @@ def link_features(
         if kind < 16:
             i += kind
             continue
-        h = OFFSET
-        if kind < 32:
-            while i < buffer.size:
-                kind = kind_of(buffer, i)
-                if kind < 16 or kind >= 32:
-                    break
-                for _ in range(kind & 15):
-                    h = (h ^ np.uint64(buffer[i])) * PRIME
-                    i += 1
-        else:
-            size = kind & 15
-            following = kind_of(buffer, i + size) if i + size < buffer.size else 1
-            end = min(buffer.size, i + size + (following & 15 if following >= 32 else 0))
-            for j in range(i, end):
-                h = (h ^ np.uint64(buffer[j])) * PRIME
-            i += size
+        h, i = read_word(buffer, i, kind)
         if field == 1 and not addressed:
             addressed = True  # the scheme says nothing
             continue
