@@ -19,22 +19,17 @@ from fyke.dedupe.fingerprints import (
     units,
     zero_modulo,
 )
+from fyke.lecture.texts import SENTENCE, SENTENCE_HASHES
 from tests.dedupe import reference
-
-SENTENCE = (
-    "Tropical fish include fish found in tropical environments around the world, including both freshwater and "
-    "salt water species."
-)
-VALUES = [938, 664, 463, 822, 492, 798, 78, 969, 143, 236, 913, 908, 694, 553, 870, 779]
 
 
 def test_the_textbooks_example() -> None:
     grams = n_grams(reference.split(SENTENCE), 3)
     assert len(reference.split(SENTENCE)) == 18
-    assert len(grams) == len(VALUES) == 16
+    assert len(grams) == len(SENTENCE_HASHES) == 16
     assert grams[8] == "around the world"
-    assert zero_modulo(np.array(VALUES), 4).tolist() == [664, 492, 236, 908]
-    chosen = [gram for gram, value in zip(grams, VALUES, strict=True) if value % 4 == 0]
+    assert zero_modulo(np.array(SENTENCE_HASHES), 4).tolist() == [664, 492, 236, 908]
+    chosen = [gram for gram, value in zip(grams, SENTENCE_HASHES, strict=True) if value % 4 == 0]
     assert chosen == ["fish include fish", "found in tropical", "the world including", "including both freshwater"]
 
 

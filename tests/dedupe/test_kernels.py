@@ -23,13 +23,8 @@ from fyke.dedupe.sketch import (
     weighted_vector,
 )
 from fyke.dedupe.words import MAX_BYTES, Folding, character_table, encode, pack, shingle_hashes, word_hashes
+from fyke.lecture.texts import ROSE, SENTENCE, WORD_HASHES
 from tests.dedupe import reference
-
-SENTENCE = (
-    "Tropical fish include fish found in tropical environments around the world, including both freshwater and "
-    "salt water species."
-)
-ROSE = "a rose is a rose is a rose"
 
 # Texts that meet every branch: ASCII, accents, marks, Han, kana, Thai, astral planes, controls, surrogates' neighbours.
 ALPHABET = "aB9 .,-\t\0éÉßñ\u0301\u0307İ漢字かなガ\u3099ไทย한국𠀀𝒜🐟\ufffd\u00ad\u2028\uffff\U0010ffff"
@@ -178,15 +173,9 @@ def test_one_word_a_million_times_and_a_hundred_megabytes() -> None:
     assert encode(data).endswith(data[-1000:])
 
 
-WORDS_AND_HASHES = """tropical 01100001 fish 10101011 include 11100110 found 00011110 environments 00101101 around
-10001011 world 00101010 including 11000000 both 10101110 freshwater 00111111 salt 10110101 water 00100101
-species 11101110"""
-
-
 @pytest.mark.kernel
 def test_weighted_simhash_of_the_textbook() -> None:
-    given = WORDS_AND_HASHES.split()
     weights = [2.0, 2.0] + [1.0] * 11
-    hashes = [int(bits, 2) for bits in given[1::2]]
+    hashes = [int(bits, 2) for bits in WORD_HASHES.values()]
     assert weighted_vector(hashes, weights, bits=8).tolist() == [1, -5, 9, -9, 3, 1, 3, 3]
     assert f"{weighted_simhash(hashes, weights, bits=8):08b}" == "10101111"

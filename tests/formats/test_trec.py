@@ -10,44 +10,9 @@ from hypothesis import strategies as st
 
 from fyke.formats.trec import TrecDocument, read_trec, text_document, web_document, write_trec
 from fyke.formats.warc import Report
+from fyke.lecture.texts import TREC as TEXTBOOK
 from fyke.values import Exchange
 from tests.formats.test_streams import lzw_encode
-
-TEXTBOOK = b"""\
-<DOC>
-<DOCNO>WTX001-B01-10</DOCNO>
-<DOCHDR>
-http://www.example.com/test.html 204.244.59.33 19970101013145 text/html 440
-HTTP/1.0 200 OK
-Date: Wed, 01 Jan 1997 01:21:13 GMT
-Server: Apache/1.0.3
-Content-type: text/html
-Content-length: 270
-Last-modified: Mon, 25 Nov 1996 05:31:24 GMT
-</DOCHDR>
-<HTML>
-<TITLE>Tropical Fish Store</TITLE>
-Coming soon!
-</HTML>
-</DOC>
-<DOC>
-<DOCNO>WTX001-B01-109</DOCNO>
-<DOCHDR>
-http://www.example.com/fish.html 204.244.59.33 19970101013149 text/html 440
-HTTP/1.0 200 OK
-Date: Wed, 01 Jan 1997 01:21:19 GMT
-Server: Apache/1.0.3
-Content-type: text/html
-Content-length: 270
-Last-modified: Mon, 25 Nov 1996 05:31:24 GMT
-</DOCHDR>
-<HTML>
-<TITLE>Fish Information</TITLE>
-This page will soon contain interesting
-information about tropical fish.
-</HTML>
-</DOC>
-"""
 
 
 def read(data: bytes, report: Report | None = None, cap: int = 10**8) -> list[TrecDocument]:

@@ -26,6 +26,7 @@ from fyke.frontier.revisit import (
     mean_freshness,
     visited,
 )
+from fyke.lecture.texts import HEAD_ANSWER
 
 RATES = st.floats(1e-4, 100)
 
@@ -67,11 +68,7 @@ def test_no_other_visits_are_better() -> None:
 
 
 def test_the_lectures_head_answer() -> None:
-    head = parse_head(
-        b"HTTP/1.1 200 OK\r\nDate: Thu, 03 Apr 2008 05:17:54 GMT\r\nServer: Apache/2.0.52 (CentOS)\r\n"
-        b'Last-Modified: Fri, 04 Jan 2008 15:28:39 GMT\r\nETag: "239c33-2576-2a2837c0"\r\nAccept-Ranges: bytes\r\n'
-        b"Content-Length: 9590\r\nConnection: close\r\nContent-Type: text/html; charset=ISO-8859-1\r\n\r\n"
-    )
+    head = parse_head(HEAD_ANSWER)
     assert head.get("content-length") == "9590"
     assert head.get("etag") == '"239c33-2576-2a2837c0"'
     assert http_date(head.get("last-modified")) == 1_199_460_519.0

@@ -13,39 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fyke.formats.tags import moment
+from fyke.lecture.texts import FEED as LECTURE
 from fyke.sites.feed import MAX_ITEMS, Feed, FeedFault, FeedKind, Item, Rhythm, from_html, parse_feed
 from fyke.url import whatwg
-
-LECTURE = """<?xml version="1.0"?>
-<rss version="2.0">
-  <channel>
-    <title>Search Engine News</title>
-    <link>http://www.search-engine-news.org/</link>
-    <description>News about search engines.</description>
-    <language>en-us</language>
-    <pubDate>Tue, 19 Jun 2008 05:17:00 GMT</pubDate>
-    <ttl>60</ttl>
-
-    <item>
-      <title>Upcoming SIGIR Conference</title>
-      <link>http://www.sigir.org/conference</link>
-      <description>The annual SIGIR conference is coming!
-        Mark your calendars and check for cheap
-        flights.</description>
-      <pubDate>Tue, 05 Jun 2008 09:50:11 GMT</pubDate>
-      <guid>http://search-engine-news.org#500</guid>
-    </item>
-    <item>
-      <title>New Search Engine Textbook</title>
-      <link>http://www.cs.umass.edu/search-book</link>
-      <description>A new textbook about search engines
-        will be published soon.</description>
-      <pubDate>Tue, 05 Jun 2008 09:33:01 GMT</pubDate>
-      <guid>http://search-engine-news.org#499</guid>
-    </item>
-  </channel>
-</rss>
-"""
 
 
 def test_the_lectures_feed() -> None:

@@ -11,28 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fyke.lecture.texts import CROFT_ROBOTS, MANNING_ROBOTS
 from fyke.sites.robots import MAX_BYTES, Robots, product_token
 from fyke.url import Url
-
-CROFT = """User-agent: *
-Disallow: /private/
-Disallow: /confidential/
-Disallow: /other/
-Allow: /other/public/
-
-User-agent: FavoredCrawler
-Disallow:
-
-Sitemap: http://mysite.com/sitemap.xml.gz
-"""
-MANNING = "User-agent: *\nDisallow: /yoursite/temp/\n\nUser-agent: searchengine\nDisallow:\n"
 
 # Rows of Google's own reading where fyke follows the RFC; docs/robots.md gives the reasons.
 DEPARTURES = {"correctness/accepted-mistakes#3", "correctness/index-page#1"}
 
 
 def test_first_example_of_the_lecture_notes() -> None:
-    robots = Robots.parse(CROFT)
+    robots = Robots.parse(CROFT_ROBOTS)
     for path in ("/private/x", "/confidential/", "/other/a", "/other/public"):
         assert not robots.allows("fyke", path), path
         assert robots.allows("FavoredCrawler", path), path
@@ -42,7 +30,7 @@ def test_first_example_of_the_lecture_notes() -> None:
 
 
 def test_second_example_of_the_lecture_notes() -> None:
-    robots = Robots.parse(MANNING.encode())
+    robots = Robots.parse(MANNING_ROBOTS.encode())
     assert not robots.allows("fyke", "http://host/yoursite/temp/x")
     assert robots.allows("fyke", Url.parse("http://host/yoursite/temp"))
     assert robots.allows("searchengine", "http://host/yoursite/temp/x")
@@ -161,7 +149,7 @@ def test_thousands_of_patterns_forbid_rather_than_cost() -> None:
 
 
 def test_keeps_only_our_group_and_star() -> None:
-    kept = Robots.parse(CROFT + "User-agent: fyke\nDisallow: /mine\nCrawl-delay: 3\n").keep("fyke/1")
+    kept = Robots.parse(CROFT_ROBOTS + "User-agent: fyke\nDisallow: /mine\nCrawl-delay: 3\n").keep("fyke/1")
     assert set(kept.groups) == {"fyke", "*"}
     again = Robots.decode(kept.encode())
     assert again.groups == kept.groups

@@ -12,26 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fyke.formats.tags import moment
+from fyke.lecture.texts import SITEMAP as LECTURE
 from fyke.sites.sitemap import MAX_BYTES, MAX_URLS, Fault, Kind, Sitemap, SitemapReader, parse_sitemap
-
-LECTURE = b"""<?xml version="1.0" encoding="UTF-8"?>
-<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-  <url>
-    <loc>http://www.company.com/</loc>
-    <lastmod>2008-01-15</lastmod>
-    <changefreq>monthly</changefreq>
-    <priority>0.7</priority>
-  </url>
-  <url>
-    <loc>http://www.company.com/items?item=truck</loc>
-    <changefreq>weekly</changefreq>
-  </url>
-  <url>
-    <loc>http://www.company.com/items?item=bicycle</loc>
-    <changefreq>daily</changefreq>
-  </url>
-</urlset>
-"""
 
 
 def test_the_lectures_sitemap() -> None:

@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "export": "A store as one file: WARC, TREC Web, JSON lines or Parquet, by its ending.",
     "store": "Look after a store: check it, count it, compact it, split it.",
     "demo": "Start a small web on loopback and show fyke at work on it; ends by itself.",
+    "lecture": "Every worked example of the lecture notes, done by fyke, its numbers beside those of the notes.",
     "robots": "What a site's robots.txt says: groups, delays, sitemaps, and whether a URL may be fetched.",
     "sitemap": "What a sitemap says: its pages or parts, when they changed, and what is wrong with it.",
     "feed": "What a feed says: its items, how often it posts, when to ask it again, and who pushes it.",

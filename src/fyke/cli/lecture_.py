@@ -1,0 +1,61 @@
+"""Every worked example of the lecture notes, done by fyke, its numbers beside those of the notes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fyke.cli.options import Json, print_json
+from fyke.errors import UserError
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+def lecture(
+    about: Annotated[
+        list[str] | None, typer.Argument(metavar="WORD...", help="Only examples with such a word in title or chapter.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Do the worked examples of the lecture notes; status 1 where a number differs.
+
+    Example: fyke lecture simhash
+    """
+    from fyke.lecture.all import EXAMPLES
+
+    wanted = [word.lower() for word in about or []]
+    chosen = [
+        example
+        for example in EXAMPLES
+        if not wanted or any(word in f"{example.title} {example.chapter} {example.module}".lower() for word in wanted)
+    ]
+    if not chosen:
+        raise UserError(f"no example speaks of {' or '.join(about or [])}; `fyke lecture` shows them all")
+    wrong = total = 0
+    for example in chosen:
+        facts = list(example.facts())
+        total += len(facts)
+        wrong += sum(not fact.agrees for fact in facts)
+        if json:
+            print_json(
+                {"title": example.title, "chapter": example.chapter, "module": example.module}
+                | {"facts": [{"what": f.what, "notes": f.notes, "fyke": f.fyke, "agrees": f.agrees} for f in facts]}
+            )
+            continue
+        typer.echo(typer.style(example.title, bold=True) + f"\n  {example.chapter}; {example.module}")
+        typer.echo(_line("", "the notes", "fyke"))
+        for fact in facts:
+            line = _line(fact.what, fact.notes, fact.fyke)
+            typer.echo(line if fact.agrees else typer.style(f"{line}   DIFFERS", fg="red"))
+        typer.echo("")
+    if not json:
+        verdict = f"{wrong} differ" if wrong else "all are the notes'"
+        typer.echo(f"{len(chosen)} examples, {total} numbers: {verdict}")
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _line(what: str, notes: str, found: str) -> str:
+    return f"  {what:56} {notes:27} {found}"

@@ -1,0 +1,7 @@
+"""All examples, in the order of a document's way."""
+
+from __future__ import annotations
+
+from fyke.lecture import archives, crawling, duplicates, storing
+
+EXAMPLES = (*crawling.EXAMPLES, *storing.EXAMPLES, *duplicates.EXAMPLES, *archives.EXAMPLES)
