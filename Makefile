@@ -13,7 +13,7 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test lint bench train docs lock clean
+.PHONY: help demo test lint bench train docs tour lock clean
 help: ## show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /make \1@/' | column -t -s@
 
@@ -35,6 +35,9 @@ train: $(VENV)/.dev ## train the model of main content anew from ../shared/data,
 
 docs: $(VENV)/.dev ## redraw what is drawn from the source: code map, room graph, list of commands
 	@$(BIN)/python -m tests.drawings
+
+tour: $(VENV)/.dev ## run what docs/tour.md and docs/howto tell to type, and write the answers into them
+	@$(BIN)/python -m tests.walkthrough
 
 lock: ## pin the dependencies anew (needs uv)
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in -o requirements/main.lock

@@ -1,21 +1,139 @@
-"""Run every bench at its default size, one process each: ``make bench``."""
+"""All benches in about ten minutes, one process each, and one table of their figures: ``make bench``.
+
+``python -m bench [NAME...] [--out docs/benchmarks.md] [--tiny]``. Sizes are small; each bench alone takes larger ones.
+A bench that fails is told, and the others go on.
+"""
 
 from __future__ import annotations
 
+import argparse
+import os
+import platform
 import subprocess
 import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-NOT_BENCHES = {"__init__", "__main__", "boosting", "crawl_site", "measure", "real_pages", "train_content"}
+import msgspec
+
+from bench.measure import FIGURES, Figure, number, table
+
+ROOT = Path(__file__).parent.parent
+
+RUNS: dict[str, tuple[str, list[str], list[str]]] = {
+    "crawl": ("a whole crawl", ["--pages", "1500"], ["--pages", "150"]),
+    "politeness": ("politeness, by the server's log", ["--pages", "1000"], ["--pages", "400"]),
+    "crash": ("kill -9 and resume", ["--pages", "1500", "--kills", "4"], ["--pages", "300", "--kills", "1"]),
+    "url": ("URLs", [], []),
+    "frontier": ("frontier, robots.txt, links", [], []),
+    "feeds": ("feeds", ["--feeds", "100", "--days", "20"], ["--feeds", "20", "--days", "10"]),
+    "freshness": ("freshness", ["--days", "40", "policies"], ["--days", "6", "policies"]),
+    "convert": ("conversion", [], []),
+    "extract": ("main content", ["--pages", "15"], ["--pages", "2"]),
+    "plateau": ("the plateau", [], []),
+    "dedupe": ("duplicates", ["--documents", "5000"], ["--documents", "600"]),
+    "store": ("the store", ["--pages", "2000"], ["--pages", "600"]),
+    "warc": ("WARC and TREC", [], []),
+    "archive": ("archives", [], []),
+    "graph": ("graphs", [], []),
+    "simulate": ("simulated crawls", [], []),
+    "focused": ("focused crawls", ["--hosts", "40", "--pages", "1500"], ["--hosts", "24", "--pages", "500"]),
+    "world": ("the synthetic web", [], []),
+}
+"""Bench to its title and its arguments here, and for ``--tiny``."""
+
+PEERS = (
+    "scrapy", "crawlee", "protego", "w3lib", "yarl", "lxml", "selectolax", "resiliparse", "trafilatura",
+    "readability-lxml", "jusText", "fastwarc", "warcio", "rocksdict", "datasketch", "rensa", "gaoya", "feedparser",
+    "fastfeedparser", "webgraph", "numpy", "numba",
+)  # fmt: skip
+"""Packages whose versions the page names."""
+
+HEAD = """# Benchmarks
+
+`make bench` wrote this page: every bench at a small size, beside its peers in the same run. CPU time, best of several.
+The machine was shared, so ratios count; each bench alone (`python -m bench.NAME`) takes larger sizes, and the pages of
+the rooms tell what the figures mean.
+"""
 
 
 def main() -> int:
-    status = 0
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        if path.stem not in NOT_BENCHES:
-            print(f"\n## bench.{path.stem}\n", flush=True)
-            status |= subprocess.run([sys.executable, "-m", f"bench.{path.stem}"], check=False).returncode
+    """Run them; write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(RUNS)}")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    parser.add_argument("--tiny", action="store_true", help="see that they run; write no page")
+    given = parser.parse_args()
+    unknown = set(given.names) - set(RUNS)
+    if unknown:
+        parser.error(f"no bench is called {', '.join(sorted(unknown))}")
+    began, status, rows = time.monotonic(), 0, []
+    for name in given.names or RUNS:
+        figures, ended = run(name, given.tiny)
+        status |= ended
+        rows += [[f"`{name}`", *row(figure)] for figure in figures]
+    text = page(rows, time.monotonic() - began)
+    print(text)
+    if not given.tiny:
+        given.out.write_text(text, encoding="utf-8")
     return status
+
+
+def run(name: str, tiny: bool) -> tuple[list[Figure], int]:
+    """Run one bench; return its figures and its status."""
+    title, usual, small = RUNS[name]
+    print(f"\n## {title}: python -m bench.{name} {' '.join(small if tiny else usual)}\n", flush=True)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="fyke-bench-") as folder:
+        file = Path(folder) / "figures.jsonl"
+        words = [sys.executable, "-m", f"bench.{name}", *(small if tiny else usual)]
+        env = {**os.environ, FIGURES: str(file)}
+        if tiny:
+            env.setdefault("FYKE_BENCH_PAGES", "800")
+        ended = subprocess.run(words, check=False, env=env, cwd=ROOT).returncode
+        lines = file.read_bytes().splitlines() if file.exists() else []
+    print(f"\n{name}: {time.monotonic() - began:.0f} s, status {ended}, {len(lines)} figures", file=sys.stderr)
+    return [msgspec.json.decode(line, type=Figure) for line in lines], ended
+
+
+def row(figure: Figure) -> list[object]:
+    """A figure as a row: peers with their ratio to fyke."""
+    peers = [
+        f"{name} {number(value)}" + (f" ({number(value / figure.fyke)} ×)" if figure.fyke else "")
+        for name, value in figure.peers.items()
+    ]
+    what = figure.what + (f" ({figure.size})" if figure.size else "")
+    return [what, figure.unit, f"**{number(figure.fyke)}**", ", ".join(peers)]
+
+
+def page(rows: list[list[object]], seconds: float) -> str:
+    """docs/benchmarks.md."""
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT).stdout.strip() or "unknown"
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory():.0f} GB"
+    facts = [
+        f"- {datetime.now(UTC):%Y-%m-%d}, commit {commit}, {seconds / 60:.0f} minutes in all",
+        f"- {machine}, Python {platform.python_version()}",
+        "- " + ", ".join(f"{name} {found}" for name in PEERS if (found := installed(name))),
+    ]
+    head = ["bench", "what", "unit", "fyke", "peers (× fyke)"]
+    return "\n".join([HEAD, *facts, "", table(head, rows), ""])
+
+
+def memory() -> float:
+    """Gigabytes of the machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+
+
+def installed(name: str) -> str:
+    """The version of a package; empty where it is not there."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
 
 
 if __name__ == "__main__":

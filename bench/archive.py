@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-from bench.measure import best_cpu, table
+from bench.measure import best_cpu, figure, table
 from bench.real_pages import default_file
 from fyke.archive.archive import Archive, Summaries
 from fyke.archive.combine import Catalogue, Coding, combine
@@ -116,6 +116,10 @@ def main() -> None:
         print(
             f"{len(archive):,} pages, {said['postings_per_summary']} postings and {archive.mean_length:.0f} words each"
         )
+    sizes = {str(row[0]): row[1] for row in rows}
+    own = float(str(sizes.pop("fyke, chain 1 (default)")))
+    figure("a summary in the archive", "bytes", own, sizes)
+    figure("summaries scored at random", "per CPU s", rows[1][4], {"paper": rows[0][4]})
     head = ["mode", "bytes/page", "of paper", "in order/s", "at random/s", "pointer bits", "index bits", "bits/term"]
     print(table(head, rows))
 

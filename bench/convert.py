@@ -18,7 +18,7 @@ from resiliparse.parse.html import HTMLTree
 from selectolax.lexbor import LexborHTMLParser
 from trafilatura.utils import load_html
 
-from bench.measure import best_cpu, table
+from bench.measure import best_cpu, figure, table
 from fyke.convert import convert_here, prepare
 from fyke.convert.html import document, tagged
 from fyke.formats import html as pages
@@ -180,7 +180,10 @@ def main() -> None:
     for size in SIZES:
         data = page(size, 51)
         print(f"HTML page of {len(data):,} bytes\n")
-        print(table(["what", "µs", "× fyke"], html_rows(data)), "\n")
+        rows = html_rows(data)
+        peers = {str(r[0]): r[1] for r in rows if not str(r[0]).startswith("fyke")}
+        figure("HTML to tagged text", "µs", rows[4][1], peers, f"{len(data):,} bytes")
+        print(table(["what", "µs", "× fyke"], rows), "\n")
     print(table(["other formats", "engine alone, ms", "fyke, ms", "ratio"], engine_rows()), "\n")
     print(table(["real documents", "files", "engine alone, ms", "fyke, ms", "ratio"], office_rows()), "\n")
     print(table(["pool (wall time)", "documents/s"], pool_rows()))

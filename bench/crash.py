@@ -20,6 +20,7 @@ from pathlib import Path
 
 from bench import crawl_site
 from bench.crawl import fyke_words
+from bench.measure import figure
 from fyke.store import Store
 
 CONCURRENCY = 64
@@ -76,6 +77,8 @@ def report(
     again = sum(count - 1 for count in visits.values())
     missing, strange, most = len(expected - stored), len(stored - expected), kills * crawl_site.HOSTS
     print(f"{kills} kills: {missing} of {pages:,} pages missing, {strange} not asked for; queued {summary['queued']}")
+    figure("pages missing after kill -9 and resume", "count", missing, size=f"{kills} kills, {pages:,} pages")
+    figure("pages fetched again", "count", again, size=f"{most} may be")
     print(f"{again} fetched again; at most {most} were in flight, one a host")
     print("fyke store check:", "clean" if checked.returncode == 0 else "NOT clean", checked.stdout.strip()[:300])
     if expected != stored or checked.returncode or again > most:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import crawl_site
-from bench.measure import table
+from bench.measure import figure, table
 
 SCRAPY = """
 import scrapy, sys
@@ -138,6 +138,9 @@ def main() -> None:
                 runs.append(measure(crawler, words, folder, count, 600))
     rows = [[r.name, r.pages, r.cpu, r.seconds, r.pages / r.seconds, r.cost] for r in runs]
     print(table(["crawler", "pages", "CPU s", "seconds", "pages/s", "CPU s per 1,000 pages"], rows))
+    costs = {r.name: r.cost for r in runs if r.pages and r.pages <= options.pages}
+    if "fyke, 1 agent" in costs:
+        figure("a page, with everything on", "CPU ms", costs.pop("fyke, 1 agent"), costs, f"{options.pages:,} pages")
     for agents in ("1 agent", "2 agents"):
         both = [r for r in runs if agents in r.name and r.pages]
         if len(both) == 2:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.measure import best_cpu, table
+from bench.measure import best_cpu, figure, table
 from fyke.dedupe.discover import near_duplicates
 from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.index import DuplicateIndex
@@ -157,6 +157,8 @@ def sketches(texts: list[str]) -> str:
         "simhash-pybind, shingles in Python": best_cpu(with_simhash, REPEAT) / 300,
     }
     own = next(iter(rows.values()))
+    peers = {name: t * 1e6 for name, t in rows.items() if not name.startswith("fyke")}
+    figure("text to sketch, 128 permutations and simhash", "µs", own * 1e6, peers)
     return table(["text to sketch", "µs per text", "× fyke"], [[n, t * 1e6, t / own] for n, t in rows.items()])
 
 
@@ -180,6 +182,7 @@ def inline(texts: list[str], documents: int) -> str:
             rows.append([f"the same, 128, all bands of {len(index):,} on disk", *summary(best)])
             best = np.min([timed(index, known, keep=False) for _ in range(9)], axis=0)
             rows.append(["the same, asked for exact copies only", *summary(best)])
+    figure("has a text like this been seen? (128)", "µs", rows[0][3])
     return table(["inline", "p50 µs", "p99 µs", "mean µs"], rows)
 
 
@@ -256,6 +259,9 @@ def quality_and_discovery(texts: list[str]) -> str:
     ):
         right = len(pairs & truth)
         rows.append([name, cpu, cpu / own, len(pairs), right / max(1, len(pairs)), right / max(1, len(truth))])
+    size = f"{len(texts):,} texts"
+    figure("all near-duplicate pairs", "CPU s", own, {"gaoya": gaoya}, size)
+    figure("their recall, by an exact join", "share", rows[0][5], {"gaoya": rows[1][5]}, size)
     rows.append(["exact join", "", "", len(truth), "", ""])
     head = [f"{len(texts):,} texts, Jaccard ≥ 0.8", "CPU s", "× fyke", "pairs", "precision", "recall"]
     return table(head, [[f"{c:.5f}" if k > 3 and c != "" else c for k, c in enumerate(row)] for row in rows])

@@ -27,7 +27,7 @@ from readability import Document
 from resiliparse.extract.html2text import extract_plain_text
 
 import fyke
-from bench.measure import best_cpu, table
+from bench.measure import best_cpu, figure, table
 from bench.train_content import FOLDS, SETS, host
 from fyke.clean import page as pages
 from fyke.clean.container_kernels import fill_features
@@ -164,6 +164,11 @@ def report(name: str, scores: dict[str, list[float]], timed: dict[str, list[str]
         ]
         for method, values in scores.items()
     ]
+    means = {str(line[0]): float(str(line[len(SETS) + 1])) for line in lines}
+    costs = {str(line[0]): float(str(line[len(SETS) + 2])) for line in lines}
+    peers = [method for method in means if method in PEERS]
+    figure("main content, mean over the public sets", "F1", means[name], {peer: means[peer] for peer in peers})
+    figure(f"main content, a page of {next(iter(SIZES))}", "ms", costs[name], {peer: costs[peer] for peer in peers})
     print(table(["method", *SETS, "mean", *(f"ms, {size}" for size in SIZES)], lines))
     parts: dict[str, Callable[[str], object]] = {
         "to bytes": str.encode,

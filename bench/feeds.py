@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from bench.measure import best_cpu
+from bench.measure import best_cpu, figure
 from fyke.sites.feed import Rhythm, parse_feed
 from fyke.sites.polling import DAY, PollSettings, Posting, next_poll
 from fyke.sites.sitemap import parse_sitemap
@@ -73,11 +73,14 @@ def main() -> None:
     }
     print(f"{len(rates)} feeds, {sum(map(len, items))} items, {arguments.days:g} days")
     print(f"{'policy':14}{'polls/day':>10}{'delay min':>11}{'best min':>10}{'ratio':>7}")
+    ratios = {}
     for name, policy in policies.items():
         delay, polls = run(policy, items, arguments.days)
         per_second = rates / DAY
         best = np.sqrt(per_second).sum() ** 2 * counted / (2 * polls * per_second.sum())
+        ratios[name] = float(delay / best)
         print(f"{name:14}{polls / (counted / DAY):>10.0f}{delay / 60:>11.1f}{best / 60:>10.1f}{delay / best:>7.2f}")
+    figure("delay of new items ÷ the least possible at as many polls", "ratio", ratios.pop("fyke"), ratios)
     _parsing()
 
 
@@ -99,10 +102,15 @@ def _parsing() -> None:
     sitemap = f'<?xml version="1.0"?><urlset>{entries}</urlset>'.encode()
     ours = best_cpu(lambda: parse_feed(feed), 20)
     print(f"\nfeed of 30 items: fyke {ours * 1e3:.2f} ms of CPU")
+    peers = {}
     for name, parse in (("fastfeedparser", fastfeedparser.parse), ("feedparser", feedparser.parse)):
         theirs = best_cpu(lambda parse=parse: parse(feed), 10)  # type: ignore[misc]
+        peers[name] = theirs * 1e3
         print(f"  {name} {theirs * 1e3:.2f} ms, {theirs / ours:.1f} × fyke")
-    print(f"sitemap of 50,000 entries: fyke {best_cpu(lambda: parse_sitemap(sitemap), 3) * 1e3:.0f} ms of CPU")
+    figure("a feed of 30 items, parsed", "ms", ours * 1e3, peers)
+    entire = best_cpu(lambda: parse_sitemap(sitemap), 3) * 1e3
+    figure("a sitemap of 50,000 entries, parsed", "ms", entire)
+    print(f"sitemap of 50,000 entries: fyke {entire:.0f} ms of CPU")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.measure import best_cpu, table
+from bench.measure import best_cpu, figure, table
 from fyke.crawl.process import Processor
 from fyke.graph.build import Lists, write_graph
 from fyke.graph.graph import Graph, write_urls
@@ -294,6 +294,9 @@ def main() -> None:
             targets = np.array([each.topic == topic for each in world.pages])
             rows.append(focused(world, topic, targets, kind, runs))
             curves = curves or runs
+        told = dict(zip(HEAD, rows[0], strict=True))
+        peers = {name: told[name] for name in ("bfs", "plain best-first", "omniscient")}
+        figure(f"harvest rate: {told['topic']}", "share", told["online-best-first"], peers)
         print(table(HEAD, rows), "\n")
         if given.plot:
             measures.plot(given.plot, curves, focused=True)

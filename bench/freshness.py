@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from bench.measure import table
+from bench.measure import figure, table
 from fyke.frontier.revisit import RevisitPolicy
 from fyke.frontier.schedule import Schedule
 from fyke.simulate.change import ChangingWorld, Signals, simulate_changes
@@ -114,6 +114,9 @@ def policies(case: Case, days: float) -> None:
     peer = simulate_changes(world, Multiplicative(world, budget), days, np.random.default_rng(3))
     fresh, age = peer.second_half()
     rows.append(["multiplicative (Nutch)", "learnt", fresh, age * 24, age / least_age, "", peer.visits / budget / days])
+    ages = {f"{row[0]}, {row[1]}": row[4] for row in rows}
+    peers = {name: ages[name] for name in ("uniform, known", "multiplicative (Nutch), learnt")}
+    figure(f"mean age ÷ the least possible: {case.name}", "ratio", ages["age-optimal, learnt"], peers)
     head = [
         "policy",
         "rates",

@@ -12,7 +12,7 @@ from urllib.robotparser import RobotFileParser
 import numpy as np
 import psutil
 
-from bench.measure import best_cpu, table
+from bench.measure import best_cpu, figure, table
 from fyke.formats.html import Page, parse
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry, HostRecord, parse_queue_key
@@ -104,6 +104,7 @@ def decisions() -> None:
     asked = [Url(f"http://host.test/section{i % 9}/page-{i}.html?id={i}") for i in range(10_000)]
     seconds = best_cpu(lambda: [judge.judge(url, 1, 1.7e9, history) for url in asked], 3)
     rows.append(["is this URL a trap?", len(asked) / seconds, seconds / len(asked) * 1e6])
+    figure("a decision of the frontier: next, done, add, record", "µs", rows[0][2], size=str(rows[0][0]))
     print(table(["decisions: next, done, add, record, refill", "per second", "µs each"], rows), "\n")
 
 
@@ -149,6 +150,7 @@ def robots() -> None:
     for name, (make, ask) in runs.items():
         cost = best_cpu(make, 20) * 1e6, best_cpu(ask, 5) / len(urls) * 1e6
         rows.append([name, *cost, cost[1] / rows[0][2] if rows else 1.0])  # type: ignore[operator]
+    figure("robots.txt: may this URL be fetched?", "µs", rows[0][2], {str(r[0]): r[2] for r in rows[1:]})
     print(table(["robots.txt of 43 rules", "parse µs", "allows µs", "× fyke"], rows))
     print(f"fyke and Protego agree on {agree} of {len(urls)}\n")
 
@@ -177,6 +179,7 @@ def links() -> None:
     for name, work in runs.items():
         cost = best_cpu(lambda w=work: [w() for _ in range(20)], 20) / 20 * 1e6  # type: ignore[misc]
         rows.append([name, cost, cost / rows[0][1] if rows else 1.0])  # type: ignore[operator]
+    figure("links of a parsed page, joined", "µs", rows[0][1], {"Scrapy": rows[-1][1]}, f"{LINKS} links")
     print(table([f"links of a parsed page of {len(body) // 1000} kB, {LINKS} links", "µs", "× fyke"], rows))
 
 

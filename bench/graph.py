@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.measure import best_cpu, table
+from bench.measure import best_cpu, figure, table
 from fyke.graph import rank
 from fyke.graph.graph import Graph
 from fyke.simulate.engine import Politeness, VirtualCrawl, World
@@ -80,6 +80,12 @@ def main() -> None:
     for policy, in_flight in (("bfs", 1), ("best-first", 64), ("opic", 64), ("opic", 1)):
         seconds = best_cpu(lambda p=policy, n=in_flight: crawl(world, p, n), 1)  # type: ignore[misc]
         rows.append([f"simulated {policy}, {in_flight} in flight, pages/s", reached / seconds])
+    told = {str(row[0]): row[1] for row in rows}
+    own = float(str(told["random one by one from Python, ns/arc"]))
+    peers = {name.split(":")[0]: value for name, value in told.items() if name.startswith("webgraph")}
+    figure("successors at random, one node a call", "ns an arc", own, peers, "cnr-2000")
+    figure("successors at random, many nodes a call", "ns an arc", told["random, ns/arc"], size="cnr-2000")
+    figure("the graph", "bits a link", graph.bits / graph.arcs, size="cnr-2000")
     print(f"cnr-2000: {graph.nodes:,} nodes, {graph.arcs:,} arcs, {graph.bits / graph.arcs:.3f} bits per link\n")
     print(table(["what", "value"], rows))
 

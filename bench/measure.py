@@ -1,9 +1,36 @@
-"""What benches share: CPU time, best of several, and a table. The machine is noisy: compare ratios of one run."""
+"""What benches share: CPU time, best of several, tables, figures. The machine is noisy: compare ratios of one run."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+FIGURES = "FYKE_BENCH_FIGURES"
+"""The file that ``figure`` appends to; ``python -m bench`` names it and makes docs/benchmarks.md of it."""
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """One row of docs/benchmarks.md: what fyke takes, gives or finds, beside its peers in the same run."""
+
+    what: str
+    unit: str
+    fyke: float
+    peers: dict[str, float] = {}
+    size: str = ""
+    """How much work it was measured on."""
+
+
+def figure(what: str, unit: str, fyke: Any, peers: Mapping[str, Any] | None = None, size: str = "") -> None:
+    """Hand a figure back to ``python -m bench``; of a bench that is run alone, nothing."""
+    if FIGURES in os.environ:
+        numbers = {name: float(value) for name, value in (peers or {}).items() if isinstance(value, int | float)}
+        with Path(os.environ[FIGURES]).open("ab") as file:
+            file.write(msgspec.json.encode(Figure(what, unit, float(fyke), numbers, size)) + b"\n")
 
 
 def best_cpu(work: Callable[[], object], repeat: int = 5) -> float:
@@ -17,9 +44,16 @@ def best_cpu(work: Callable[[], object], repeat: int = 5) -> float:
     return best
 
 
+def number(value: object) -> str:
+    """A cell: floats with three significant digits, none of them lost to an exponent."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table; floats with three significant digits."""
-    cells = [[f"{cell:,.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+    """A Markdown table."""
+    cells = [[number(cell) for cell in row] for row in rows]
     return "\n".join(
         ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(row) + " |" for row in cells)]
     )

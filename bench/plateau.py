@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.measure import best_cpu, table
+from bench.measure import best_cpu, figure, table
 from fyke.clean.plateau_kernels import plateau
 
 SIZES = (100, 200, 400, 4_000, 40_000)
@@ -40,6 +40,9 @@ def main() -> None:
         works = (lambda b=bits: naive(b), lambda b=bits: incremental(b), lambda g=gains: plateau(g))
         for (name, limit), work in zip(LIMITS.items(), works, strict=True):
             rows[name].append(best_cpu(work, 3) * 1e3 if size <= limit else "–")
+    told = {size: [row[i] for row in rows.values()] for i, size in enumerate(SIZES, 1)}
+    size = max(size for size, row in told.items() if row[1] != "–")
+    figure("the plateau in O(n)", "ms", told[size][2], {"O(n²)": told[size][1]}, f"{size:,} tokens")
     print(table(["algorithm", *(f"n = {size:,}" for size in SIZES)], list(rows.values())))
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bench import crawl_site
 from bench.crawl import fyke_words
+from bench.measure import figure
 
 LOG_STEP = 0.001
 """nginx writes milliseconds: of both ends of a gap, so a gap is known to 2 ms."""
@@ -48,6 +49,8 @@ def main() -> None:
     rate = (len(starts) * 8 // 10 - len(starts) // 10) / (last - first)
     possible = len(visits) / options.delay
     print(f"{requests:,} requests to {len(visits)} hosts: {rate:.1f} a second, {rate / possible:.1%} of {possible:.0f}")
+    figure("rate, of what politeness allows", "share", rate / possible, size=f"{options.delay} s between requests")
+    figure("requests that came early", "count", len(early), size=f"{len(gaps):,} requests")
     print(f"least gap {min(gaps) * 1000:.1f} ms; {len(early)} of {len(gaps):,} requests early")
     if early:
         sys.exit(1)

@@ -23,7 +23,7 @@ import zstandard
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from rocksdict import WriteBatch
 
-from bench.measure import table
+from bench.measure import figure, table
 from fyke.formats.warc_write import WarcWriter
 from fyke.store import Change, Page, RowMeta, Settings, Store
 from fyke.store.cells import cell_key, pack_page, unpack_page
@@ -247,6 +247,9 @@ def compare(folder: Path, hosts: dict[str, list[tuple[Url, bytes]]], kind: str) 
     for name, seconds in puts.items():
         got: list[object] = [gets[name], gets[name] / gets["fyke"]] if name in gets else ["", ""]
         rows.append([name, seconds / len(late) * 1e6, seconds / puts["fyke"], *got])
+    pages = f"{len(late):,} pages"
+    figure("put a page", "µs", rows[0][1], {str(r[0]): r[1] for r in rows[1:]}, pages)
+    figure("get a page by URL", "µs", rows[0][3], {str(r[0]): r[3] for r in rows[1:]}, pages)
     print(table(["store", "put µs/page", "× fyke", "get µs/page", "× fyke"], rows))
     plain, beside = puts["fyke"] / puts["bare rocksdict"], (puts["fyke"] + trained) / puts["bare rocksdict"]
     print(f"\nput ÷ bare rocksdict: {plain:.2f} (bar 1.3); {beside:.2f} with the training of dictionaries meanwhile")
@@ -306,6 +309,7 @@ def sizes(late: list[tuple[Url, bytes]], before: int, after: int, store: Store) 
         [f"zstd {LEVEL} per document", raw / zstd, 1 - zstd / raw],
         ["DEFLATE 6 per document (the lecture: 80 %)", raw / deflate, 1 - deflate / raw],
     ]
+    figure("how much smaller pages are in the store", "ratio", raw / own, {str(r[0]): r[1] for r in rows[1:]})
     print("\n" + table(["pages not used for training", "ratio", "reduction"], rows))
     print(f"\nsize: {zstd / own:.2f} times smaller than per-document zstd (bar 1.6)")
     print(f"dictionaries: {stats(store).dictionary_bytes:,} bytes; by host:")
@@ -378,6 +382,8 @@ def warc(folder: Path, late: list[tuple[Url, bytes]]) -> None:
         ["import", best["import"], best["by hand"], best["import"] / best["by hand"]],
         ["export", best["export"], best["fast"], best["export"] / best["fast"]],
     ]
+    for way, own, peer, _ in rows:
+        figure(f"WARC {way} of a store, a page", "µs", own, {"fastwarc and the table": peer})
     print("\n" + table(["WARC", "fyke µs/page", "fastwarc + table", "ratio (bar 1.3)"], rows))
 
 

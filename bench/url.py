@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 from w3lib.url import canonicalize_url
 from yarl import URL
 
-from bench.measure import best_cpu, table
+from bench.measure import best_cpu, figure, table
 from fyke.url import Url
 
 COUNT = 20_000
@@ -36,6 +36,7 @@ def main() -> None:
     }
     times = {name: best_cpu(work, 3) / COUNT * 1e6 for name, work in runs.items()}
     own = next(iter(times.values()))
+    figure("join, normal form and row key", "µs", own, {k: v for k, v in times.items() if not k.startswith("fyke")})
     print(table(["what", "µs per URL", "× fyke"], [[name, t, t / own] for name, t in times.items()]))
 
 

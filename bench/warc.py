@@ -9,6 +9,7 @@ import os
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from fastwarc.stream_io import GzipWriter, ZstdWriter
 from fastwarc.warc import ArchiveIterator as FastIterator
@@ -17,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter as WarcioWriter
 
-from bench.measure import best_cpu, table
+from bench.measure import best_cpu, figure, table
 from fyke.formats.cdxj import IndexLine, index_line, lookup, sorted_lines
 from fyke.formats.trec import read_trec, web_document, write_trec
 from fyke.formats.warc import read_record_at, read_records
@@ -134,6 +135,10 @@ def main() -> None:
     for name, (work, group) in runs.items():
         cost = best_cpu(work, 3) / COUNT * 1e6
         rows.append([name, cost, cost / first.setdefault(group, cost)])
+    costs: dict[str, Any] = {str(name): value for name, value, _ in rows}
+    for group, own in (("write gzip", "fyke, with CDXJ"), ("read gzip", "fyke, captures")):
+        peers = {n.split(": ")[1]: v for n, v in costs.items() if n.startswith(group) and "fyke" not in n}
+        figure(f"WARC: {group}, a page", "µs", costs[f"{group}: {own}"], peers)
     print(f"{COUNT} pages of {sum(map(len, bodies)) // COUNT:,} bytes\n")
     print(table(["what", "µs per page", "× fyke's first"], rows))
     sizes = {

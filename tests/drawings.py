@@ -1,4 +1,4 @@
-"""Draws what the documentation shows of the source: code map, room graph, commands. ``make docs`` writes them."""
+"""Draws what the documentation shows of the source: code map, room graph, commands, Python face (``make docs``)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from fyke.cli import COMMANDS, app
+from tests import face
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "fyke"
@@ -73,6 +74,7 @@ def main() -> None:
     page = ROOT / "ARCHITECTURE.md"
     page.write_text(architecture(page.read_text(encoding="utf-8")), encoding="utf-8")
     (ROOT / "docs" / "commands.md").write_text(commands(), encoding="utf-8")
+    (ROOT / "docs" / "python.md").write_text(face.page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
-from fyke.cli import COMMANDS, command_module
-from tests import drawings
+import fyke
+from fyke.cli import COMMANDS, app, command_module
+from tests import drawings, face
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
@@ -17,6 +22,11 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 def test_commands_page_is_fresh() -> None:
     assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == drawings.commands(), "run `make docs`"
+
+
+def test_python_page_is_fresh_and_whole() -> None:
+    assert (ROOT / "docs" / "python.md").read_text(encoding="utf-8") == face.page(), "run `make docs`"
+    assert sorted(name for names in face.CHAPTERS.values() for name in names) == sorted(fyke.__all__)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -41,8 +51,36 @@ def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 120
 
 
-def test_commands_named_in_examples_exist() -> None:
-    for page in PAGES:
-        for example in re.findall(r"^```[a-z]*\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
-            for name in re.findall(r"^(?:\$ )?fyke ([a-z]+)(?= |$)", example, re.MULTILINE):
-                assert name in COMMANDS, f"{page.name} speaks of `fyke {name}`"
+EXAMPLE = re.compile(r"^```([a-z]*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name != "commands.md"], ids=lambda p: p.name)
+def test_command_lines_in_examples_can_be_typed(page: Path) -> None:
+    for _, example in EXAMPLE.findall(page.read_text(encoding="utf-8")):
+        for line in re.findall(r"^(?:\$ )?fyke ([a-z].*)", example, re.MULTILINE):
+            if "…" not in line and "..." not in line:
+                can_be_typed(page, shlex.split(line.partition("→")[0], comments=True))
+
+
+def can_be_typed(page: Path, words: list[str]) -> None:
+    """The command, its subcommand, its options and the kinds of their values are there."""
+    command: Any = typer.main.get_command(app)
+    context = None
+    while True:
+        name, rest = (words[0], words[1:]) if context else ("fyke", list(words))
+        try:
+            context = command.make_context(name, rest, context)
+        except Exception as error:  # whatever the command line says of them
+            pytest.fail(f"{page.name}: `{' '.join([name, *rest])}`: {error}")
+        if not hasattr(command, "get_command"):
+            return
+        words = context._protected_args + context.args if hasattr(context, "_protected_args") else context.args
+        command = command.get_command(context, words[0])
+        assert command is not None, f"{page.name} speaks of `fyke {words[0]}`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_programs_in_examples_compile(page: Path) -> None:
+    for language, example in EXAMPLE.findall(page.read_text(encoding="utf-8")):
+        if language == "python":
+            compile(example, page.name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,19 +20,26 @@ def fyke(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_demo_shows_the_world_and_ends() -> None:
-    result = fyke("demo", *SMALL)
+def test_demo_tells_the_story_and_ends(tmp_path: Path) -> None:
+    result = fyke("demo", *SMALL, "--out", str(tmp_path))
     assert result.returncode == 0, result.stderr
     assert "A correct crawl" in result.stdout
     assert "Try next" in result.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"slope.png", "freshness.png", "policies.png"}
+    assert all(path.stat().st_size > 5000 for path in tmp_path.iterdir())
 
 
-def test_demo_prints_json() -> None:
-    facts = json.loads(fyke("demo", "--json", *SMALL).stdout)
+def test_demo_prints_json(tmp_path: Path) -> None:
+    facts = json.loads(fyke("demo", "--json", *SMALL, "--out", str(tmp_path)).stdout)
     assert facts["hosts"]["hosts"] == 5
-    assert facts["pages"]["fetched"] > 20
     assert facts["crawl"]["found"] == facts["crawl"]["expected"] > 20
     assert facts["crawl"]["early"] == 0
+    assert facts["copies"]["copy_precision"] > 0.8
+    assert facts["noise"]["f1_after"] > max(0.8, facts["noise"]["f1_before"])
+    ages = facts["freshness"]["policies"]
+    assert ages["age-optimal"]["age_days"] < ages["uniform"]["age_days"]
+    assert 0 < facts["archive"]["bytes_per_document"] < 400
+    assert 0 < facts["policies"]["pagerank_at_a_quarter"]["opic"] <= 1
 
 
 def test_facts_and_truth_as_json() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fyke.cli.options import Json, print_json
 from fyke.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
@@ -50,14 +54,23 @@ def convert(
     rows = edges if edges is not None else graph.edges() if graph else iter(())
     if transpose:
         rows = (some[:, ::-1] for some in rows)
+    said: dict[str, float]
     if target.suffix == ".txt":
-        with target.open("w", encoding="ascii") as out:
-            for some in rows:
-                out.writelines(f"{a} {b}\n" for a, b in some.tolist())
-        return
-    written = write_graph(target, lists_of_edges(rows, count), Parameters(window, max_chain, min_interval, zeta_k))
-    said = {"nodes": written.nodes, "arcs": written.arcs, "bits_per_link": round(Graph.open(target).bits_per_link, 3)}
+        said = {"arcs": _write_edges(rows, target)}
+    else:
+        made = write_graph(target, lists_of_edges(rows, count), Parameters(window, max_chain, min_interval, zeta_k))
+        said = {"nodes": made.nodes, "arcs": made.arcs, "bits_per_link": round(Graph.open(target).bits_per_link, 3)}
     print_json(said) if json else typer.echo("  ".join(f"{key} {value:,}" for key, value in said.items()))
+
+
+def _write_edges(rows: Iterable[NDArray[np.int64]], target: Path) -> int:
+    """Write an edge list; return the number of arcs."""
+    arcs = 0
+    with target.open("w", encoding="ascii") as out:
+        for some in rows:
+            out.writelines(f"{a} {b}\n" for a, b in some.tolist())
+            arcs += len(some)
+    return arcs
 
 
 @app.command()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fyke.cli.options import Json, print_json
-from fyke.errors import UserError
+from fyke.errors import StorageError, UserError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -17,12 +18,19 @@ def lecture(
     about: Annotated[
         list[str] | None, typer.Argument(metavar="WORD...", help="Only examples with such a word in title or chapter.")
     ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the notes' files there, and do no example."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Do the worked examples of the lecture notes; status 1 where a number differs.
 
     Example: fyke lecture simhash
     """
+    if write is not None:
+        _write(write, json)
+        return
     from fyke.lecture.all import EXAMPLES
 
     wanted = [word.lower() for word in about or []]
@@ -57,5 +65,21 @@ def lecture(
         raise typer.Exit(1)
 
 
+def _write(folder: Path, json: bool) -> None:
+    from fyke.lecture.texts import FILES
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in FILES.items():
+            (folder / name).write_bytes(data)
+    except OSError as error:
+        raise StorageError(f"{folder} can not be written ({error.strerror}): name a folder of your own") from None
+    if json:
+        print_json({"folder": str(folder), "files": list(FILES)})
+    else:
+        typer.echo(f"{folder}: {', '.join(FILES)}")
+
+
 def _line(what: str, notes: str, found: str) -> str:
-    return f"  {what:56} {notes:27} {found}"
+    break_ = f"\n{'':58} " if len(notes) > 27 else " "
+    return f"  {what:56} {notes:27}{break_}{found}"

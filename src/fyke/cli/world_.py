@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,13 +29,16 @@ def world(
     speed: Annotated[float, typer.Option(min=0, help="Seconds that pass in the world for each second.")] = 1.0,
     facts: Annotated[bool, typer.Option("--facts", help="Print what there is, and serve nothing.")] = False,
     truth: Annotated[str, typer.Option(metavar="URL", help="Print what is true of a URL, and serve nothing.")] = "",
+    write: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write seeds.txt and crawl.toml there, for `fyke crawl`.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Serve a synthetic web with ground truth on loopback, for anyone's crawler.
 
     Prints its hosts, a --resolve HOST:ADDRESS line for each, and serves until Ctrl-C.
 
-    Example: fyke world --pages 10000 --port 8080
+    Example: fyke world --pages 10000 --port 8080 --write web
     """
     from fyke.world import World
     from fyke.world.serve import serve
@@ -51,6 +55,9 @@ def world(
         _print_facts(World(settings, port or 80), [], json)
         return
     with contextlib.suppress(KeyboardInterrupt), serve(settings, port, speed) as served:
+        if write is not None:
+            served.write(write)
+            typer.echo(f"crawl it with: fyke crawl @{write}/seeds.txt --config {write}/crawl.toml", err=True)
         _print_facts(served.world, served.resolve(), json)
         typer.echo(f"serving on {served.address}; Ctrl-C ends it", err=True)
         while True:

@@ -133,3 +133,13 @@ PAGE = (
     b"<div><a>About</a></div><div><a>Terms</a></div></body></html>"
 )
 """A page of ours in the manner of the notes' example: furniture, a paragraph, furniture."""
+
+FILES: dict[str, bytes] = {
+    "robots.txt": CROFT_ROBOTS.encode(),
+    "sitemap.xml": SITEMAP,
+    "feed.xml": FEED.encode(),
+    "fish.trec": TREC,
+    "fish.txt": SENTENCE.encode(),
+    "page.html": PAGE,
+}
+"""The examples that are files, as ``fyke lecture --write`` names them."""

@@ -59,6 +59,7 @@ class Robots:
     __slots__ = ("_matchers", "groups", "sitemaps")
 
     groups: dict[str, Group]
+    """By product token in lower case; ``*`` is everyone else's."""
     sitemaps: tuple[str, ...]
     """As written: absolute URLs if the site does what the protocol asks."""
 

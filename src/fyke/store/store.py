@@ -103,7 +103,7 @@ class Store:
         return manifest.tablet_of(_key(url), self.settings.tablets)
 
     def tablet(self, number: int) -> Tablet:
-        """Return a tablet, opened. REQUIRES of a reader: it was written to (``followed`` asks)."""
+        """Return a tablet, opened. REQUIRES of a reader: it was written to (``exists`` asks)."""
         tablet = self._tablets.get(number)
         if tablet is None:
             if self._closed:

@@ -7,6 +7,7 @@ import http.client
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
@@ -33,6 +34,16 @@ class Served:
     def resolve(self) -> list[str]:
         """``HOST:ADDRESS`` for every host: what ``fyke crawl --resolve`` takes."""
         return [f"{host.name}:{ADDRESS}" for host in self.world.hosts]
+
+    def write(self, folder: Path) -> None:
+        """Write seeds.txt and crawl.toml into ``folder``: ``fyke crawl @DIR/seeds.txt --config DIR/crawl.toml``."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "seeds.txt").write_text("".join(f"{seed}\n" for seed in self.world.seeds), encoding="utf-8")
+        hosts = "".join(f'  "{line}",\n' for line in self.resolve())
+        (folder / "crawl.toml").write_text(
+            f"delay = 0.01  # it is a web of our own\nallow_private = true\npatience = 2.0\nresolve = [\n{hosts}]\n",
+            encoding="utf-8",
+        )
 
     def log(self) -> list[Visit]:
         """The requests served since the last call, in the order in which they ended; times are the system's."""

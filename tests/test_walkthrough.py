@@ -1,0 +1,50 @@
+"""What the documentation tells its reader to type works: the tour as JSON, the how-to pages as they stand."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from fyke.cli import COMMANDS
+from tests import walkthrough
+
+TOUR, *HOWTO = walkthrough.PAGES
+
+
+def walk(page: Path, folder: Path, *more: str) -> dict[str, str]:
+    """Take every step of a page; return what the commands said."""
+    text = page.read_text(encoding="utf-8")
+    said = {}
+    with walkthrough.stage(folder) as on:
+        on.write(text)
+        for language, step in walkthrough.steps(text):
+            if language == "python":
+                on.execute(step)
+            elif not walkthrough.unread(step):
+                added = [word for word in more if word not in shlex.split(step)]
+                run = on.run if "--continuous" in step else on.call
+                answer = run(step, *added)
+                assert answer.status == 0, f"{page.name}: {step}\n{answer.output}\n{answer.errors}"
+                said[step] = answer.output
+    return said
+
+
+def test_every_command_of_the_tour_speaks_json(tmp_path: Path) -> None:
+    for step, output in walk(TOUR, tmp_path, "--json").items():
+        lines = output.splitlines()
+        assert lines, f"{step} says nothing"
+        for line in lines:
+            assert isinstance(json.loads(line), dict | list), step
+
+
+def test_the_tour_shows_every_command() -> None:
+    steps = walkthrough.steps(TOUR.read_text("utf-8"))
+    assert {shlex.split(step)[1] for language, step in steps if language == "console"} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("page", HOWTO, ids=lambda p: p.stem)
+def test_the_howto_works(page: Path, tmp_path: Path) -> None:
+    assert len(walk(page, tmp_path)) + page.read_text(encoding="utf-8").count("```python\n") >= 1

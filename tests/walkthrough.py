@@ -1,0 +1,201 @@
+"""Runs what the documentation tells its reader to type, on a small world, and writes the answers into the pages.
+
+A block ```` ```console ```` holds commands (``$ fyke …``) and what they answered. ``make tour`` runs them in order, a
+folder for each page, and writes the answers anew; tests/test_walkthrough.py runs them too and judges. A block whose
+first line ends in ``file=NAME`` is that file. A page that speaks of ``example.org`` has it played by a host of the
+world, and ``$ fyke crawl`` gets the world's settings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from typer.testing import CliRunner
+
+from fyke import assemble
+from fyke.cli import run
+from fyke.world.config import WorldConfig
+from fyke.world.serve import Served, serve
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "docs" / "tour.md", *sorted((ROOT / "docs" / "howto").glob("*-*.md"))]
+WORLD = WorldConfig(seed=7, hosts=7, pages=300, slow=False, flaky=False, robots=True)
+"""What the tour's reader serves: fyke world --seed 7 --hosts 7 --pages 300 --no-slow --no-flaky --port 8090."""
+PORT = 8090
+STAND_IN = "https://example.org/"
+UNREAD = ("fyke world", "fyke demo")
+"""Commands that are shown and not run: the stage itself, and the demo, which tests/cli runs."""
+SECONDS = 15.0
+"""Of a continuous crawl, before it is stopped as by Ctrl-C."""
+LONGEST = 14
+"""Lines of an answer that a page shows."""
+
+_BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"^```[a-z]+ file=(\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command said."""
+
+    status: int
+    output: str
+    errors: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A world that is served, and a folder to work in."""
+
+    served: Served
+    folder: Path
+
+    def words(self, command: str) -> list[str]:
+        """The words of a command as they are run: the stand-in replaced, a crawl told where the world is."""
+        words = shlex.split(self.played(command))
+        if words[:2] == ["fyke", "crawl"]:
+            own = words.index("--config") + 1 if "--config" in words else 0
+            told = (self.folder / "web" / "crawl.toml").read_text(encoding="utf-8")
+            if own and words[own] != "web/crawl.toml":
+                told += (self.folder / words[own]).read_text(encoding="utf-8")
+            (self.folder / "web" / "told.toml").write_text(told, encoding="utf-8")
+            words = [word for i, word in enumerate(words) if not own or i not in (own - 1, own)]
+            words += ["--config", "web/told.toml"]
+        if words[:2] == ["fyke", "crawl"] and "--agents" not in words:
+            words += ["--agents", "1"]
+        return words
+
+    def played(self, text: str) -> str:
+        """``text`` with the world's addresses."""
+        home = self.served.world.seeds[0]
+        host = self.served.world.hosts[0].name
+        return text.replace(STAND_IN, home).replace("example.org", host).replace(f":{PORT}", f":{self.served.port}")
+
+    def write(self, text: str) -> None:
+        """Write the files of a page into the folder."""
+        for name, content in _FILE.findall(text):
+            (self.folder / name).write_text(self.played(content), encoding="utf-8")
+
+    def run(self, command: str, *more: str) -> Answer:
+        """Run a command as a user does, in a process of its own."""
+        words = [*self.words(command), *more]
+        if words[0] == "fyke":
+            words[:1] = [sys.executable, "-m", "fyke"]
+        started = subprocess.Popen(
+            words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "COLUMNS": "110", "NO_COLOR": "1"},
+        )  # fmt: skip
+        try:
+            output, errors = started.communicate(timeout=SECONDS if "--continuous" in words else 300)
+        except subprocess.TimeoutExpired:
+            started.send_signal(signal.SIGINT)
+            output, errors = started.communicate(timeout=60)
+        return Answer(started.returncode, output, errors)
+
+    def call(self, command: str, *more: str) -> Answer:
+        """Run a command in this process: quicker, for tests."""
+        words = [*self.words(command), *more]
+        assert words[0] == "fyke", command
+        with contextlib.chdir(self.folder), CliRunner().isolation() as streams:
+            status = run(words[1:])
+            output, errors = streams[0].getvalue(), streams[1].getvalue()
+        return Answer(status, output.decode(), errors.decode())
+
+    def execute(self, program: str) -> None:
+        """Run a Python program of a page in this process; ``fyke.crawl`` goes to the world."""
+        crawl = assemble.crawl
+        world: dict[str, Any] = {
+            "delay": 0.01,
+            "patience": 2.0,
+            "allow_private": True,
+            "resolve": tuple(self.served.resolve()),
+        }
+        sys.path.insert(0, str(self.folder))
+        try:
+            with (
+                mock.patch.object(assemble, "crawl", lambda seeds, **options: crawl(seeds, **world, **options)),
+                contextlib.chdir(self.folder),
+                contextlib.redirect_stdout(io.StringIO()),
+            ):
+                exec(compile(self.played(program), "page", "exec"), {"__name__": "page"})
+        finally:
+            sys.path.remove(str(self.folder))
+
+
+@contextlib.contextmanager
+def stage(folder: Path, port: int = 0) -> Iterator[Stage]:
+    """Serve the world, and write its seeds and settings, and a few files, into ``folder``."""
+    with serve(WORLD, port) as served:
+        served.write(folder / "web")
+        yield Stage(served, folder)
+
+
+def steps(text: str) -> Iterator[tuple[str, str]]:
+    """The commands and programs of a page, in order: (``console`` or ``python``, what)."""
+    for language, block in _BLOCK.findall(text):
+        if language == "python":
+            yield language, block
+        else:
+            yield from ((language, line[2:]) for line in block.splitlines() if line.startswith("$ "))
+
+
+def unread(command: str) -> bool:
+    """Whether a command is for reading only."""
+    return any(word in command for word in UNREAD)
+
+
+def drawn(text: str, on: Stage) -> str:
+    """A page with every answer written anew."""
+
+    def block(match: re.Match[str]) -> str:
+        lines = []
+        for language, command in steps(match[0]):
+            if language == "python":
+                on.execute(command)
+                return match[0]
+            lines.append(f"$ {command}")
+            if unread(command):
+                continue
+            answer = on.run(command)
+            if answer.status != 0:
+                print(f"status {answer.status}: {command}\n{answer.errors}", file=sys.stderr)
+            said = on_page(answer.output if answer.output.strip() else answer.errors, on, STAND_IN in text)
+            lines += said[:LONGEST] + (["…"] if len(said) > LONGEST else [])
+        return "```console\n" + "\n".join(lines) + "\n```"
+
+    on.write(text)
+    return _BLOCK.sub(block, text)
+
+
+def on_page(output: str, on: Stage, stand_in: bool) -> list[str]:
+    """An answer as a page shows it: no folder of this machine, no line wider than a page."""
+    text = output.replace(f":{on.served.port}", f":{PORT}").replace(str(on.folder) + "/", "")
+    if stand_in:
+        host = on.served.world.hosts[0].name
+        text = text.replace(f"http://{host}:{PORT}/", STAND_IN).replace(host, "example.org")
+    return [line.rstrip() if len(line) <= 150 else line[:149] + "…" for line in text.rstrip("\n").split("\n")]
+
+
+def main() -> None:
+    """``python -m tests.walkthrough [PAGE...]``."""
+    import tempfile
+
+    for page in [Path(name) for name in sys.argv[1:]] or PAGES:
+        with tempfile.TemporaryDirectory(prefix="fyke-walk-") as folder, stage(Path(folder), PORT) as on:
+            page.write_text(drawn(page.read_text(encoding="utf-8"), on), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
