@@ -266,6 +266,10 @@ class Document:
     """The members of an archive, the messages of a mailbox, the attachments of a message; their text is in ``text``."""
 
 
+BLOCK_END = "\x1e"
+"""Parts the blocks of a text that has weights. No text that is read from a page holds this character."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A run of a page's text between block-level tags, with what the cleaner thinks of it."""

@@ -14,12 +14,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import msgspec
 
 from fyke.url import Url
-from fyke.values import Link, Meta
+from fyke.values import BLOCK_END, Link, Meta
 
 META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN = "meta", "past", "page", "text", "links", "anchor", "column"
 ROW_FAMILIES = (META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN)
@@ -46,7 +47,9 @@ BY_HAND = 0xFFFF
 
 _STAMP = struct.Struct(">Q")
 _GROUP = struct.Struct(">HQ")
-_TEXTS, _WITH_MAIN = struct.Struct("<cII"), b"\x93"  # no UTF-8 begins with this byte
+_TEXTS, _IN_BLOCKS = struct.Struct("<cI"), b"\x94"  # no UTF-8 begins with this byte
+_MAIN = 128
+"""Weights from here on are of blocks that belong to the main content (fyke.clean.main)."""
 _HEADS = struct.Struct("<II")
 
 
@@ -141,10 +144,8 @@ class Change:
     text: str | None = None
     links: Sequence[Link] | None = None
     columns: tuple[tuple[str, bytes], ...] = ()
-    main: str = ""
-    """With ``text``: the main content, where the cleaner was asked for it."""
     weights: bytes = b""
-    """With ``main``: a byte for each block of the page (fyke.clean.main)."""
+    """Where the cleaner was asked: a byte for each block of ``text`` (fyke.clean.main), which BLOCK_END parts."""
 
 
 def cell_key(row: bytes, stamp: int) -> bytes:
@@ -233,32 +234,28 @@ def unpack_page(data: bytes) -> Page:
     return Page(data[8:middle], data[middle : middle + response], data[middle + response :])
 
 
-def pack_text(text: str, main: str = "", weights: bytes = b"") -> bytes:
-    """Write text as UTF-8, lone surrogates included; with the main content and the weights where there are any.
-
-    The main content, nearly all of it once more what stands in the text, is compressed to almost nothing.
-    """
+def pack_text(text: str, weights: bytes = b"") -> bytes:
+    """Write text as UTF-8, lone surrogates included; with the weights of its blocks where there are any."""
     data = text.encode("utf-8", "surrogatepass")
-    if not main and not weights:
-        return data
-    more = main.encode("utf-8", "surrogatepass")
-    return b"".join((_TEXTS.pack(_WITH_MAIN, len(data), len(more)), data, more, weights))
+    return b"".join((_TEXTS.pack(_IN_BLOCKS, len(data)), data, weights)) if weights else data
 
 
 def unpack_text(data: bytes) -> str:
     """Read the text that ``pack_text`` wrote."""
-    if data[:1] == _WITH_MAIN:
-        data = data[_TEXTS.size : _TEXTS.size + _TEXTS.unpack_from(data)[1]]
-    return data.decode("utf-8", "surrogatepass")
+    return _blocks(data)[0].replace(BLOCK_END, "\n")
 
 
 def unpack_main(data: bytes) -> tuple[str, bytes]:
-    """Read the main content and the weights that ``pack_text`` wrote; empty where there are none."""
-    if data[:1] != _WITH_MAIN:
-        return "", b""
-    _, text, main = _TEXTS.unpack_from(data)
-    middle = _TEXTS.size + text
-    return data[middle : middle + main].decode("utf-8", "surrogatepass"), data[middle + main :]
+    """Read the main content and the weights of all blocks that ``pack_text`` wrote; empty where there are none."""
+    text, weights = _blocks(data)
+    return "\n".join(compress(text.split(BLOCK_END), map(_MAIN.__le__, weights))), weights
+
+
+def _blocks(data: bytes) -> tuple[str, bytes]:
+    if data[:1] != _IN_BLOCKS:
+        return data.decode("utf-8", "surrogatepass"), b""
+    end = _TEXTS.size + _TEXTS.unpack_from(data)[1]
+    return data[_TEXTS.size : end].decode("utf-8", "surrogatepass"), data[end:]
 
 
 def pack_links(links: Sequence[Link]) -> bytes:
