@@ -40,7 +40,7 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "archive": ("archives", [], []),
     "graph": ("graphs", [], []),
     "simulate": ("simulated crawls", [], []),
-    "focused": ("focused crawls", ["--hosts", "40", "--pages", "1500"], ["--hosts", "24", "--pages", "500"]),
+    "focused": ("focused crawls", ["--hosts", "60", "--pages", "2500"], ["--hosts", "50", "--pages", "2000"]),
     "world": ("the synthetic web", [], []),
 }
 """Bench to its title and its arguments here, and for ``--tiny``."""

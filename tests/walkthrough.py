@@ -39,7 +39,7 @@ UNREAD = ("fyke world", "fyke demo")
 """Commands that are shown and not run: the stage itself, and the demo, which tests/cli runs."""
 SECONDS = 15.0
 """Of a continuous crawl, before it is stopped as by Ctrl-C."""
-LONGEST = 14
+LONGEST = 30
 """Lines of an answer that a page shows."""
 
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)

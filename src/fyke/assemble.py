@@ -24,6 +24,7 @@ from fyke.config import build
 from fyke.convert import Source, convert_here
 from fyke.crawl import plan as plans
 from fyke.crawl import status as statuses
+from fyke.crawl import trace
 from fyke.crawl.apart import Progress, Run, crawl_apart
 from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent
@@ -112,6 +113,8 @@ def crawl(
     plan = Plan(every, settings)
     plans.write(path, plan)
     statuses.clear(path)
+    if settings.trace:
+        trace.begin(path)
     agents = 1 if prioritizer or scope or settings.websub else settings.agents or os.cpu_count() or 1
     with Store.open(path, "r") as reader:
         agents = min(agents, reader.settings.tablets)
@@ -209,6 +212,8 @@ def agent_maker(
             **options,
         )
         agent.queues.prefetch = resolver.prefetch
+        if settings.trace:
+            trace.attach(agent, run.store, settings.trace)
         return agent, transport
 
     return make

@@ -14,6 +14,7 @@ from fyke.errors import UserError
 
 if TYPE_CHECKING:
     from fyke.assemble import Summary
+    from fyke.crawl.trace import Step
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -72,9 +73,34 @@ def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> N
     with Display() as display:
         summary = assemble.crawl(seeds, store, settings=settings, progress=display.show)
     if json:
-        print_json(summary)
-    else:
-        typer.echo(describe(summary, store))
+        print_json({**dataclasses.asdict(summary), "trace": _trace(store)} if settings.trace else summary)
+        return
+    typer.echo(describe(summary, store))
+    if settings.trace:
+        show_trace(store, settings.trace)
+
+
+def _trace(store: Path) -> list[Step]:
+    from fyke.crawl.trace import read
+
+    return read(store)
+
+
+def show_trace(store: Path, urls: tuple[str, ...]) -> None:
+    """Print the way of each URL, where redirects led included, and what became of it."""
+    from fyke.crawl.trace import known
+    from fyke.url import Url
+
+    steps = _trace(store)
+    for href in dict.fromkeys([*(Url.parse(url).href for url in urls), *(step.url for step in steps)]):
+        typer.echo(f"\n{href}")
+        own = [step for step in steps if step.url == href]
+        for step in own:
+            took = f"{step.seconds * 1e3:9.2f} ms" if step.seconds >= 0 else ""
+            typer.echo(f"  {step.at - steps[0].at:8.3f} s  {step.room:16} {took:12} {step.said}")
+        if not own:
+            typer.echo("  nothing happened to it: no page that was crawled links to it")
+        typer.echo(f"  in the end: {known(store, href) or 'it is not in the store'}")
 
 
 def trained(topic: Path, store: Path) -> str:

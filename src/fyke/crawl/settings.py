@@ -8,6 +8,7 @@ from typing import Literal
 
 from fyke.config import option
 from fyke.fetch.http import USER_AGENT, FetchSettings
+from fyke.url import Url
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class CrawlSettings:
     stall_timeout: float = option(20.0, "Seconds at under 50 bytes/s, waiting for the first byte included.")
     fetch_timeout: float = option(120.0, "Seconds for a whole document.")
     max_body: int = option(10_000_000, "Bytes of a document that are kept; the rest is cut off and marked.")
+    trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
     min_free_disk: int = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
 
     def __post_init__(self) -> None:
@@ -75,6 +77,8 @@ class CrawlSettings:
             raise ValueError(f"revisit_share: {self.revisit_share} is not above 0 and at most 1")
         if self.request_rate < 0:
             raise ValueError(f"request_rate: {self.request_rate} is below 0")
+        for url in self.trace:
+            Url.parse(url)  # an UrlError tells what is wrong with it
         self.fixed_addresses()
 
     def fixed_addresses(self) -> dict[str, str]:
