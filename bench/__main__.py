@@ -1,7 +1,7 @@
 """All benches in about ten minutes, one process each, and one table of their figures: ``make bench``.
 
 ``python -m bench [NAME...] [--out docs/benchmarks.md] [--tiny]``. Sizes are small; each bench alone takes larger ones.
-A bench that fails is told, and the others go on.
+A bench that fails is told, and the others go on. With NAMEs, the page keeps its rows of the others.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,6 +23,7 @@ import msgspec
 from bench.measure import FIGURES, Figure, number, table
 
 ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "benchmarks.md"
 
 RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "crawl": ("a whole crawl", ["--pages", "1500"], ["--pages", "150"]),
@@ -30,7 +32,7 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "url": ("URLs", [], []),
     "frontier": ("frontier, robots.txt, links", [], []),
     "feeds": ("feeds", ["--feeds", "100", "--days", "20"], ["--feeds", "20", "--days", "10"]),
-    "freshness": ("freshness", ["--days", "40", "policies"], ["--days", "6", "policies"]),
+    "freshness": ("freshness", ["--days", "20", "policies"], ["--days", "6", "policies"]),
     "convert": ("conversion", [], []),
     "extract": ("main content", ["--pages", "15"], ["--pages", "2"]),
     "plateau": ("the plateau", [], []),
@@ -41,7 +43,6 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "graph": ("graphs", [], []),
     "simulate": ("simulated crawls", [], []),
     "focused": ("focused crawls", ["--hosts", "60", "--pages", "2500"], ["--hosts", "50", "--pages", "2000"]),
-    "world": ("the synthetic web", [], []),
 }
 """Bench to its title and its arguments here, and for ``--tiny``."""
 
@@ -51,6 +52,13 @@ PEERS = (
     "fastfeedparser", "webgraph", "numpy", "numba",
 )  # fmt: skip
 """Packages whose versions the page names."""
+
+COLUMNS = ["bench", "what", "unit", "fyke", "peers (× fyke)"]
+HEADLINES = (
+    "a page, with everything on", "main content, mean", "main content, a page", "HTML to tagged text (20",
+    "text to sketch", "get a page by URL", "a summary in the archive", "mean age ÷ the least possible: the world",
+)  # fmt: skip
+"""Figures that README shows too, by how they begin."""
 
 HEAD = """# Benchmarks
 
@@ -64,22 +72,44 @@ def main() -> int:
     """Run them; write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(RUNS)}")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    parser.add_argument("--out", type=Path, default=PAGE)
     parser.add_argument("--tiny", action="store_true", help="see that they run; write no page")
     given = parser.parse_args()
     unknown = set(given.names) - set(RUNS)
     if unknown:
         parser.error(f"no bench is called {', '.join(sorted(unknown))}")
-    began, status, rows = time.monotonic(), 0, []
-    for name in given.names or RUNS:
+    names = given.names or list(RUNS)
+    began, status = time.monotonic(), 0
+    rows = {} if given.tiny else kept(given.out, names)
+    for name in names:
         figures, ended = run(name, given.tiny)
         status |= ended
-        rows += [[f"`{name}`", *row(figure)] for figure in figures]
-    text = page(rows, time.monotonic() - began)
+        rows[name] = table([], [[f"`{name}`", *row(figure)] for figure in figures]).splitlines()[2:]
+    text = page([line for name in RUNS for line in rows.get(name, [])], time.monotonic() - began)
     print(text)
     if not given.tiny:
         given.out.write_text(text, encoding="utf-8")
+    if not given.tiny and given.out == PAGE:
+        readme = ROOT / "README.md"
+        readme.write_text(with_headlines(readme.read_text(encoding="utf-8"), text), encoding="utf-8")
     return status
+
+
+def with_headlines(readme: str, text: str) -> str:
+    """README with the headlines of docs/benchmarks.md between its two marks."""
+    begin, end = readme.index("-->\n", readme.index("<!-- figures: begin")) + 4, readme.index("<!-- figures: end")
+    chosen = [line for what in HEADLINES for line in text.splitlines() if f"| {what}" in line]
+    return readme[:begin] + "\n".join([table(COLUMNS, []), *chosen, ""]) + readme[end:]
+
+
+def kept(out: Path, names: Sequence[str]) -> dict[str, list[str]]:
+    """The rows that the page has of benches that are not run now."""
+    rows: dict[str, list[str]] = {}
+    for line in out.read_text(encoding="utf-8").splitlines() if out.exists() else []:
+        name = line.split("`")[1] if line.startswith("| `") else ""
+        if name in RUNS and name not in names:
+            rows.setdefault(name, []).append(line)
+    return rows
 
 
 def run(name: str, tiny: bool) -> tuple[list[Figure], int]:
@@ -109,7 +139,7 @@ def row(figure: Figure) -> list[object]:
     return [what, figure.unit, f"**{number(figure.fyke)}**", ", ".join(peers)]
 
 
-def page(rows: list[list[object]], seconds: float) -> str:
+def page(rows: list[str], seconds: float) -> str:
     """docs/benchmarks.md."""
     words = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT).stdout.strip() or "unknown"
@@ -119,8 +149,7 @@ def page(rows: list[list[object]], seconds: float) -> str:
         f"- {machine}, Python {platform.python_version()}",
         "- " + ", ".join(f"{name} {found}" for name in PEERS if (found := installed(name))),
     ]
-    head = ["bench", "what", "unit", "fyke", "peers (× fyke)"]
-    return "\n".join([HEAD, *facts, "", table(head, rows), ""])
+    return "\n".join([HEAD, *facts, "", table(COLUMNS, []), *rows, ""])
 
 
 def memory() -> float:

@@ -47,6 +47,16 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_figures_of_readme_are_those_of_the_bench() -> None:
+    block = (
+        (ROOT / "README.md").read_text(encoding="utf-8").split("<!-- figures: begin")[1].split("<!-- figures: end")[0]
+    )
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in block.splitlines() if line.startswith("|")]
+    assert len(rows) > 5
+    assert [row for row in rows if row not in page] == []
+
+
 def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 120
 
