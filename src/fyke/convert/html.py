@@ -8,7 +8,7 @@ that links and cleaning use: nothing is parsed twice. Metadata is gathered from 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape, unescape
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, make_plan, s
 from fyke.convert.write_kernels import write
 from fyke.errors import UrlError
 from fyke.formats.encoding import Decoded
-from fyke.formats.html import Page, Reference, fold
+from fyke.formats.html import Page, References, fold
 from fyke.formats.tags import TABLE, Table, canonical, visible_date
 from fyke.url import Url
 from fyke.values import Document, Link, Tags
@@ -80,7 +80,7 @@ def document(
     url: Url | None = None,
     media_type: str = "text/html",
     *,
-    links: tuple[Link, ...] | None = None,
+    links: Sequence[Link] | None = None,
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
     text: str | None = None,
@@ -110,7 +110,7 @@ def document(
     )
 
 
-def resolve(references: Iterable[Reference], base: str, url: Url | None) -> tuple[Link, ...]:
+def resolve(references: References, base: str, url: Url | None) -> tuple[Link, ...]:
     """Return the links that name a document, joined with the page's base; each target and text once."""
     root = url
     if base:
@@ -119,14 +119,14 @@ def resolve(references: Iterable[Reference], base: str, url: Url | None) -> tupl
         except UrlError:
             root = url
     found: dict[tuple[str, str], Link] = {}
-    for reference in references:
+    for href, text, rel in zip(*references, strict=True):
         if len(found) >= MAX_LINKS:
             break
         try:
-            target = root.join(reference.href) if root else Url.parse(reference.href)
+            target = root.join(href) if root else Url.parse(href)
         except UrlError:
             continue
-        found.setdefault((target.href, reference.text), Link(target, reference.text, reference.rel))
+        found.setdefault((target.href, text), Link(target, text, rel))
     return tuple(found.values())
 
 

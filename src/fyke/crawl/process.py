@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ class Processed:
     """A row to put, the links to offer, and what was dropped on the way."""
 
     change: Change
-    links: tuple[Link, ...] = ()
+    links: Sequence[Link] = ()
     keys: Keys | None = None
     """Of the links in the seen-set, where they are known."""
     dropped: tuple[tuple[Drop, int], ...] = ()
@@ -138,7 +138,7 @@ def _processed(
     head: Head,
     depth: int,
     made: Document,
-    links: tuple[Link, ...],
+    links: Sequence[Link],
     keys: Keys | None = None,
     dropped: tuple[tuple[Drop, int], ...] = (),
     main: Main = _NO_MAIN,

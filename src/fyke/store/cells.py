@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from fyke.url import Url
-from fyke.values import BLOCK_END, Link, Meta
+from fyke.values import BLOCK_END, Link, Links, Meta
 
 META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN = "meta", "past", "page", "text", "links", "anchor", "column"
 ROW_FAMILIES = (META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN)
@@ -194,7 +194,7 @@ def after(prefix: bytes) -> bytes:
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_version = msgspec.msgpack.Decoder(Version).decode
-_decode_links = msgspec.msgpack.Decoder(list[tuple[str, str, str]]).decode
+_decode_links = msgspec.msgpack.Decoder(tuple[list[str], list[str], list[str]]).decode
 _decode_anchors = msgspec.msgpack.Decoder(list[tuple[str, float, str]]).decode
 
 
@@ -259,13 +259,21 @@ def _blocks(data: bytes) -> tuple[str, bytes]:
 
 
 def pack_links(links: Sequence[Link]) -> bytes:
-    """Write links in their order."""
-    return _packed([(link.target.href, link.text, link.rel) for link in links])
+    """Write links in their order, by columns."""
+    links = Links.of(links)
+    columns = [[target.href for target in links.targets], links.texts, links.rels]
+    try:
+        return _encode(columns)
+    except UnicodeEncodeError:
+        return _encode([[_encodable(field) for field in column] for column in columns])
 
 
-def unpack_links(data: bytes) -> tuple[Link, ...]:
-    """Read what ``pack_links`` wrote."""
-    return tuple([Link(Url(target), text, rel) for target, text, rel in _decode_links(data)])
+def unpack_links(data: bytes) -> Links:
+    """Read what ``pack_links`` wrote. Raises ``msgspec.DecodeError`` for anything else."""
+    hrefs, texts, rels = _decode_links(data)
+    if not len(hrefs) == len(texts) == len(rels):
+        raise msgspec.DecodeError("columns of links that are not equally long")
+    return Links([Url(href) for href in hrefs], texts, rels)
 
 
 def pack_anchors(anchors: Iterable[Anchor]) -> bytes:
@@ -275,16 +283,12 @@ def pack_anchors(anchors: Iterable[Anchor]) -> bytes:
 
 def pack_anchor_records(anchors: list[tuple[str, float, str]]) -> bytes:
     """Write a group of anchors given as (source, when, text)."""
-    return _packed(anchors)
+    try:
+        return _encode(anchors)
+    except UnicodeEncodeError:
+        return _encode([(_encodable(source), when, _encodable(text)) for source, when, text in anchors])
 
 
 def unpack_anchors(data: bytes) -> list[Anchor]:
     """Read what ``pack_anchors`` wrote."""
     return [Anchor(source, text, when) for source, when, text in _decode_anchors(data)]
-
-
-def _packed(records: list[tuple[object, ...]] | list[tuple[str, str, str]] | list[tuple[str, float, str]]) -> bytes:
-    try:
-        return _encode(records)
-    except UnicodeEncodeError:
-        return _encode([tuple([_encodable(f) if isinstance(f, str) else f for f in record]) for record in records])
