@@ -274,9 +274,9 @@ def _unfollowed(outcome: Fetched, wanted: set[str], followed: set[str]) -> Itera
     near = [href for href in wanted - followed if Url(href).path.rpartition("/")[2].encode() in body]
     if not near or sniff(body, parse_head(outcome.exchange.response_head).get("content-type"), "") not in MARKUP:
         return
-    for reference in parse(decoded(body, "").text).links():
+    for written in parse(decoded(body, "").text).links().hrefs:
         try:
-            href = outcome.url.join(reference.href).href
+            href = outcome.url.join(written).href
         except UrlError:
             continue
         if href in near:
