@@ -138,14 +138,23 @@ def main() -> None:
                 runs.append(measure(crawler, words, folder, count, 600))
     rows = [[r.name, r.pages, r.cpu, r.seconds, r.pages / r.seconds, r.cost] for r in runs]
     print(table(["crawler", "pages", "CPU s", "seconds", "pages/s", "CPU s per 1,000 pages"], rows))
-    costs = {r.name: r.cost for r in runs if r.pages and r.pages <= options.pages}
+    costs = {r.name: r.cost for r in runs if 0 < r.pages < 1.5 * options.pages}
     if "fyke, 1 agent" in costs:
-        figure("a page, with everything on", "CPU ms", costs.pop("fyke, 1 agent"), costs, f"{options.pages:,} pages")
+        figure(
+            "a page, with everything on and start-up",
+            "CPU ms",
+            costs.pop("fyke, 1 agent"),
+            costs,
+            f"{options.pages:,} pages",
+        )
     for agents in ("1 agent", "2 agents"):
         both = [r for r in runs if agents in r.name and r.pages]
         if len(both) == 2:
             slope = (both[1].cpu - both[0].cpu) / (both[1].pages - both[0].pages) * 1000
             start = both[0].cpu - slope * both[0].pages / 1000
+            figure(
+                f"a further page, {agents}", "CPU ms", slope, size=f"between {both[0].pages:,} and {both[1].pages:,}"
+            )
             print(f"fyke, {agents}: {slope:.3f} CPU s per 1,000 pages between the two sizes; start-up {start:.1f} s")
 
 
