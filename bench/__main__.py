@@ -34,7 +34,7 @@ RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "feeds": ("feeds", ["--feeds", "100", "--days", "20"], ["--feeds", "20", "--days", "10"]),
     "freshness": ("freshness", ["--days", "20", "policies"], ["--days", "6", "policies"]),
     "convert": ("conversion", [], []),
-    "extract": ("main content", ["--pages", "15"], ["--pages", "2"]),
+    "extract": ("main content", ["--pages", "30"], ["--pages", "2"]),
     "plateau": ("the plateau", [], []),
     "dedupe": ("duplicates", ["--documents", "5000"], ["--documents", "600"]),
     "store": ("the store", ["--pages", "2000"], ["--pages", "600"]),
@@ -55,8 +55,8 @@ PEERS = (
 
 COLUMNS = ["bench", "what", "unit", "fyke", "peers (× fyke)"]
 HEADLINES = (
-    "a page, with everything on", "a further page, 1 agent", "main content, mean", "main content, a page",
-    "HTML to tagged text (20", "text to sketch", "get a page by URL", "a summary in the archive",
+    "a page with start-up", "a further page, 1 agent", "main content: the default method",
+    "text to sketch", "get a page by URL", "a summary in the archive",
     "mean age ÷ the least possible: the world",
 )  # fmt: skip
 """Figures that README shows too, by how they begin."""
@@ -86,7 +86,7 @@ def main() -> int:
         figures, ended = run(name, given.tiny)
         status |= ended
         rows[name] = table([], [[f"`{name}`", *row(figure)] for figure in figures]).splitlines()[2:]
-    text = page([line for name in RUNS for line in rows.get(name, [])], time.monotonic() - began)
+    text = page([line for name in RUNS for line in rows.get(name, [])], time.monotonic() - began, names)
     print(text)
     if not given.tiny:
         given.out.write_text(text, encoding="utf-8")
@@ -140,14 +140,16 @@ def row(figure: Figure) -> list[object]:
     return [what, figure.unit, f"**{number(figure.fyke)}**", ", ".join(peers)]
 
 
-def page(rows: list[str], seconds: float) -> str:
+def page(rows: list[str], seconds: float, names: Sequence[str]) -> str:
     """docs/benchmarks.md."""
     words = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT).stdout.strip() or "unknown"
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory():.0f} GB"
+    load = f"load {os.getloadavg()[2]:.1f}"
+    some = "" if set(names) == set(RUNS) else f"; of this run: {', '.join(names)}, other rows are of earlier ones"
     facts = [
-        f"- {datetime.now(UTC):%Y-%m-%d}, commit {commit}, {seconds / 60:.0f} minutes in all",
-        f"- {machine}, Python {platform.python_version()}",
+        f"- {datetime.now(UTC):%Y-%m-%d}, commit {commit}, {seconds / 60:.0f} minutes{some}",
+        f"- {machine}, {load} over the last quarter of an hour, Python {platform.python_version()}",
         "- " + ", ".join(f"{name} {found}" for name in PEERS if (found := installed(name))),
     ]
     return "\n".join([HEAD, *facts, "", table(COLUMNS, []), *rows, ""])

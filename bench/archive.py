@@ -118,7 +118,7 @@ def main() -> None:
         )
     sizes = {str(row[0]): row[1] for row in rows}
     own = float(str(sizes.pop("fyke, chain 1 (default)")))
-    figure("a summary in the archive", "bytes", own, sizes)
+    figure("a summary in the archive", "bytes", own, sizes, "real pages" if file.exists() else "synthetic pages")
     figure("summaries scored at random", "per CPU s", rows[1][4], {"paper": rows[0][4]})
     head = ["mode", "bytes/page", "of paper", "in order/s", "at random/s", "pointer bits", "index bits", "bits/term"]
     print(table(head, rows))

@@ -141,7 +141,7 @@ def main() -> None:
     costs = {r.name: r.cost for r in runs if 0 < r.pages < 1.5 * options.pages}
     if "fyke, 1 agent" in costs:
         figure(
-            "a page, with everything on and start-up",
+            "a page with start-up; fyke with everything on, peers fetch and follow links",
             "CPU ms",
             costs.pop("fyke, 1 agent"),
             costs,

@@ -294,9 +294,11 @@ def main() -> None:
             targets = np.array([each.topic == topic for each in world.pages])
             rows.append(focused(world, topic, targets, kind, runs))
             curves = curves or runs
-        told = dict(zip(HEAD, rows[0], strict=True))
-        peers = {name: told[name] for name in ("bfs", "plain best-first", "omniscient")}
-        figure(f"harvest rate: {told['topic']}", "share", told["online-best-first"], peers)
+        for row in rows:
+            told = dict(zip(HEAD, row, strict=True))
+            peers = {name: told[name] for name in ("bfs", "plain best-first", "omniscient")}
+            what = f"harvest rate: {told['topic']} from seeds: {told['seeds']}"
+            figure(what, "share", told["online-best-first"], peers, f"the synthetic web, {len(world.pages):,} pages")
         print(table(HEAD, rows), "\n")
         if given.plot:
             measures.plot(given.plot, curves, focused=True)

@@ -248,7 +248,7 @@ def compare(folder: Path, hosts: dict[str, list[tuple[Url, bytes]]], kind: str) 
         got: list[object] = [gets[name], gets[name] / gets["fyke"]] if name in gets else ["", ""]
         rows.append([name, seconds / len(late) * 1e6, seconds / puts["fyke"], *got])
     pages = f"{len(late):,} pages"
-    figure("put a page", "µs", rows[0][1], {str(r[0]): r[1] for r in rows[1:]}, pages)
+    figure("put a page, training of dictionaries apart", "µs", rows[0][1], {str(r[0]): r[1] for r in rows[1:]}, pages)
     figure("get a page by URL", "µs", rows[0][3], {str(r[0]): r[3] for r in rows[1:]}, pages)
     print(table(["store", "put µs/page", "× fyke", "get µs/page", "× fyke"], rows))
     plain, beside = puts["fyke"] / puts["bare rocksdict"], (puts["fyke"] + trained) / puts["bare rocksdict"]
