@@ -48,18 +48,18 @@ def lecture(
         wrong += sum(not fact.agrees for fact in facts)
         if json:
             print_json(
-                {"title": example.title, "chapter": example.chapter, "module": example.module}
+                {"title": example.title, "chapter": example.chapter, "module": example.module, "by": example.by}
                 | {"facts": [{"what": f.what, "notes": f.notes, "fyke": f.fyke, "agrees": f.agrees} for f in facts]}
             )
             continue
         typer.echo(typer.style(example.title, bold=True) + f"\n  {example.chapter}; {example.module}")
-        typer.echo(_line("", "the notes", "fyke"))
+        typer.echo(_line("", example.by, "fyke"))
         for fact in facts:
             line = _line(fact.what, fact.notes, fact.fyke)
             typer.echo(line if fact.agrees else typer.style(f"{line}   DIFFERS", fg="red"))
         typer.echo("")
     if not json:
-        verdict = f"{wrong} differ" if wrong else "all are the notes'"
+        verdict = f"{wrong} differ" if wrong else "all agree"
         typer.echo(f"{len(chosen)} examples, {total} numbers: {verdict}")
     if wrong:
         raise typer.Exit(1)

@@ -19,13 +19,13 @@ from fyke.bits.eliasfano import EliasFano
 from fyke.lecture.example import Said, example
 
 
-@example("Compressed Collections §2: the mapping ν", "fyke.bits.codes")
+@example("Compressed Collections §2: the mapping ν", "fyke.bits.codes", by="its formula")
 def nu() -> Iterator[Said]:
     """Differences of counts become naturals: 2x, or 2|x| − 1 below zero."""
     yield "ν of 0 −1 1 −2 2 −3 3", list(range(7)), [int(nat(x)) for x in (0, -1, 1, -2, 2, -3, 3)]
 
 
-@example("Compressed Collections §2: Choosing the codes", "fyke.bits.coding")
+@example("Compressed Collections §2: Choosing the codes", "fyke.bits.coding", by="the paper, and by hand")
 def codes() -> Iterator[Said]:
     """The four codes, and their words for 0 to 7."""
     names = [PAPER_CODES[stream] for stream in ("length", "size", "count", "gap")]
@@ -45,7 +45,7 @@ def _bits(code: Code, value: int) -> str:
     return "".join(f"{word:064b}" for word in words.tolist())[:length]
 
 
-@example("Compressed Collections §2: Random access", "fyke.bits.eliasfano")
+@example("Compressed Collections §2: Random access", "fyke.bits.eliasfano", by="by hand")
 def rank_and_select() -> Iterator[Said]:
     """Elias–Fano: rank counts the smaller, select gives the r-th from 0; near the least possible space."""
     missing = EliasFano.of(np.array([2, 5, 11, 31]), 40)
@@ -59,7 +59,7 @@ def rank_and_select() -> Iterator[Said]:
     yield "and at most 2 + ⌈log₂(u/n)⌉", True, held.payload_bits / held.size <= bound
 
 
-@example("Compressed Collections §2: Archives of Summaries", "fyke.archive.archive")
+@example("Compressed Collections §2: Archives of Summaries", "fyke.archive.archive", by="by hand")
 def summaries() -> Iterator[Said]:
     """Three documents: length, size, and terms numbered by frequency rank."""
     pages = [

@@ -51,7 +51,7 @@ def manning_robots() -> Iterator[Said]:
     yield "searchengine may fetch it", True, robots.allows("searchengine", page)
 
 
-@example("CS276 §20.2.3, Back queue processing", "fyke.frontier.frontier")
+@example("CS276 §20.2.3, Back queue processing", "fyke.frontier.frontier", by="the notes' rules")
 def mercator() -> Iterator[Said]:
     """Mercator's frontier: one URL at a time of each host, then the gap."""
     frontier = Frontier()
@@ -74,7 +74,7 @@ def _href(found: Lease | Idle) -> str:
     return found.entry.href if isinstance(found, Lease) else str(found)
 
 
-@example("CS6200, Distributed Crawling", "fyke.store.manifest")
+@example("CS6200, Distributed Crawling", "fyke.store.manifest", by="the notes' rule")
 def partition() -> Iterator[Said]:
     """The hash that assigns URLs to crawlers is one of the host part."""
     of = [tablet_of(Url.parse(f"http://www.company.com/items?item={item}").key, 64) for item in ("truck", "bicycle")]
@@ -97,7 +97,7 @@ def _when(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
 
 
-@example("CS6200, Age", "fyke.frontier.revisit")
+@example("CS6200, Age", "fyke.frontier.revisit", by="their integral")
 def age() -> Iterator[Said]:
     """Expected age of a page that changes once a week: the integral of λe^(−λx)(t − x) from 0 to t."""
     for days in (1, 7, 14, 30):
@@ -106,7 +106,11 @@ def age() -> Iterator[Said]:
         yield f"Age(1/7, {days}), days", f"{integral:.4f}", f"{expected_age(1 / 7, days):.4f}"
 
 
-@example("CS6200, Freshness: optimizing for this metric can lead to bad decisions", "fyke.frontier.revisit")
+@example(
+    "CS6200, Freshness: optimizing for this metric can lead to bad decisions",
+    "fyke.frontier.revisit",
+    by="the known optimum",
+)
 def visits() -> Iterator[Said]:
     """One visit a day for four pages that change monthly, weekly, daily and ten times a day."""
     rates = np.array([1 / 30, 1 / 7, 1.0, 10.0])

@@ -66,7 +66,7 @@ def simhash_example() -> Iterator[Said]:
     yield "fingerprint", "10101111", f"{weighted_simhash(hashes, weights, bits=8):08b}"
 
 
-@example("Web Search 1, Detection: comparing fingerprints", "fyke.dedupe.hamming")
+@example("Web Search 1, Detection: comparing fingerprints", "fyke.dedupe.hamming", by="the notes' rule")
 def groups() -> Iterator[Said]:
     """Fingerprints that differ in three bits agree on one of four groups at least."""
     left = simhash(texts.SENTENCE)
@@ -76,7 +76,7 @@ def groups() -> Iterator[Said]:
     yield "found by groups of bits: which, and how far", "0 3", found[0]
 
 
-@example("Web Search 1, LSH Detection Errors", "fyke.dedupe.plan")
+@example("Web Search 1, LSH Detection Errors", "fyke.dedupe.plan", by="their formulas")
 def errors() -> Iterator[Said]:
     """L groups of K bits: chance to miss a near-duplicate, and to take a different document for one."""
     p, q, k, groups = 0.9, 0.5, 8, 8
@@ -110,7 +110,7 @@ def minima() -> Iterator[Said]:
     yield "of 4,000 permutations, within three standard errors of it", True, near
 
 
-@example("CS276 §19.6, Sketch of a document; Random permutations", "fyke.dedupe.sketch")
+@example("CS276 §19.6, Sketch of a document; Random permutations", "fyke.dedupe.sketch", by="the notes' claim")
 def sketch() -> Iterator[Said]:
     """Sketches of 200 linear permutations ax + b mod p estimate the Jaccard coefficient."""
     left, right = (" ".join(f"w{i}" for i in range(start, start + 1000)) for start in (0, 250))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 Said = tuple[str, object, object]
-"""What is asked, what the notes say, what fyke says."""
+"""What is asked, what the notes say (or ``Example.by``), what fyke says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,8 @@ class Example:
     module: str
     """The module of fyke that does it."""
     work: Callable[[], Iterable[Said]]
+    by: str = "the notes"
+    """Whose value stands beside fyke's: the notes' own, or one made from what they say."""
 
     def facts(self) -> Iterator[Fact]:
         """Do the example. Numbers are compared as they are written: the notes' digits are the ones that count."""
@@ -40,11 +42,11 @@ class Example:
             yield Fact(what, shown(notes), shown(found))
 
 
-def example(chapter: str, module: str) -> Callable[[Callable[[], Iterable[Said]]], Example]:
+def example(chapter: str, module: str, by: str = "the notes") -> Callable[[Callable[[], Iterable[Said]]], Example]:
     """Make an example of a function that does it; the first line of its docstring is the title."""
 
     def decorate(work: Callable[[], Iterable[Said]]) -> Example:
-        return Example((work.__doc__ or "").split("\n")[0].rstrip("."), chapter, module, work)
+        return Example((work.__doc__ or "").split("\n")[0].rstrip("."), chapter, module, work, by)
 
     return decorate
 

@@ -35,7 +35,7 @@ def pi() -> Iterator[Said]:
     yield "first and last numbers of each row of the table", points, found
 
 
-@example("Web Search 1, Tags Across Sources", "fyke.formats.tags")
+@example("Web Search 1, Tags Across Sources", "fyke.formats.tags", by="the notes, in UTC")
 def tags() -> Iterator[Said]:
     """One date under three names, and tags that masquerade as content."""
     for tag, written, normal in (
@@ -65,7 +65,7 @@ def trec() -> Iterator[Said]:
     yield "written again, byte for byte", True, out.getvalue() == texts.TREC
 
 
-@example("IR:IX, BigTable", "fyke.store.store")
+@example("IR:IX, BigTable", "fyke.store.store", by="the notes' rule")
 def bigtable() -> Iterator[Said]:
     """A row key, a column key and a timestamp point to a single cell."""
     url = "http://www.example.com/"
@@ -81,7 +81,7 @@ def bigtable() -> Iterator[Said]:
         yield "versions", 2, len(list(now.versions)) if now else 0
 
 
-@example("IR:IX and CS6200, Finding Content Blocks", "fyke.clean.slope")
+@example("IR:IX and CS6200, Finding Content Blocks", "fyke.clean.slope", by="all pairs tried")
 def plateau() -> Iterator[Said]:
     """The plateau of a small page: where tags before i, words from i to j and tags after j are most."""
     tokens = tokenize(texts.PAGE)
@@ -95,7 +95,7 @@ def plateau() -> Iterator[Said]:
     yield "it begins and ends with", "The water", ends
 
 
-@example("Web Search 1, Getting the text: tag plateau", "fyke.clean.slope")
+@example("Web Search 1, Getting the text: tag plateau", "fyke.clean.slope", by="all pairs tried")
 def weighted_plateau() -> Iterator[Said]:
     """The same with c = tags / non-tags, with which the whole page scores as much as nothing."""
     tokens = tokenize(texts.PAGE)
