@@ -32,13 +32,15 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--agents", type=int, default=2)
     options = parser.parse_args()
-    with crawl_site.serve(options.pages) as log, tempfile.TemporaryDirectory(prefix="fyke-bench-") as folder:
+    with (
+        crawl_site.serve(options.pages, prompt=True) as log,
+        tempfile.TemporaryDirectory(prefix="fyke-bench-") as folder,
+    ):
         store = Path(folder) / "store"
         words = [*fyke_words(store, options.agents), "--concurrency", str(CONCURRENCY)]
         kills = kill_often(words, store, log, options.pages, options.kills)
         resume = [sys.executable, "-m", "fyke", "resume", "--store", str(store), "--json"]
         summary = json.loads(subprocess.run(resume, capture_output=True, text=True, check=True).stdout)
-        time.sleep(1.5)  # the server writes its log once a second
         check = [sys.executable, "-m", "fyke", "store", "check", "--store", str(store), "--json"]
         checked = subprocess.run(check, capture_output=True, text=True, check=False)
         report(store, log, options.pages, kills, summary, checked)
@@ -50,7 +52,7 @@ def kill_often(words: list[str], store: Path, log: Path, pages: int, kills: int)
     for number in range(kills):
         crawl = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         before = fetches(log)
-        wanted = before + chance.randint(1, max(2, (pages - before) * 2 // (kills - number + 8)))
+        wanted = before + chance.randint(1, max(2, (pages - before) // (kills - number + 1)))
         while crawl.poll() is None and fetches(log) < wanted:
             time.sleep(0.02)
         done += crawl.poll() is None
