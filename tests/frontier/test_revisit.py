@@ -191,6 +191,14 @@ def test_the_threshold_stands_still_at_the_budget() -> None:
         threshold.visited()
         threshold.passed(0.01)
     assert threshold.value == pytest.approx(1.0)
+    for _ in range(100):
+        threshold.passed(0.01)
+    assert threshold.value < 1e-2, "it hurries where no visit is worth it"
+    for _ in range(400):
+        threshold.visited()
+        threshold.passed(0.005)
+    assert threshold.value > 1.0, "and where far too many are"
+    threshold = Threshold(1.0, budget=100.0)
     threshold.passed(1e9)  # a clock that jumps
     assert threshold.value == pytest.approx(0.01)
     threshold.passed(-5.0)

@@ -32,7 +32,7 @@ class Retaker:
         if request.method == "HEAD" and revisits.wants_body(outcome, tablet):
             keeper.queues.frontier.done(lease, now, contact, keep=True)
             return
-        revisits.outstanding = max(revisits.outstanding - 1, 0)
+        revisits.budget.done()
         keeper.tally.revisits += 1
         if isinstance(outcome, Moved):
             revisits.gauge.drop(entry.href)

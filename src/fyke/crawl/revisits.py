@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import msgspec
 import xxhash
 
+from fyke.crawl.budget import Budget, RevisitSettings
 from fyke.crawl.discovery import is_polled, polled_kind
 from fyke.crawl.freshness import Gauge
 from fyke.crawl.hostmemory import HostMemory, memory_key
@@ -29,7 +30,7 @@ from fyke.crawl.queues import AGAIN, Queues
 from fyke.formats.http import Head, http_date, parse_head
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
-from fyke.frontier.revisit import DAY, ChangeState, Priors, RevisitPolicy, Signal, Threshold, visited
+from fyke.frontier.revisit import DAY, ChangeState, Priors, Signal, visited
 from fyke.store import Batch, Change, RowMeta, Tablet
 from fyke.url import Url
 from fyke.values import Failed, Fetched, Link, Outcome, Reason, Request, Unchanged, Validators
@@ -43,23 +44,9 @@ LEAST_WAIT = 0.05
 ABSENT_WAIT = DAY
 """Seconds until the second look at a page that was not there; doubled for the third."""
 LONGEST_WAIT = 365 * DAY
-_BACKLOG = 8
-"""Revisits, or a fiftieth of the pages: so many queued ones stop the threshold's fall; a queue knows no values."""
 _HOSTS = 20_000
 _BATCH = 1000
 _SIGNALS = 500  # of one list: less than 50 ms
-
-
-@dataclass(frozen=True, slots=True)
-class RevisitSettings:
-    """How an agent revisits."""
-
-    policy: RevisitPolicy = field(default_factory=RevisitPolicy)
-    share: float = 0.5
-    """Of the requests, while new pages wait; all of them when none does."""
-    budget: float = 0.0
-    """Requests a second of this agent; 0 for a tenth of what politeness allows: hosts ÷ (10 × delay)."""
-    delay: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,50 +72,13 @@ class Revisits:
         self.settings = settings
         self.policy = settings.policy
         self.priors = Priors()
-        self.threshold = Threshold.guess(self.policy, 1, DAY)
-        self.outstanding = 0
-        """Revisits that were queued and are not done."""
-        self.pages = 0
+        self.budget = Budget(settings)
         self.full: set[str] = set()
         """URLs of which a HEAD said that they changed: the next request is a GET."""
         self.gauge = Gauge()
         self._memories: dict[str, HostMemory] = {}
-        self._last = 0.0
-        self._sized = 0
-        self._allowance = 0.0
 
     # ---- when
-
-    def passed(self, now: float, hosts: int, waiting: int) -> None:
-        """Let time pass: the threshold falls at the rate of the budget. ``waiting``: entries queued, all kinds."""
-        budget = self.settings.budget or hosts / (10 * max(self.settings.delay, 0.01))
-        if waiting > self.outstanding:
-            budget *= self.settings.share
-        if self.pages and self.pages >= 2 * self._sized:  # it grew: fewer visits for each page, so a higher threshold
-            guesses = [Threshold.guess(self.policy, n, max(budget, 1e-9) * DAY) for n in (self.pages, self._sized)]
-            self.threshold.value = guesses[0].value * (self.threshold.value / guesses[1].value if self._sized else 1.0)
-            self._sized = self.pages
-        backlog = self.outstanding / max(_BACKLOG, self.pages / 50)  # they wait for hosts, or for the budget
-        budget *= max(1 - backlog * backlog, 0.0)
-        self.threshold.budget, self.threshold.gain = budget * DAY, Threshold.gain_for(self.pages)
-        self.threshold.passed(max(now - self._last, 0.0) / DAY if self._last else 0.0)
-        self._last = now
-
-    def pace(self, now: float) -> float:
-        """Take one request of the budget; return 0, or for how many seconds there is none."""
-        budget = self.settings.budget
-        if not budget:
-            return 0.0
-        self._allowance = max(self._allowance, now - max(1.0, 1 / budget))  # at most a second's worth at once
-        if self._allowance > now:
-            return self._allowance - now
-        self._allowance += 1 / budget
-        return 0.0
-
-    def spare(self) -> None:
-        """Give back what ``pace`` granted last: there was nothing to ask for."""
-        if self.settings.budget:
-            self._allowance -= 1 / self.settings.budget
 
     def judge(self, entry: Entry, tablet: Tablet, now: float) -> float:
         """Return 0 where a revisit is due, else when to look again; infinity where the row needs none."""
@@ -138,12 +88,11 @@ class Revisits:
         state = ChangeState.decode(version.meta.change)
         if entry.generation < state.generation:
             return math.inf
-        if not state.visits:  # all that is known of it is what its like do, and more is known of them by now
-            state = self.priors.learn(state, entry.url.host, version.meta.type)
-        if not state.absent and (again := self.policy.due_at(state, self.threshold.value, now)):
+        rate = self.priors.rate(state, entry.url.host, version.meta.type)  # more may be known of its like by now
+        state = msgspec.structs.replace(state, rate=rate)
+        if not state.absent and (again := self.policy.due_at(state, self.budget.threshold.value, now)):
             return min(max(again, now + LEAST_WAIT), now + self._horizon())
-        self.threshold.visited()
-        self.outstanding += 1
+        self.budget.granted()
         return 0.0
 
     def signal(self, queues: Queues, url: Url, signal: Signal, now: float) -> bool:
@@ -182,7 +131,7 @@ class Revisits:
         """Return when to look at a page again that was visited just now: before it is due."""
         if state.absent:
             return state.seen + ABSENT_WAIT * 2.0 ** (state.absent - 1)
-        wait = self.policy.look_again(state.rate, 0.0, self.threshold.value, state.weight) * DAY
+        wait = self.policy.look_again(state.rate, 0.0, self.budget.threshold.value, state.weight) * DAY
         return state.seen + min(max(wait, LEAST_WAIT), self._horizon())
 
     def _horizon(self) -> float:
@@ -190,8 +139,7 @@ class Revisits:
 
         A quarter of what every page would wait if all were visited in turn: judging costs little beside a visit.
         """
-        budget = self.threshold.budget
-        return min(max(DAY * self.pages / budget / 4, LEAST_WAIT), LONGEST_WAIT) if budget > 0 else LONGEST_WAIT
+        return min(max(self.budget.cycle / 4, LEAST_WAIT), LONGEST_WAIT)
 
     # ---- what to ask
 
@@ -228,7 +176,7 @@ class Revisits:
         state = self.priors.learn(visited(state, now, False), host, meta.type)
         tablet = queues.store.tablet(queues.tablet_of(entry.url))
         self.memory(host, tablet).honesty.sized(meta.length)
-        self.pages += 1
+        self.budget.pages += 1
         self.gauge.note(entry.href, host, state)
         queues.postpone(batch, _entry(entry.href, entry.depth, state), self.due(state))
         return _with(processed, msgspec.structs.replace(meta, change=state.encode()))
@@ -297,7 +245,7 @@ class Revisits:
                     queues.postpone(batch, _entry(url.href, meta.depth, state), now)
                 elif state.belief[1] > 0:
                     self.priors.learn(msgspec.structs.replace(state, belief=(0.0, 0.0, 0.0)), url.host, meta.type)
-                self.pages += 1
+                self.budget.pages += 1
                 self.gauge.note(url.href, url.host, state)
                 if len(batch) >= _BATCH:
                     tablet.write(batch)
@@ -342,7 +290,7 @@ class Revisits:
         if state.absent < RETIRE_AFTER:
             kept = msgspec.structs.replace(meta, change=state.encode())
             return Seen(kept, None, (), self.due(state), (("revisits:absent", 1),))
-        self.pages -= 1
+        self.budget.pages -= 1
         gone = processed.change.meta if processed is not None else msgspec.structs.replace(meta, fetched=now)
         gone = msgspec.structs.replace(gone, error=Reason.GONE, change=state.encode())
         retired = _with(processed, gone) if processed is not None else Processed(Change(gone))

@@ -162,6 +162,14 @@ def judge_page(facts: Any, counts: Any, sums: Any, belief: Any, narrow: Any, wid
     return rate * (1 - still)
 
 
+@kernel
+def rate_of(facts: Any, counts: Any, sums: Any, narrow: Any, wide: Any, default: Any) -> float:
+    """Return the rate of a page by what its groups are known for now; nothing is counted."""
+    shape, span, share = blend(narrow, wide, default)
+    rate, _ = estimate(shape, span, facts, counts, sums)
+    return rate * (1 - stillness(shape, span, share, facts, counts))
+
+
 def defaults(shape: float, mean: float, still: float) -> npt.NDArray[np.float64]:
     """Return the sums of a page's worth of a Gamma of that shape and mean, with ``still`` pages among them."""
     s = 0.5 / shape + 1 / (12 * shape * shape)

@@ -70,9 +70,11 @@ class Schedule:
         out = np.empty(limit, np.int64)
         found = kernels.take_due(
             *(self._times, self._pages, self._size, self._due, self.last, self.rate, self.weight, self._signalled),
-            *(self._trust, self._recall, self._theta, now, self.policy.code, self.threshold.gain, out),
+            *(self._trust, self._recall, self._theta, now, self.policy.code, self.threshold.step, out),
+            *(self._facts, self._counts, self._sums, self.hosts, self.kinds),
+            *(self._host_sums, self._kind_sums, self._default),
         )
-        self.threshold.value = float(self._theta[0])
+        self.threshold.raised(found, float(self._theta[0]))
         return out[:found]
 
     def visited(self, pages: Pages, now: float, changed: npt.NDArray[np.bool_], modified: Floats | None = None) -> None:

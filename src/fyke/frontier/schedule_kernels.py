@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from fyke.bits.jit import kernel
-from fyke.frontier.change_kernels import judge_page, observe
+from fyke.frontier.change_kernels import judge_page, observe, rate_of
 from fyke.frontier.revisit_kernels import EARLY, NEVER, due_after, due_with_signals, look_again
+
+FEW = 8.0
+"""Visits below which the prior still weighs on a page's rate."""
 
 
 @kernel
@@ -54,10 +57,12 @@ def pop(times: Any, pages: Any, size: Any) -> int:
 def take_due(
     times: Any, pages: Any, size: Any, due: Any, last: Any, rate: Any, weight: Any, signalled: Any, trust: Any,
     recall: Any, theta: Any, now: float, policy: int, gain: float, out: Any,
+    facts: Any, counts: Any, sums: Any, host: Any, kind: Any, hosts: Any, kinds: Any, default: Any,
 ) -> int:  # fmt: skip
     """Pop what is to be looked at by ``now``; write the pages that are due to ``out``, put the others back.
 
-    Each page taken raises the threshold ``theta[0]`` by the factor 1 + ``gain``. Returns how many there are.
+    Each page taken raises the threshold ``theta[0]`` by the factor 1 + ``gain``. Returns how many there are. ``facts``
+    and what follows are those of ``learn``: of a page that was seen little, its like may tell more than at its visit.
     """
     found = 0
     while size[0] > 0 and times[0] <= now and found < len(out):
@@ -65,6 +70,9 @@ def take_due(
         page = pop(times, pages, size)
         if time != due[page]:
             continue
+        if page < len(facts) and facts[page, 2] < FEW:
+            groups = hosts[host[page]], kinds[kind[page]]
+            rate[page] = rate_of(facts[page], counts[page], sums[page], groups[0], groups[1], default)
         t = now - last[page]
         if signalled[page] >= 0 or trust[page] * recall[page] > 0:
             at = signalled[page] - last[page] if signalled[page] >= 0 else -1.0
