@@ -116,10 +116,10 @@ def virtual(policy: str, days: float, pages: int) -> list[object]:
     settings = RevisitSettings(RevisitPolicy(policy), budget=1.5 * pages / DAY)
 
     async def main(folder: Path) -> None:
-        with Store.open(folder / "store", settings=Settings(tablets=4)) as store:
+        with Store.open(folder / "store", settings=Settings(tablets=1)) as store:
             agent = Agent(
                 store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), seeds),
-                Permissions("fyke"), Processor("fyke"), clock, revisits=settings, beat_every=600.0,
+                Permissions("fyke"), Processor("fyke"), clock, revisits=settings, beat_every=3600.0,
                 beat=lambda agent: clock.now() < START + days * DAY,
             )  # fmt: skip
             await agent.run(seeds)

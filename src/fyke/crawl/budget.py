@@ -14,6 +14,8 @@ from fyke.frontier.revisit import DAY, RevisitPolicy, Threshold
 _BACKLOG = 8
 """Revisits, or a fiftieth of the pages: so many queued ones stop the threshold's fall; a queue knows no values."""
 
+_TOGETHER = 4
+
 
 @dataclass(frozen=True, slots=True)
 class RevisitSettings:
@@ -39,6 +41,8 @@ class Budget:
         """Pages that are revisited."""
         self.cycle = 0.0
         """Seconds in which every page would be visited once if all were in turn."""
+        self.grain = 0.0
+        """Seconds of a few requests: looks at pages that lie no further apart are taken together."""
         self._last = 0.0
         self._sized = 0
         self._allowance = 0.0
@@ -52,7 +56,7 @@ class Budget:
         """
         seconds = max(now - self._last, 0.0) if self._last else 0.0
         budget = self.settings.budget or hosts / (10 * max(self.settings.delay, 0.01))
-        self.cycle = self.pages / budget if budget > 0 else 0.0
+        self.cycle, self.grain = (self.pages / budget, _TOGETHER / budget) if budget > 0 else (0.0, 0.0)
         self._grown(budget)
         budget -= self._taken(others, budget, seconds)
         backlog = self.outstanding / max(_BACKLOG, self.pages / 50)  # they wait for hosts, or for the budget

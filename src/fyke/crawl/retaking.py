@@ -39,9 +39,12 @@ class Retaker:
             keeper.keep(lease, keeper.processor.moved(outcome, entry.depth), contact)
             return
         if isinstance(outcome, Fetched) and request.method == "GET":
-            keeper.work_on(entry.href)
             keeper.tally.pages += 1
             keeper.tally.bytes += len(outcome.exchange.body)
+            if revisits.is_same(outcome, tablet):
+                self._settle(lease, revisits.same(outcome, tablet, now), contact)
+                return
+            keeper.work_on(entry.href)
             processed = await keeper.processor.fetched(outcome, entry.depth)
             keeper.work_on("")
         elif isinstance(outcome, Failed):

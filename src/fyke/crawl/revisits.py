@@ -13,6 +13,7 @@ advertisement is no change.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -91,7 +92,7 @@ class Revisits:
         rate = self.priors.rate(state, entry.url.host, version.meta.type)  # more may be known of its like by now
         state = msgspec.structs.replace(state, rate=rate)
         if not state.absent and (again := self.policy.due_at(state, self.budget.threshold.value, now)):
-            return min(max(again, now + LEAST_WAIT), now + self._horizon())
+            return self._look(again, state.seen, now)
         self.budget.granted()
         return 0.0
 
@@ -132,14 +133,18 @@ class Revisits:
         if state.absent:
             return state.seen + ABSENT_WAIT * 2.0 ** (state.absent - 1)
         wait = self.policy.look_again(state.rate, 0.0, self.budget.threshold.value, state.weight) * DAY
-        return state.seen + min(max(wait, LEAST_WAIT), self._horizon())
+        return self._look(state.seen + wait, state.seen, state.seen)
 
-    def _horizon(self) -> float:
-        """Seconds after which a page is judged again at the latest, by what is then known of its like.
+    def _look(self, wanted: float, seen: float, now: float) -> float:
+        """Return when to judge a page again that is not due before ``wanted``.
 
-        A quarter of what every page would wait if all were visited in turn: judging costs little beside a visit.
+        Not much later than now, as more may be known of its like by then: in a quarter of the time in which all would
+        be visited in turn, or when the copy is twice as old. Looks that are close together are one.
         """
-        return min(max(self.budget.cycle / 4, LEAST_WAIT), LONGEST_WAIT)
+        budget = self.budget
+        latest = now + min(max(budget.cycle / 4, now - seen), LONGEST_WAIT)
+        when = min(max(wanted, now + LEAST_WAIT), latest)
+        return math.ceil(when / budget.grain) * budget.grain if budget.grain else when
 
     # ---- what to ask
 
@@ -198,7 +203,7 @@ class Revisits:
         assert version is not None, "a revisit of nothing"
         memory, meta = self.memory(url.host, tablet), version.meta
         state = ChangeState.decode(meta.change)
-        chance = -math.expm1(-state.rate * max(now - state.seen, 0.0) / DAY)
+        chance = _chance(state, now)
         if isinstance(outcome, Unchanged) or (isinstance(outcome, Fetched) and processed is None):
             memory.trust.judged(state.signal[0] > 0, False, chance)
             return self._same(url, state, meta, (), tablet, now, (("revisits:unchanged", 1),))
@@ -218,9 +223,30 @@ class Revisits:
         if memory.regretted(fresh):
             return self._absent(state, meta, now, None)
         if same:
-            meta = msgspec.structs.replace(meta, etag=head.get("etag"), last_modified=head.get("last-modified"))
-            return self._same(url, state, meta, processed.links, tablet, now, (("revisits:same-text", 1),))
+            return self._same(
+                url, state, _validated(meta, head), processed.links, tablet, now, (("revisits:same-text", 1),)
+            )
         return self._changed(url, state, processed, date if memory.honesty.believes_dates else None, now)
+
+    def is_same(self, outcome: Fetched, tablet: Tablet) -> bool:
+        """Whether a body is the one that is stored, byte for byte: then it need not be read again."""
+        version, body = tablet.version(outcome.url.key), outcome.exchange.body
+        if version is None or version.meta.error or not body or len(body) != version.meta.length:
+            return False
+        return hashlib.sha1(body, usedforsecurity=False).digest() == version.meta.digest
+
+    def same(self, outcome: Fetched, tablet: Tablet, now: float) -> Seen:
+        """Learn from a revisit that brought the stored body again. REQUIRES: ``is_same``."""
+        version = tablet.version(outcome.url.key)
+        assert version is not None, "a revisit of nothing"
+        memory, state = self.memory(outcome.url.host, tablet), ChangeState.decode(version.meta.change)
+        memory.trust.judged(state.signal[0] > 0, False, _chance(state, now))
+        head = parse_head(outcome.exchange.response_head)
+        self._compare(memory.honesty, version.meta, head, True, state, now)
+        if memory.regretted(state.text):
+            return self._absent(state, version.meta, now, None)
+        meta = _validated(version.meta, head)
+        return self._same(outcome.url, state, meta, (), tablet, now, (("revisits:same-text", 1),))
 
     def take_up(self, queues: Queues, now: float) -> None:
         """Take up the rows of earlier runs; those that were crawled without revisits are queued for their first."""
@@ -313,6 +339,15 @@ class Revisits:
             date_moved=bool(modified) and modified != meta.last_modified,
         )
         return date
+
+
+def _chance(state: ChangeState, now: float) -> float:
+    """How likely a change since the last look is, by the page's rate alone."""
+    return -math.expm1(-state.rate * max(now - state.seen, 0.0) / DAY)
+
+
+def _validated(meta: RowMeta, head: Head) -> RowMeta:
+    return msgspec.structs.replace(meta, etag=head.get("etag"), last_modified=head.get("last-modified"))
 
 
 def text_digest(processed: Processed) -> bytes:
