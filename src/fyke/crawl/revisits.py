@@ -29,6 +29,7 @@ from fyke.crawl.maintext import main_text_of
 from fyke.crawl.process import Processed
 from fyke.crawl.queues import AGAIN, Queues
 from fyke.formats.http import Head, http_date, parse_head
+from fyke.frontier.change_kernels import FEW
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
 from fyke.frontier.revisit import DAY, ChangeState, Priors, Signal, visited
@@ -89,10 +90,11 @@ class Revisits:
         state = ChangeState.decode(version.meta.change)
         if entry.generation < state.generation:
             return math.inf
-        rate = self.priors.rate(state, entry.url.host, version.meta.type)  # more may be known of its like by now
-        state = msgspec.structs.replace(state, rate=rate)
+        if state.visits < FEW:  # more may be known of its like by now
+            rate = self.priors.rate(state, entry.url.host, version.meta.type)
+            state = msgspec.structs.replace(state, rate=rate)
         if not state.absent and (again := self.policy.due_at(state, self.budget.threshold.value, now)):
-            return self._look(again, state.seen, now)
+            return self._look(state, again, now)
         self.budget.granted()
         return 0.0
 
@@ -133,16 +135,17 @@ class Revisits:
         if state.absent:
             return state.seen + ABSENT_WAIT * 2.0 ** (state.absent - 1)
         wait = self.policy.look_again(state.rate, 0.0, self.budget.threshold.value, state.weight) * DAY
-        return self._look(state.seen + wait, state.seen, state.seen)
+        return self._look(state, state.seen + wait, state.seen)
 
-    def _look(self, wanted: float, seen: float, now: float) -> float:
+    def _look(self, state: ChangeState, wanted: float, now: float) -> float:
         """Return when to judge a page again that is not due before ``wanted``.
 
-        Not much later than now, as more may be known of its like by then: in a quarter of the time in which all would
-        be visited in turn, or when the copy is twice as old. Looks that are close together are one.
+        At the latest when the copy is twice as old, as more may be known by then: of the threshold, and of its like
+        where it was seen little. Looks that are close together are one.
         """
         budget = self.budget
-        latest = now + min(max(budget.cycle / 4, now - seen), LONGEST_WAIT)
+        soon = budget.cycle / 4 if state.visits < FEW else budget.cycle
+        latest = now + min(max(soon, now - state.seen), LONGEST_WAIT)
         when = min(max(wanted, now + LEAST_WAIT), latest)
         return math.ceil(when / budget.grain) * budget.grain if budget.grain else when
 

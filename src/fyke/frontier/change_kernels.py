@@ -24,6 +24,9 @@ MEMORY = 96.0
 PSEUDO = 10.0
 """Pages' worth of the wider group's evidence in a narrower one's prior."""
 
+FEW = 8.0
+"""Visits below which the prior weighs much on a page's rate, so that it is estimated anew when the page is judged."""
+
 
 @kernel
 def bin_of(interval: float) -> int:

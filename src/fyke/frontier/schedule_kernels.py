@@ -8,11 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from fyke.bits.jit import kernel
-from fyke.frontier.change_kernels import judge_page, observe, rate_of
+from fyke.frontier.change_kernels import FEW, judge_page, observe, rate_of
 from fyke.frontier.revisit_kernels import EARLY, NEVER, due_after, due_with_signals, look_again
-
-FEW = 8.0
-"""Visits below which the prior still weighs on a page's rate."""
 
 
 @kernel
