@@ -154,7 +154,8 @@ def scale(pages: int) -> None:
     warm.visited(due, 99.0, np.ones(len(due), np.bool_))
     chance = np.random.default_rng(5)
     rates = np.exp(np.log(1 / 60) + chance.random(pages) * np.log(480))
-    schedule = Schedule(pages, pages * 1.0, hosts=np.arange(pages) // 100)
+    world = ChangingWorld(rates, np.arange(pages) // 100, np.zeros(pages, np.int64))
+    schedule = world.schedule(RevisitPolicy(), pages * 1.0, known=False)
     taken, now, costs = 0, 0.0, []
     while taken < 2 * pages:
         now += 0.01

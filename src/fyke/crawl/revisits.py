@@ -94,6 +94,7 @@ class Revisits:
             rate = self.priors.rate(state, entry.url.host, version.meta.type)
             state = msgspec.structs.replace(state, rate=rate)
         if not state.absent and (again := self.policy.due_at(state, self.budget.threshold.value, now)):
+            self.budget.threshold.early()
             return self._look(state, again, now)
         self.budget.granted()
         return 0.0

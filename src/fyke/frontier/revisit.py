@@ -136,7 +136,9 @@ class Threshold:
     drift: float = 0.0
     """Visits granted lately beyond the budget, in ``MEMORY`` of them: −1 where none is, 1 where twice as many are."""
     _granted: float = 0.0
-    _haste: float = 1.0
+    _haste: float = 0.0
+    _proved: float = 0.0
+    """Turns of e that it may hurry down: pages were looked at, and it stood too high for them."""
 
     MEMORY: ClassVar[float] = 0.4
     """Turns of e at which lateness is forgotten: forty visits at the largest gain."""
@@ -159,7 +161,7 @@ class Threshold:
     @property
     def step(self) -> float:
         """What a visit raises it by now, in turns of e."""
-        return self.gain * (self._haste if self.drift > 0 else 1.0)
+        return self.gain * (1 + self._haste if self.drift > 0 else 1.0)
 
     def visited(self) -> None:
         """Tell that a visit was granted."""
@@ -170,17 +172,23 @@ class Threshold:
         self.value = value
         self._granted += count
 
+    def early(self, count: int = 1) -> None:
+        """Tell that pages were looked at and not due. Without such looks it does not hurry: nobody would notice."""
+        self._proved = min(self._proved + self.gain * self.HASTE * count, 1.0)
+
     def passed(self, days: float, budget: float | None = None) -> None:
         """Tell that time has passed. A clock that jumped does little harm: one step is at most a factor of 100."""
         due = (self.budget if budget is None else budget) * max(days, 0.0)
-        fall = self.gain * due * (self._haste if self.drift < 0 else 1.0)
-        self.value = max(self.value * math.exp(-min(fall, math.log(100))), self.LEAST)
+        fall = self.gain * due
+        hurry = min(fall * self._haste, self._proved) if self.drift < 0 else 0.0
+        self._proved -= hurry
+        self.value = max(self.value * math.exp(-min(fall + hurry, math.log(100))), self.LEAST)
         turns = self.gain * due / self.MEMORY
         kept = math.exp(-turns)
         weight = (1 - kept) / turns if turns > 1e-9 else 1.0
         self.drift = kept * self.drift + weight * (self._granted - due) * self.gain / self.MEMORY
         self._granted = 0.0
-        self._haste = 1 + self.HASTE * max(min(2 * abs(self.drift), 2.0) - 1, 0.0) ** 2
+        self._haste = self.HASTE * max(min(2 * abs(self.drift), 2.0) - 1, 0.0) ** 2
 
 
 class ChangeState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -257,7 +265,7 @@ class Priors:
         """Return the rate of a page as its groups are known now, which may be better than at its last visit."""
         narrow, wide = self._group(self._hosts, host), self._group(self._types, kind)
         facts = np.array([state.events, state.exposure, state.visits])
-        return float(changes.rate_of(facts, *_unpack(state.bins), narrow, wide, self._default))
+        return float(changes.rate_of(facts, *_unpack(state.bins), state.rate, narrow, wide, self._default))
 
     def _group(self, groups: dict[str, Floats], name: str) -> Floats:
         group = groups.get(name)

@@ -49,7 +49,7 @@ class Schedule:
         self.hosts = np.zeros(pages, np.int64) if hosts is None else hosts
         self.kinds = np.zeros(pages, np.int64) if kinds is None else kinds
         self._now = 0.0
-        self._theta = np.array([self.threshold.value])
+        self._theta = np.array([self.threshold.value, 0.0])
         learnt = 0 if self.known else pages
         learning = np.zeros((learnt, 6))
         self._facts, self._beliefs = learning[:, :3], learning[:, 3:]
@@ -66,7 +66,7 @@ class Schedule:
         """Take the pages that are due at ``now``. Each is to be told to ``visited``."""
         self.threshold.passed(now - self._now)
         self._now = max(self._now, now)
-        self._theta[0] = self.threshold.value
+        self._theta[:] = self.threshold.value, 0.0
         out = np.empty(limit, np.int64)
         found = kernels.take_due(
             *(self._times, self._pages, self._size, self._due, self.last, self.rate, self.weight, self._signalled),
@@ -75,6 +75,7 @@ class Schedule:
             *(self._host_sums, self._kind_sums, self._default),
         )
         self.threshold.raised(found, float(self._theta[0]))
+        self.threshold.early(int(self._theta[1]))
         return out[:found]
 
     def visited(self, pages: Pages, now: float, changed: npt.NDArray[np.bool_], modified: Floats | None = None) -> None:

@@ -58,8 +58,9 @@ def take_due(
 ) -> int:  # fmt: skip
     """Pop what is to be looked at by ``now``; write the pages that are due to ``out``, put the others back.
 
-    Each page taken raises the threshold ``theta[0]`` by the factor 1 + ``gain``. Returns how many there are. ``facts``
-    and what follows are those of ``learn``: of a page that was seen little, its like may tell more than at its visit.
+    Each page taken raises the threshold ``theta[0]`` by the factor 1 + ``gain``, each put back is counted in
+    ``theta[1]``. Returns how many were taken. ``facts`` and what follows are those of ``learn``: of a page that was
+    seen little, its like may tell more than at its visit.
     """
     found = 0
     while size[0] > 0 and times[0] <= now and found < len(out):
@@ -69,7 +70,7 @@ def take_due(
             continue
         if page < len(facts) and facts[page, 2] < FEW:
             groups = hosts[host[page]], kinds[kind[page]]
-            rate[page] = rate_of(facts[page], counts[page], sums[page], groups[0], groups[1], default)
+            rate[page] = rate_of(facts[page], counts[page], sums[page], rate[page], groups[0], groups[1], default)
         t = now - last[page]
         if signalled[page] >= 0 or trust[page] * recall[page] > 0:
             at = signalled[page] - last[page] if signalled[page] >= 0 else -1.0
@@ -81,12 +82,12 @@ def take_due(
             out[found] = page
             found += 1
             theta[0] *= 1 + gain
-        elif again < NEVER:
-            due[page] = last[page] + again
-            push(times, pages, size, due[page], page)
-        else:
-            due[page] = last[page] + t * 2 + 1.0  # never, as the threshold stands: look again when it is twice as old
-            push(times, pages, size, due[page], page)
+            continue
+        theta[1] += 1
+        if again >= NEVER:
+            again = t * 2 + 1.0  # never, as the threshold stands: look again when it is twice as old
+        due[page] = last[page] + again
+        push(times, pages, size, due[page], page)
     return found
 
 
