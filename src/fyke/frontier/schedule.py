@@ -41,7 +41,7 @@ class Schedule:
         self.threshold = Threshold.guess(self.policy, pages, budget)
         self.known = rates is not None
         block = np.zeros((pages, 8))  # what a look reads of a page is one line of the cache
-        self.rate, self.weight, self.last, self._due, self._signalled, self._trust, self._recall, _ = block.T
+        self.rate, self.weight, self.last, self._due, self._signalled, self._trust, self._recall, self._judged = block.T
         self.rate[:] = DEFAULT_RATE if rates is None else rates
         self.weight[:] = 1.0 if weights is None else weights
         self.last[:] = 0.0 if last is None else last
@@ -71,7 +71,7 @@ class Schedule:
         found = kernels.take_due(
             *(self._times, self._pages, self._size, self._due, self.last, self.rate, self.weight, self._signalled),
             *(self._trust, self._recall, self._theta, now, self.policy.code, self.threshold.step, out),
-            *(self._facts, self._counts, self._sums, self.hosts, self.kinds),
+            *(self._judged, self._facts, self._counts, self._sums, self.hosts, self.kinds),
             *(self._host_sums, self._kind_sums, self._default),
         )
         self.threshold.raised(found, float(self._theta[0]))
@@ -115,7 +115,7 @@ class Schedule:
         self._reserve(len(pages))
         kernels.put_back(
             *(self._times, self._pages, self._size, self._due, self.last, self.rate, self.weight),
-            *(self._trust, self._recall, self._theta, self.policy.code, pages),
+            *(self._trust, self._recall, self._theta, self.policy.code, self._judged, pages),
         )
 
     def _reserve(self, more: int) -> None:

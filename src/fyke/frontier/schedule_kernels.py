@@ -54,13 +54,13 @@ def pop(times: Any, pages: Any, size: Any) -> int:
 def take_due(
     times: Any, pages: Any, size: Any, due: Any, last: Any, rate: Any, weight: Any, signalled: Any, trust: Any,
     recall: Any, theta: Any, now: float, policy: int, gain: float, out: Any,
-    facts: Any, counts: Any, sums: Any, host: Any, kind: Any, hosts: Any, kinds: Any, default: Any,
+    judged: Any, facts: Any, counts: Any, sums: Any, host: Any, kind: Any, hosts: Any, kinds: Any, default: Any,
 ) -> int:  # fmt: skip
     """Pop what is to be looked at by ``now``; write the pages that are due to ``out``, put the others back.
 
     Each page taken raises the threshold ``theta[0]`` by the factor 1 + ``gain``, each put back is counted in
     ``theta[1]``. Returns how many were taken. ``facts`` and what follows are those of ``learn``: of a page that was
-    seen little, its like may tell more than at its visit.
+    seen little, its like may tell more than at its visit, or when it was ``judged`` at two thirds of its age.
     """
     found = 0
     while size[0] > 0 and times[0] <= now and found < len(out):
@@ -68,10 +68,11 @@ def take_due(
         page = pop(times, pages, size)
         if time != due[page]:
             continue
-        if page < len(facts) and facts[page, 2] < FEW:
+        t = now - last[page]
+        if page < len(facts) and t >= 1.5 * judged[page] and facts[page, 2] < FEW:
+            judged[page] = t
             groups = hosts[host[page]], kinds[kind[page]]
             rate[page] = rate_of(facts[page], counts[page], sums[page], rate[page], groups[0], groups[1], default)
-        t = now - last[page]
         if signalled[page] >= 0 or trust[page] * recall[page] > 0:
             at = signalled[page] - last[page] if signalled[page] >= 0 else -1.0
             when = due_with_signals(policy, rate[page], theta[0] / weight[page], at, trust[page], recall[page])
@@ -94,11 +95,12 @@ def take_due(
 @kernel
 def put_back(
     times: Any, pages: Any, size: Any, due: Any, last: Any, rate: Any, weight: Any, trust: Any, recall: Any,
-    theta: Any, policy: int, which: Any,
+    theta: Any, policy: int, judged: Any, which: Any,
 ) -> None:  # fmt: skip
     """Queue pages that were visited at ``last`` for their next look."""
     for i in range(len(which)):
         page = which[i]
+        judged[page] = 0.0
         wait = due_after(policy, rate[page], EARLY * theta[0] / weight[page])
         if trust[page] * recall[page] > 0:
             wait = min(wait, 7.0)
