@@ -15,6 +15,8 @@ _BACKLOG = 8
 """Revisits, or a fiftieth of the pages: so many queued ones stop the threshold's fall; a queue knows no values."""
 
 _TOGETHER = 4
+_PART = 1 / 50
+"""Looks at so many pages on average are taken together, over so small a part of the cycle at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Budget:
         self.cycle = 0.0
         """Seconds in which every page would be visited once if all were in turn."""
         self.grain = 0.0
-        """Seconds of a few requests: looks at pages that lie no further apart are taken together."""
+        """Seconds: looks at pages that lie no further apart are taken together."""
         self._last = 0.0
         self._sized = 0
         self._allowance = 0.0
@@ -56,7 +58,8 @@ class Budget:
         """
         seconds = max(now - self._last, 0.0) if self._last else 0.0
         budget = self.settings.budget or hosts / (10 * max(self.settings.delay, 0.01))
-        self.cycle, self.grain = (self.pages / budget, _TOGETHER / budget) if budget > 0 else (0.0, 0.0)
+        self.cycle = self.pages / budget if budget > 0 else 0.0
+        self.grain = self.cycle * min(_TOGETHER / max(self.pages, 1), _PART)
         self._grown(budget)
         budget -= self._taken(others, budget, seconds)
         backlog = self.outstanding / max(_BACKLOG, self.pages / 50)  # they wait for hosts, or for the budget
