@@ -113,6 +113,8 @@ def crawl(
     plans.write(path, plan)
     statuses.clear(path)
     agents = 1 if prioritizer or scope or settings.websub else settings.agents or os.cpu_count() or 1
+    if settings.websub and settings.agents > 1:
+        print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
         agents = min(agents, reader.settings.tablets)
         pages = sum(tablet.ledger.counter("pages") for tablet in reader.tablets())

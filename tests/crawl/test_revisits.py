@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from fyke.crawl.board import Board
 from fyke.crawl.budget import Budget, RevisitSettings
 from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent
+from fyke.crawl.gate import Gate
 from fyke.crawl.hostmemory import HostMemory
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
@@ -427,6 +429,25 @@ def test_the_share_is_kept_while_new_pages_wait() -> None:
     assert budget.threshold.budget == pytest.approx(8.0 * DAY), "and what only waits takes nothing"
     granted = sum(budget.pace(START + 4 + i * 0.01) == 0.0 for i in range(1000))
     assert granted == pytest.approx(8 * 10 + 8, abs=2)
+
+
+def test_a_hub_waits_for_a_contact_and_not_for_the_longest_there_could_be(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+    site = OnePage(clock, lambda request, now: (200, "", _page("hub")))
+    gate = Gate(Politeness(delay=1.0), 180.0)
+
+    async def main() -> float:
+        with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+            agent = Agent(
+                store, Frontier(), site, Rules.of(CrawlSettings(), []), Permissions("fyke"), Processor("fyke"), clock,
+                gate=gate,
+            )  # fmt: skip
+            assert gate.enter("one.test", clock.now()) == 0.0
+            asyncio.get_running_loop().call_later(2.0, lambda: gate.leave("one.test", clock.now()))
+            await agent.fetch(Request(Url("http://one.test/hub"), "POST"))
+            return clock.now() - START
+
+    assert 3.0 <= clock.run(main()) <= 5.0
 
 
 def test_agents_share_one_threshold(tmp_path: Path) -> None:

@@ -56,6 +56,9 @@ MAX_FETCH = 180.0
 SYNC_EVERY = 1.0
 """Seconds between syncs of the log: what a power cut can lose."""
 
+GATE_RETRY = 1.0
+"""Seconds until a host that another contact holds is tried again."""
+
 _NOBODY = frozenset({Reason.DNS, Reason.PRIVATE_ADDRESS})
 """Failures that are ours: no server was asked, so none has said anything of its rules."""
 
@@ -357,7 +360,8 @@ class Agent:
         """Fetch, where the host is ours already; else wait for it (``waits``): it may be another agent's."""
         host = request.url.host
         while waits and (busy := self._gate.enter(host, self._clock.now())):
-            await self._clock.sleep(busy - self._clock.now())
+            # A contact under way is claimed for as long as it may take, and mostly over in a moment.
+            await self._clock.sleep(min(busy - self._clock.now(), GATE_RETRY))
         try:
             return await self._transport.fetch(request)
         finally:
