@@ -22,6 +22,7 @@ from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent
 from fyke.crawl.gate import Gate
 from fyke.crawl.hostmemory import HostMemory
+from fyke.crawl.mail import Letter
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
 from fyke.crawl.queues import Queues
@@ -458,6 +459,49 @@ def test_agents_share_one_threshold(tmp_path: Path) -> None:
     board.work_on(0, "http://x/" + "y" * 9000)
     assert board.threshold(1, 1.0) == pytest.approx(2.0), "a long URL does not reach it"
     board.close()
+
+
+def test_two_agents_keep_a_collection_fresh_together(tmp_path: Path) -> None:
+    world = World(WorldConfig(hosts=10, pages=60, formats=False, languages=False, encodings=False, traps=False))
+    clock, path, board = VirtualClock(START), tmp_path / "s", Board(tmp_path / "board", 2)
+    transport, urls, processor = (
+        WorldTransport(world, clock),
+        [Url.parse(seed) for seed in world.seeds],
+        Processor("fyke"),
+    )
+    board.clear()
+
+    def beat(agent: Agent) -> bool:
+        assert agent.revisits is not None
+        threshold = agent.revisits.budget.threshold
+        threshold.value = board.threshold(agents.index(agent), threshold.value)
+        return clock.now() < START + 6 * DAY
+
+    async def send(tablet: int, letters: list[Letter]) -> None:
+        await agents[tablet].receive(letters)
+
+    async def main(stores: list[Store]) -> None:
+        agents.extend(
+            Agent(
+                store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),
+                Permissions("fyke"), processor, clock, revisits=RevisitSettings(budget=60 / DAY), beat=beat,
+                beat_every=1200.0, send=send,
+            )
+            for store in stores
+        )  # fmt: skip
+        await asyncio.gather(*(agent.run(urls) for agent in agents))
+
+    agents: list[Agent] = []
+    Store.open(path, settings=Settings(tablets=2)).close()
+    with Store.open(path, tablets=(0,)) as left, Store.open(path, tablets=(1,)) as right:
+        clock.run(main([left, right]))
+    first, second = (agent.revisits.budget.threshold.value for agent in agents if agent.revisits is not None)
+    board.close()
+    assert first == pytest.approx(second, rel=0.5), "one threshold, though their hosts differ"
+    assert len(transport.log) <= 120 * 6 * 1.05
+    assert sum(agent.tally.revisits for agent in agents) >= 0.4 * 120 * 6
+    assert min(agent.tally.revisits for agent in agents) >= 60
+    assert min(shortest_gaps(transport.log).values()) >= 0.999
 
 
 def test_the_gauge_samples_fairly() -> None:
