@@ -29,10 +29,9 @@ from fyke.crawl.maintext import main_text_of
 from fyke.crawl.process import Processed
 from fyke.crawl.queues import AGAIN, Queues
 from fyke.formats.http import Head, http_date, parse_head
-from fyke.frontier.change_kernels import FEW
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
-from fyke.frontier.revisit import DAY, ChangeState, Priors, Signal, visited
+from fyke.frontier.revisit import DAY, FEW, ChangeState, Priors, Signal, visited
 from fyke.store import Batch, Change, RowMeta, Tablet
 from fyke.url import Url
 from fyke.values import Failed, Fetched, Link, Outcome, Reason, Request, Unchanged, Validators

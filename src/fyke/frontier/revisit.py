@@ -27,6 +27,8 @@ from fyke.frontier import revisit_kernels as kernels
 DAY = 86_400.0
 Floats = npt.NDArray[np.float64]
 
+FEW = changes.FEW
+"""Visits below which the prior weighs much on a page's rate."""
 DEFAULT_RATE = 0.1
 DEFAULT_PRIOR = (0.5, DEFAULT_RATE, 0.1)
 """Shape and mean rate of the first page's prior, and the share of pages that never change: once in ten days, give or
