@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -59,23 +59,24 @@ def crawl(
     pages: int = 0,
     concurrency: int = 16,
     look: Callable[[Agent], None] = lambda agent: None,
+    seeds: Sequence[str] = (),
 ) -> list[str]:
     """Crawl so many pages; return their URLs in the order in which they came."""
     clock = VirtualClock(START)
     transport = WorldTransport(world, clock)
-    seeds = [Url.parse(seed) for seed in world.seeds]
+    urls = [Url.parse(seed) for seed in seeds or world.seeds]
     settings = CrawlSettings(scope="any", delay=0.0)
     permits = iter(range(pages or 1_000_000))
 
     async def main() -> None:
         with Store.open(path, settings=Settings(tablets=4)) as store:
             agent = Agent(
-                store, Frontier(Politeness(delay=0.0)), transport, Rules.of(settings, seeds), Permissions("fyke"),
+                store, Frontier(Politeness(delay=0.0)), transport, Rules.of(settings, urls), Permissions("fyke"),
                 Processor("fyke"), clock, concurrency=concurrency, patience=5.0,
                 permit=lambda: next(permits, None) is not None,
                 order=None if order is None else lambda reserve: order(store, reserve),
             )  # fmt: skip
-            await agent.run(seeds)
+            await agent.run(urls)
             look(agent)
 
     clock.run(main())

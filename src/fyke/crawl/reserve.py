@@ -74,6 +74,8 @@ class Reserve:
         self._store, self._frontier, self._write_host, self._most = store, frontier, write_host, most
         self._levels = KeyTable(level=np.int8)
         self._lanes = {number: [_Lane() for _ in range(LEVELS + 1)] for number in store.owned}
+        self.again: Callable[[int, Entry, npt.NDArray[np.uint64]], int] | None = None
+        """Says of an entry of a tablet whose turn has come at which level it belongs by now, given its key."""
         self.freed = 0
         """Visits that have ended, so that a host may be free again."""
         self.waiting = 0
@@ -141,10 +143,14 @@ class Reserve:
             lane.low = int.from_bytes(key[2:], "big") + 1
             batch.delete("queue", key)
             entry = Entry.decode(value)
-            slot = self._levels.slots(keys_of([entry]))
+            own = keys_of([entry])
+            slot = self._levels.slots(own)
             column = self._levels.columns["level"]
             if column[slot[0]] != level:
                 continue  # stale
+            if self.again is not None and (now_at := self.again(number, entry, own)) > level:
+                self.put(batch, number, entry, own, now_at)
+                continue
             host = entry.url.host
             parked = self._frontier.is_parked(host)
             if not parked and self._frontier.queued(host) >= HOST_AHEAD:  # to the end of its lane
