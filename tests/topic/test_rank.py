@@ -144,6 +144,7 @@ def candidates(**given: object) -> Candidates:
         "depth": np.ones(1, np.int32), "inlinks": np.ones(1, np.int32), "parent_score": np.zeros(1, np.float32),
         "sitemap_priority": np.full(1, -1, np.float32), "is_seed": np.zeros(1, np.bool_),
         "change_rate": np.zeros(1, np.float32), "cash": one, "rank": one, "authority": one, "path_depth": one,
+        "host_pages": 10 * one,
         "mean_cash": 1.0, "mean_rank": 1.0, "mean_inlinks": 1.0,
     }  # fmt: skip
     return Candidates(**(told | given))  # type: ignore[arg-type]
@@ -154,13 +155,15 @@ def test_the_quality_formula() -> None:
         return float(Quality().priority(candidates(**given))[0])
 
     assert score() == pytest.approx(0.5)
-    assert score(rank=np.full(1, 3.0)) == pytest.approx(0.5 + 0.6 * 0.25)
-    assert score(cash=np.full(1, 3.0)) == pytest.approx(0.5 + 0.2 * 0.25)
-    assert score(authority=np.full(1, 3.0)) == pytest.approx(0.5 + 0.03 * 0.25)
-    assert score(path_depth=np.zeros(1)) == pytest.approx(0.5 + 0.05 * 0.5)
+    assert score(rank=np.full(1, 3.0)) == pytest.approx(0.5 + 0.5 * 0.25)
+    assert score(cash=np.full(1, 3.0)) == pytest.approx(0.5 + 0.17 * 0.25)
+    assert score(host_pages=np.zeros(1)) == pytest.approx(0.5 + 0.17 * 0.5)
+    assert score(authority=np.full(1, 3.0)) == pytest.approx(0.5 + 0.02 * 0.25)
+    assert score(path_depth=np.zeros(1)) == pytest.approx(0.5 + 0.04 * 0.5)
     assert score(spam=np.full(1, 0.5)) == pytest.approx(0.25)
     assert score(is_seed=np.ones(1, np.bool_)) == 1.0
-    assert score(rank=np.empty(0), mean_rank=0.0, authority=np.empty(0), path_depth=np.empty(0)) == pytest.approx(0.5)
+    unknown = dict.fromkeys(("rank", "authority", "path_depth", "host_pages", "cash"), np.empty(0))
+    assert score(mean_rank=0.0, **unknown) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from fyke.values import Candidates
 HONEST = 0.5
 """Pages whose words are new less than half as often as in prose hand nothing on."""
 _MEANS_EVERY = 200
+_NO_PAGES = (0.0, 0.0)
 _MOST_HOSTS = 100_000  # of whose keys a copy is kept
 
 
@@ -52,7 +53,10 @@ class ByQuality:
         self._host_keys: dict[str, int] = {}
 
     def restore(self) -> None:
-        """Nothing but the accounts and the ranks, which read themselves."""
+        """Count the pages of hosts; the accounts and the ranks read themselves."""
+        for number in self._store.owned:
+            for key, _ in self._store.tablet(number).items("meta"):
+                self._hosts.setdefault(Url.from_key(key).host, [0.0, 0.0])[0] += 1
 
     def checkpoint(self, *, force: bool = False) -> None:
         """Write the accounts; have the pages ranked anew where that is due."""
@@ -114,7 +118,7 @@ class ByQuality:
         cash, links = self.accounts.of(tablet).of(keys)
         self._measure(tablet, links)
         names = [Url(href).host for href in hrefs]
-        hosts = [self._hosts.get(name, (1.0, 0.0)) for name in names]
+        hosts = np.array([self._hosts.get(name, _NO_PAGES) for name in names]).T
         ranks = self.ranking.ranks
         return self._quality.priority(
             Candidates(
@@ -127,7 +131,8 @@ class ByQuality:
                 cash=cash,
                 rank=ranks.rank(keys),
                 authority=ranks.authority(self._keys_of(names)),
-                spam=np.array([known[1] / max(1.0, known[0]) for known in hosts]),
+                spam=hosts[1] / np.maximum(1.0, hosts[0]),
+                host_pages=hosts[0],
                 path_depth=np.array([path_depth(href) for href in hrefs], np.float64),
                 mean_cash=self._mean_cash,
                 mean_rank=ranks.mean,

@@ -34,6 +34,8 @@ GROWTH = 1.1
 """Partial PageRank is computed anew whenever the crawl has grown by a tenth."""
 RANKED_GROWTH, LEAST_RANKED = 1.25, 64
 """The rank of the quality order is computed anew whenever the crawl has grown by a quarter, as live."""
+LEVEL = 1 / 32
+"""What a score must have lost for its page to wait on: a level of the live crawl (fyke.crawl.reserve)."""
 _FORESEEABLE_BATCH = 4096
 _STRETCH = 1 << 16  # pages between two looks at Python
 
@@ -192,7 +194,21 @@ class VirtualCrawl:
         """Return the next pages: the best waiting ones, of hosts that are ready where there is politeness."""
         if self._politeness.delay > 0:
             return self._clock.take(self._pop, count)
-        return self._pop(count)
+        return self._pop(count) if self._known is None else self._pop_again(count)
+
+    def _pop_again(self, count: int) -> Ints:
+        """Take the best, each judged once more: what is worth less by now waits on, as live."""
+        taken = np.empty(0, np.int64)
+        while len(taken) < count:
+            popped = self._pop(count - len(taken))
+            if not len(popped):
+                break
+            scores = self._priority(popped)
+            fell = scores < self._current[popped] - LEVEL
+            taken = np.concatenate([taken, popped[~fell]])
+            self._state[popped[fell]] = kernels.WAITING
+            self._queue(popped[fell], scores[fell])
+        return taken
 
     def _pop(self, count: int) -> Ints:
         out = np.empty(count, np.int64)
@@ -209,6 +225,8 @@ class VirtualCrawl:
         self._order.frombytes(pages.astype(np.int32).tobytes())
         if self._clock.ticks:
             self._seconds.frombytes(seconds[good].tobytes())
+        if self._known is not None:
+            self._known.fetch(pages)
         lists = world.graph.lists(pages)
         self._stamp += 1
         self._followed += len(lists.successors)
@@ -282,16 +300,11 @@ class VirtualCrawl:
         if self._known is None:
             return {}
         waiting = max(1, self._born - self.fetched - self.failed)
-        rank, authority, depths = self._known.of(pages)
-        return {
-            "cash": self._signal[pages].astype(np.float64), "rank": rank, "authority": authority, "path_depth": depths,
-            "mean_cash": 1 / waiting, "mean_rank": self._known.mean, "mean_inlinks": self._followed / waiting,
-        }  # fmt: skip
+        cash = self._signal[pages].astype(np.float64)
+        means = {"mean_cash": 1 / waiting, "mean_inlinks": self._followed / waiting}
+        return {"cash": cash, **means, **self._known.of(pages)}
 
-    def _score(self, pages: Ints) -> None:
-        """Ask the policy about ``pages``, and queue those whose score is new."""
-        if not len(pages):
-            return
+    def _priority(self, pages: Ints) -> Floats:
         rate = self._world.change_rate
         candidates = Candidates(
             self._depth[pages],
@@ -302,10 +315,20 @@ class VirtualCrawl:
             np.zeros(len(pages), np.float32) if rate is None else rate[pages],
             **self._kept(pages),
         )
-        scores = self._policy.prioritizer.priority(candidates)
+        return self._policy.prioritizer.priority(candidates)
+
+    def _score(self, pages: Ints) -> None:
+        """Ask the policy about ``pages``, and queue those whose score is new."""
+        if not len(pages):
+            return
+        scores = self._priority(pages)
         if self._policy.changing:
             new = scores != self._current[pages]
             pages, scores = pages[new], scores[new]
+        self._queue(pages, scores)
+
+    def _queue(self, pages: Ints, scores: Floats) -> None:
+        if self._policy.changing:
             self._current[pages] = scores
         births = -self._births[pages] if self._policy.newest_first else self._births[pages]
         self._make_room(self._heap_size + len(pages))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +121,7 @@ class KnownRank:
         self._hosts = np.zeros(graph.nodes, np.int32) if hosts is None else hosts
         self._ranks = np.full(graph.nodes, np.nan)
         self._authority = np.full(int(self._hosts.max(initial=0)) + 1, np.nan)
+        self._host_pages = np.zeros(len(self._authority))
         self.mean = 0.0
         """The rank of an ordinary page; 0 before the first computation."""
         self.path_depth = np.empty(0)
@@ -128,11 +129,21 @@ class KnownRank:
             depths = (path_depth(url.decode()) for url in graph.urls)
             self.path_depth = np.fromiter(depths, np.float64, graph.nodes)
 
-    def of(self, pages: Ints) -> tuple[Floats, Floats, Floats]:
-        """Return rank, authority and path depth of pages; ordinary where nothing is known."""
-        ranks, authority = self._ranks[pages], self._authority[self._hosts[pages]]
-        depths = self.path_depth[pages] if len(self.path_depth) else self.path_depth
-        return np.where(np.isnan(ranks), self.mean, ranks), np.where(np.isnan(authority), self.mean, authority), depths
+    def fetch(self, pages: Ints) -> None:
+        """Note that pages were fetched."""
+        np.add.at(self._host_pages, self._hosts[pages], 1)
+
+    def of(self, pages: Ints) -> dict[str, Any]:
+        """Return what a prioritizer is told of pages; ordinary where nothing is known."""
+        hosts = self._hosts[pages]
+        ranks, authority = self._ranks[pages], self._authority[hosts]
+        return {
+            "rank": np.where(np.isnan(ranks), self.mean, ranks),
+            "authority": np.where(np.isnan(authority), self.mean, authority),
+            "mean_rank": self.mean,
+            "host_pages": self._host_pages[hosts],
+            "path_depth": self.path_depth[pages] if len(self.path_depth) else self.path_depth,
+        }
 
     def compute(self, fetched: Ints, waiting: Ints) -> None:
         """Rank the pages that were fetched and those that wait."""
