@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from fyke.simulate.focused import clues_of_pages
 from fyke.simulate.policies import named
 from fyke.topic.features import link_features, surroundings
 from fyke.topic.links import LinkModel, Page
-from fyke.topic.model import PageModel, PageText
+from fyke.topic.model import PageText
 from fyke.topic.topic import Topic
 from fyke.topic.train import train
 from fyke.url import Url
@@ -43,10 +44,16 @@ EXAMPLES, OTHERS = 20, 200
 HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 BUDGET = 0.25
 SHARES = (0.05, 0.1, 0.2, 0.3)
-REAL_WORDS = (
-    *("transaction", "database", "query", "index", "table", "rollback", "commit", "isolation", "tuple", "vacuum"),
-    *("select", "where", "sql", "schema", "trigger"),
-)
+# Where the documents about a subject stand in the sites: told by their authors' folders, not by words of the text.
+REAL_TOPICS = {
+    "concurrency": (
+        r"/cpp/(thread|atomic)|/c/(thread|atomic)|boost[^/]*-doc.*/(thread|atomic|boost_asio|fiber|coroutine2?|lockfree"
+        r"|interprocess)[/.]|/java/util/concurrent/|/library/(_?thread|asyncio|multiprocessing|concurrent|queue|sched"
+        r"|subprocess|select)|/(Control-Concurrent|Control-Monad-STM|GHC-Conc|Control-Parallel)|/(locking|RCU)/"
+        r"|classwx_?(thread|mutex|critical|semaphore|condition)|/reference/(threads|sync|channel|semaphore|futures|places)"
+    ),
+    "databases": r"postgresql-doc|sqlite3-doc|/mnesia|/library/(sqlite3|dbm)|/java\.sql/|/javax?/sql/",
+}
 HEAD = [
     *("topic", "seeds", "share", "precision/recall", "bfs", "backlinks", "plain best-first", "best-first"),
     *("online-best-first", "omniscient", "of bfs", "of plain", "recall at 30 %"),
@@ -303,14 +310,12 @@ def main() -> None:
             real = make_set(real_pages(given.roots, given.most), Path(folder) / "real")
             shares += quality(real, "real")
             print(f"real: {len(real.pages):,} pages")
-            print(table(HEAD, [focused(real, *real_topic(real), "hosts", [])]), "\n")
+            rows = []
+            for topic, pattern in REAL_TOPICS.items():
+                targets = np.array([re.search(pattern, each.page.url) is not None for each in real.pages])
+                rows.append(focused(real, topic, targets, "hosts", []))
+            print(table(HEAD, rows), "\n")
         print(table(["web", "policy", *(f"{s:.0%}" for s in SHARES)], shares))
-
-
-def real_topic(found: Set) -> tuple[str, NDArray[np.bool_]]:
-    """Pages with four of these words are of the topic; the classifiers are shown twenty of them."""
-    model = PageModel(Topic(words=REAL_WORDS))
-    return "databases", np.array([model.probability(each.page) >= 0.6 for each in found.pages])
 
 
 if __name__ == "__main__":
