@@ -67,7 +67,7 @@ class ByQuality:
         else:
             self.ranking.step()
 
-    def read(self, batch: Batch, entry: Entry, processed: Processed) -> Processed:
+    def read(self, batch: Batch, entry: Entry, processed: Processed, anchors: str = "") -> Processed:
         """See whether a page is stuffed."""
         text = processed.change.text
         self._honest = not text or honesty(self._hasher.page(text)) >= HONEST
