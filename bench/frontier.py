@@ -161,7 +161,7 @@ def links() -> None:
     filler = "<p>Twenty kilobytes of text without any meaning, <b>as pages are</b>.</p>" * 220
     body = f"<html><head><title>t</title><meta name=robots content=index></head><body><ul>{anchors}</ul>{filler}</html>"
     url, memo, tree = Url("http://site.test/a/b.html"), LinkMemo(), parse(body).tree
-    hrefs = [reference.href for reference in Page(tree).links()]
+    hrefs = Page(tree).links().hrefs
     response = HtmlResponse(url.href, body=body.encode(), encoding="utf-8")
     extractor = LinkExtractor()
     response.selector  # noqa: B018 - parsed once, as the tree is

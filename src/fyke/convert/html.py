@@ -8,7 +8,7 @@ that links and cleaning use: nothing is parsed twice. Metadata is gathered from 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape, unescape
 from typing import NamedTuple
 
@@ -16,10 +16,10 @@ import numpy as np
 
 from fyke.convert.markup_kernels import Bytes
 from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, make_plan, sizes
-from fyke.convert.write_kernels import write, write_plain
+from fyke.convert.write_kernels import write
 from fyke.errors import UrlError
 from fyke.formats.encoding import Decoded
-from fyke.formats.html import Page, Reference, fold
+from fyke.formats.html import Page, References, fold
 from fyke.formats.tags import TABLE, Table, canonical, visible_date
 from fyke.url import Url
 from fyke.values import Document, Link, Tags
@@ -62,13 +62,6 @@ def tagged(page: Page) -> Tagged:
     )
 
 
-def plain(page: Page) -> str:
-    """Return the text of ``tagged`` alone, for half of its cost."""
-    source, plan = _plan(page)
-    text = np.empty(sizes(plan)[1], np.uint8)
-    return str(text[: write_plain(source, plan, text)].data, "utf-8", "replace")
-
-
 def _plan(page: Page) -> tuple[Bytes, Plan]:
     markup = page.markup
     if page.tree.select_one("xmp") is not None or page.tree.select_one("plaintext") is not None:
@@ -87,18 +80,18 @@ def document(
     url: Url | None = None,
     media_type: str = "text/html",
     *,
-    links: tuple[Link, ...] | None = None,
+    links: Sequence[Link] | None = None,
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
-    only_text: bool = False,
+    text: str | None = None,
 ) -> Document:
     """Return the document of a page at ``url``.
 
     ``links`` are its links if the caller has resolved them already; ``pairs`` are source tags that the page itself
-    does not hold (those of a container, say), which count before its own. With ``only_text`` there is no HTML and there
-    are no tags.
+    does not hold (those of a container, say), which count before its own. Where its ``text`` is known already there is
+    no HTML and there are no tags.
     """
-    html, text, tags = Tagged("", plain(page), Tags()) if only_text else tagged(page)
+    html, text, tags = Tagged("", text, Tags()) if text is not None else tagged(page)
     if page.base and url is not None:
         html = _RELATIVE.sub(lambda m: f'<a href="{_absolute(m[1], page.base, url)}"', html)
     meta, title = canonical([*pairs, *source_tags(page, text)], table)
@@ -117,7 +110,7 @@ def document(
     )
 
 
-def resolve(references: Iterable[Reference], base: str, url: Url | None) -> tuple[Link, ...]:
+def resolve(references: References, base: str, url: Url | None) -> tuple[Link, ...]:
     """Return the links that name a document, joined with the page's base; each target and text once."""
     root = url
     if base:
@@ -126,14 +119,14 @@ def resolve(references: Iterable[Reference], base: str, url: Url | None) -> tupl
         except UrlError:
             root = url
     found: dict[tuple[str, str], Link] = {}
-    for reference in references:
+    for href, text, rel in zip(*references, strict=True):
         if len(found) >= MAX_LINKS:
             break
         try:
-            target = root.join(reference.href) if root else Url.parse(reference.href)
+            target = root.join(href) if root else Url.parse(href)
         except UrlError:
             continue
-        found.setdefault((target.href, reference.text), Link(target, reference.text, reference.rel))
+        found.setdefault((target.href, text), Link(target, text, rel))
     return tuple(found.values())
 
 

@@ -15,7 +15,6 @@ import re
 from functools import cached_property
 from typing import NamedTuple
 
-import msgspec
 import turbohtml
 
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"})
@@ -23,15 +22,21 @@ _REFRESH = re.compile(r"\s*(\d{0,9})(?:\.[\d.]*)?\s*(?:[;,\s]\s*(?:url\s*=\s*)?(
 _FRAMES = (("frame", "src"), ("iframe", "src"), ("embed", "src"), ("object", "data"))
 
 
-class Reference(msgspec.Struct, frozen=True, gc=False):
-    """A link as it stands in a page: not joined, not judged (made by the dozen: a struct costs a quarter)."""
+class References(NamedTuple):
+    """The links of a page as they stand there, in columns: not joined, not judged."""
 
-    href: str
+    hrefs: list[str]
     """As written, white space at its ends and all: joining trims it."""
-    text: str
-    """Anchor text, white space folded; the alternative text of its image where there is no other."""
-    rel: str
-    """The rel attribute in lower case; for links that are no anchors the element: area, frame, iframe, embed…"""
+    texts: list[str]
+    """Anchor texts, white space folded; the alternative text of an image where there is no other."""
+    rels: list[str]
+    """The rel attributes in lower case; for links that are no anchors the element: area, frame, iframe, embed…"""
+
+    def add(self, href: str, text: str, rel: str) -> None:
+        """Add a link."""
+        self.hrefs.append(href)
+        self.texts.append(text)
+        self.rels.append(rel)
 
 
 class Relation(NamedTuple):
@@ -98,24 +103,21 @@ class Page:
         element = self.tree.select_one("base[href]")
         return "" if element is None else _attribute(element, "href")
 
-    def links(self) -> list[Reference]:
+    def links(self) -> References:
         """The page's links: anchors in their order, then areas, then frames and embedded documents."""
         select = self.tree.select
-        found = []
-        for element in select("a[href]"):
-            text = " ".join(element.text.split())
-            if not text:
-                image = element.select_one("img[alt]")
-                text = "" if image is None else _attribute(image, "alt")
-            rel = element.attr("rel")
-            found.append(Reference(element.attr("href") or "", text, fold(rel).lower() if rel else ""))
-        found += [Reference(_attribute(e, "href"), _attribute(e, "alt"), "area") for e in select("area[href]")]
+        anchors = select("a[href]")
+        found = References(
+            [element.attr("href") or "" for element in anchors],
+            [" ".join(element.text.split()) or _alternative(element) for element in anchors],
+            [fold(rel).lower() if (rel := element.attr("rel")) else "" for element in anchors],
+        )
+        for element in select("area[href]"):
+            found.add(_attribute(element, "href"), _attribute(element, "alt"), "area")
         for tag, source in _FRAMES:
-            found += [
-                Reference(href, _attribute(element, "title"), tag)
-                for element in select(tag)
-                if (href := _attribute(element, source))
-            ]
+            for element in select(tag):
+                if href := _attribute(element, source):
+                    found.add(href, _attribute(element, "title"), tag)
         return found
 
     @cached_property
@@ -190,6 +192,12 @@ def parse_refresh(content: str) -> Refresh | None:
 def fold(text: str) -> str:
     """Return ``text`` with every run of white space as one space, and none at the ends."""
     return " ".join(text.split())
+
+
+def _alternative(element: turbohtml.Element) -> str:
+    """The alternative text of the first image in an element."""
+    image = element.select_one("img[alt]")
+    return "" if image is None else _attribute(image, "alt")
 
 
 def _attribute(element: turbohtml.Element, name: str) -> str:

@@ -122,12 +122,16 @@ class _Heap:
         self._trimmed = 0.0
 
     def settle(self) -> None:
-        """Take pieces of 256 KB and more from the system, and give them back when they are freed.
+        """Take pieces of 1 MB and more from the system, and give them back when they are freed.
 
         By itself glibc raises that limit with the first large piece, and keeps what RocksDB and dictionaries free.
+        What is at the end of the heap stays ours until it is 8 MB (or ``trim`` is called): with glibc's 128 KB each
+        page of a crawl would take its arrays from the system anew.
         """
         with contextlib.suppress(AttributeError):
-            self._library.mallopt(_MMAP_THRESHOLD, 256 << 10)
+            self._library.mallopt(_MMAP_THRESHOLD, 1 << 20)
+            self._library.mallopt(_TRIM_THRESHOLD, 8 << 20)
+            self._library.mallopt(_TOP_PAD, 1 << 20)
 
     def trim(self, at_once: bool = False) -> None:
         """Give free pages back to the system, at most once in five seconds: it takes a few milliseconds."""
@@ -137,7 +141,7 @@ class _Heap:
                 self._library.malloc_trim(0)
 
 
-_MMAP_THRESHOLD = -3
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 HEAP = _Heap()
 
 
