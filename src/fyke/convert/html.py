@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from html import escape, unescape
+from itertools import islice
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from fyke.convert.markup_kernels import Bytes
@@ -134,13 +137,13 @@ def source_tags(page: Page, text: str) -> Iterator[tuple[str, str]]:
     """Yield what the page says of itself as (source tag, content)."""
     yield from page.metas
     yield from _json_ld(page)
-    for attribute in ("itemprop", "property"):
+    for attribute in ("itemprop", "property") if page.is_annotated else ():
         for element in page.tree.select(f"[{attribute}]")[:_MAX_ITEMS]:
             get = element.attr
             value = get("content") or get("datetime") or element.text[:_ITEM_LENGTH]
             yield (get(attribute) or "").strip().split(" ")[0].removeprefix("schema:"), value
-    for element in page.tree.select("time")[:20]:
-        yield ("pubdate" if element.attr("pubdate") is not None else "time"), element.attr("datetime") or element.text
+    for published, said in islice(page.times, 20):
+        yield ("pubdate" if published else "time"), said
     ends = text if len(text) <= sum(_ENDS) else f"{text[: _ENDS[0]]}\n{text[-_ENDS[1] :]}"
     for cue in _CUES:
         at = ends.find(cue)
@@ -149,10 +152,10 @@ def source_tags(page: Page, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _json_ld(page: Page) -> Iterator[tuple[str, str]]:
-    try:
-        values: list[object] = list(page.tree.json_ld())
-    except (ValueError, RecursionError):  # what a site sent
-        return
+    values: list[object] = []
+    for script in page.linked_data:
+        with suppress(ValueError, RecursionError):  # what a site sent
+            values.append(msgspec.json.decode(script))
     seen = 0
     while values and seen < _MAX_ITEMS:
         value = values.pop(0)

@@ -60,9 +60,10 @@ SYNCED.sync = True
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What all tablets of one process share: 8 MB of cached blocks, and 32 MB of write buffers, an equal part each.
+    """What all tablets of one process share: 8 MB of cached blocks, and 64 MB of write buffers, an equal part each.
 
-    Index and filter blocks are among the cached ones, so that memory does not grow with the store.
+    With half the buffers a crawl flushes twice as often, for 5 % more CPU. Index and filter blocks are among the cached
+    ones, so that memory does not grow with the store.
     """
 
     cache: Cache
@@ -70,7 +71,7 @@ class Memory:
     """Bytes of write buffers of one tablet."""
 
     @classmethod
-    def make(cls, tablets: int = 1, cache: int = 8 * MB, buffers: int = 32 * MB) -> Memory:
+    def make(cls, tablets: int = 1, cache: int = 8 * MB, buffers: int = 64 * MB) -> Memory:
         """Make the memory of a process with so many tablets; sizes in bytes."""
         return cls(Cache(cache), buffers // max(tablets, 1))
 
