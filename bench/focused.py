@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.measure import best_cpu, figure, table
+from fyke.crawl.cash import visit_of
 from fyke.crawl.process import Processor
+from fyke.crawl.ranking import EdgeFile, compute
+from fyke.frontier.seen import url_keys
 from fyke.graph.build import Lists, write_graph
 from fyke.graph.graph import Graph, write_urls
 from fyke.graph.properties import Parameters
@@ -31,7 +35,7 @@ from fyke.simulate.focused import clues_of_pages
 from fyke.simulate.policies import named
 from fyke.topic.features import link_features, surroundings
 from fyke.topic.links import LinkModel, Page
-from fyke.topic.model import PageModel, PageText
+from fyke.topic.model import PageText
 from fyke.topic.topic import Topic
 from fyke.topic.train import train
 from fyke.url import Url
@@ -43,10 +47,16 @@ EXAMPLES, OTHERS = 20, 200
 HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 BUDGET = 0.25
 SHARES = (0.05, 0.1, 0.2, 0.3)
-REAL_WORDS = (
-    *("transaction", "database", "query", "index", "table", "rollback", "commit", "isolation", "tuple", "vacuum"),
-    *("select", "where", "sql", "schema", "trigger"),
-)
+# Where the documents about a subject stand in the sites: told by their authors' folders, not by words of the text.
+REAL_TOPICS = {
+    "concurrency": (
+        r"/cpp/(thread|atomic)|/c/(thread|atomic)|boost[^/]*-doc.*/(thread|atomic|boost_asio|fiber|coroutine2?|lockfree"
+        r"|interprocess)[/.]|/java/util/concurrent/|/library/(_?thread|asyncio|multiprocessing|concurrent|queue|sched"
+        r"|subprocess|select)|/(Control-Concurrent|Control-Monad-STM|GHC-Conc|Control-Parallel)|/(locking|RCU)/"
+        r"|classwx_?(thread|mutex|critical|semaphore|condition)|/reference/(threads|sync|channel|semaphore|futures|places)"
+    ),
+    "databases": r"postgresql-doc|sqlite3-doc|/mnesia|/library/(sqlite3|dbm)|/java\.sql/|/javax?/sql/",
+}
 HEAD = [
     *("topic", "seeds", "share", "precision/recall", "bfs", "backlinks", "plain best-first", "best-first"),
     *("online-best-first", "omniscient", "of bfs", "of plain", "recall at 30 %"),
@@ -227,9 +237,11 @@ def focused(
     ]  # fmt: skip
 
 
-def quality(found: Set, name: str) -> list[list[object]]:
-    """Shares of PageRank after shares of the pages, from the first page of every host."""
+def quality(found: Set, name: str, few: bool = False) -> list[list[object]]:
+    """Shares of PageRank after shares of the pages, from the first page of every host, or of three."""
     seeds = seeds_of(found, np.ones(len(found.pages), np.bool_), "hosts")
+    if few:
+        seeds = seeds[[0, len(seeds) // 3, 2 * len(seeds) // 3]]
     rows: list[list[object]] = []
     for policy in ("omniscient", "quality", "opic", "bfs", "pagerank", "backlinks", "random"):
         order = crawl(World(found.graph, seeds, found.rank, None, found.hosts), policy, found.graph.nodes, 16)
@@ -238,9 +250,38 @@ def quality(found: Set, name: str) -> list[list[object]]:
     return rows
 
 
+def rank_cost(found: Set, folder: Path) -> list[list[object]]:
+    """What it costs to rank the pages of a set as the live crawl does, from edge files of 64-bit keys."""
+    folder.mkdir()
+    edges = EdgeFile(folder / "0000.edges")
+    urls = [each.page.url for each in found.pages]
+    keys, hosts = url_keys(urls), url_keys(Url(url).host for url in urls)
+    for x in range(found.graph.nodes):
+        links = found.graph.successors(x)
+        own = found.hosts[links] == found.hosts[x]
+        here = np.ones(len(links), np.bool_)
+        edges.append(x + 1, visit_of(int(keys[x]), int(hosts[x]), keys[links], own, here, hosts[links][~own]))
+    edges.close()
+    spent = best_cpu(lambda: compute(folder), 5)
+    pages, arcs = found.graph.nodes, found.graph.arcs
+    return [[f"rank {pages:,} pages and {arcs:,} links once, µs a page", spent / pages * 1e6],
+            ["the same, ns a link", spent / arcs * 1e9],
+            ["bytes of edge file a page", (folder / "0000.edges").stat().st_size / pages]]  # fmt: skip
+
+
 def cost(found: Set) -> list[list[object]]:
-    """CPU microseconds a page of what a focused crawl adds to a plain one: reading pages and judging links."""
-    pages = found.pages[:: max(1, len(found.pages) // 100)]
+    """CPU microseconds a page of what a focused crawl adds to a plain one: reading pages and judging links.
+
+    As live, only links to what is not fetched yet are judged: here, in the first quarter of a breadth-first crawl.
+    """
+    seeds = seeds_of(found, np.ones(len(found.pages), np.bool_), "hosts")
+    quarter = len(found.pages) // 4
+    order = crawl(World(found.graph, seeds, found.rank, None, found.hosts), "bfs", quarter)
+    when = {found.pages[page].page.url: k for k, page in enumerate(order.tolist())}
+    pages = [found.pages[page] for page in order[:: max(1, quarter // 100)].tolist()]
+    chosen = [
+        [k for k, link in enumerate(each.links) if when.get(link[1], quarter) > when[each.page.url]] for each in pages
+    ]
     targets = np.array([each.topic == TOPICS[0] for each in found.pages])
     relevant, others = examples(targets, np.random.default_rng(1))
     model = train(
@@ -254,25 +295,26 @@ def cost(found: Set) -> list[list[object]]:
             model.probability(each.page)
 
     def judge() -> None:
-        for each in pages:
+        for each, wanted in zip(pages, chosen, strict=True):
             around = surroundings(each.page.text, [link[0] for link in each.links])
-            links = [(link[0], link[1], near) for link, near in zip(each.links, around, strict=True)]
+            links = [(each.links[k][0], each.links[k][1], around[k]) for k in wanted]
             made = link_features(links, model.look_weights)
             count = len(links)
             page = Page(model.topic, 0.4, 0, 100, *model.look_line)
             nothing = np.zeros(count)
             keys = np.arange(count, dtype=np.uint64)
             scores, kinds = learner.judge(page, made, nothing == 0, nothing, nothing, keys)
-            learner.learn(np.zeros(1, np.int64), made, kinds[:1], scores[:1])
+            if count:
+                learner.learn(np.zeros(1, np.int64), made, kinds[:1], scores[:1])
 
     def copy() -> None:
         for each in pages:
             each.page.text.encode()
 
-    links = float(np.mean([len(each.links) for each in pages]))
+    links, judged = (float(np.mean([len(x) for x in each])) for each in ([e.links for e in pages], chosen))
     size = float(np.mean([len(each.page.text) for each in pages]))
     spent = [best_cpu(work, 60) / len(pages) * 1e6 for work in (classify, judge, copy)]
-    return [["classify a page", spent[0]], [f"judge its {links:.0f} links, learn one", spent[1]],
+    return [["classify a page", spent[0]], [f"of its {links:.0f} links, judge {judged:.0f}, learn one", spent[1]],
             ["both", spent[0] + spent[1]], [f"for scale: encode its {size:.0f} characters", spent[2]]]  # fmt: skip
 
 
@@ -303,19 +345,18 @@ def main() -> None:
         if given.plot:
             measures.plot(given.plot, curves, focused=True)
         print(table(["what", "µs a page"], cost(world)), "\n")
-        shares = quality(world, "world")
+        print(table(["ranks", "cost"], rank_cost(world, Path(folder) / "ranks")), "\n")
+        shares = quality(world, "world") + quality(world, "world, 3 seeds", few=True)
         if given.roots.is_dir() and given.roots != Path():
             real = make_set(real_pages(given.roots, given.most), Path(folder) / "real")
             shares += quality(real, "real")
             print(f"real: {len(real.pages):,} pages")
-            print(table(HEAD, [focused(real, *real_topic(real), "hosts", [])]), "\n")
+            rows = []
+            for topic, pattern in REAL_TOPICS.items():
+                targets = np.array([re.search(pattern, each.page.url) is not None for each in real.pages])
+                rows.append(focused(real, topic, targets, "hosts", []))
+            print(table(HEAD, rows), "\n")
         print(table(["web", "policy", *(f"{s:.0%}" for s in SHARES)], shares))
-
-
-def real_topic(found: Set) -> tuple[str, NDArray[np.bool_]]:
-    """Pages with four of these words are of the topic; the classifiers are shown twenty of them."""
-    model = PageModel(Topic(words=REAL_WORDS))
-    return "databases", np.array([model.probability(each.page) >= 0.6 for each in found.pages])
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from fyke.crawl import plan as plans
 from fyke.crawl import status as statuses
 from fyke.crawl import trace
 from fyke.crawl.apart import Progress, Run, crawl_apart
+from fyke.crawl.budget import RevisitSettings
 from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent
 from fyke.crawl.focusing import order_of, prepare
@@ -36,7 +37,6 @@ from fyke.crawl.permissions import Permissions
 from fyke.crawl.plan import Plan
 from fyke.crawl.process import Processor, warm
 from fyke.crawl.reporting import has_room, log_freshness, report
-from fyke.crawl.revisits import RevisitSettings
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.subscriptions import serving
@@ -116,6 +116,8 @@ def crawl(
     if settings.trace:
         trace.begin(path)
     agents = 1 if prioritizer or scope or settings.websub else settings.agents or os.cpu_count() or 1
+    if settings.websub and settings.agents > 1:
+        print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
         agents = min(agents, reader.settings.tablets)
         pages = sum(tablet.ledger.counter("pages") for tablet in reader.tablets())

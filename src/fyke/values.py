@@ -383,6 +383,10 @@ class Candidates:
     """The mean rank of the pages of the host."""
     spam: npt.NDArray[np.float64] = field(default_factory=lambda: NOT_KEPT)
     """0 honest … 1 spam."""
+    path_depth: npt.NDArray[np.float64] = field(default_factory=lambda: NOT_KEPT)
+    """Segments of the URL's path; a query is one more."""
+    host_pages: npt.NDArray[np.float64] = field(default_factory=lambda: NOT_KEPT)
+    """Pages fetched of the host so far."""
     mean_cash: float = 0.0
     """Of all waiting pages; so are the other means."""
     mean_rank: float = 0.0

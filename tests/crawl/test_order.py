@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +13,16 @@ from fyke.crawl.cash import Accounts
 from fyke.crawl.engine import Agent
 from fyke.crawl.order import Order
 from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import Processor
+from fyke.crawl.process import Processed, Processor
 from fyke.crawl.quality import ByQuality
 from fyke.crawl.reserve import LEVELS, Reserve, level_of
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.topic import Focus
 from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
-from fyke.store import Settings, Store
+from fyke.store import Batch, Settings, Store
 from fyke.topic.model import PageModel, PageText
 from fyke.topic.topic import Topic
 from fyke.topic.train import train
@@ -59,23 +60,24 @@ def crawl(
     pages: int = 0,
     concurrency: int = 16,
     look: Callable[[Agent], None] = lambda agent: None,
+    seeds: Sequence[str] = (),
 ) -> list[str]:
     """Crawl so many pages; return their URLs in the order in which they came."""
     clock = VirtualClock(START)
     transport = WorldTransport(world, clock)
-    seeds = [Url.parse(seed) for seed in world.seeds]
+    urls = [Url.parse(seed) for seed in seeds or world.seeds]
     settings = CrawlSettings(scope="any", delay=0.0)
     permits = iter(range(pages or 1_000_000))
 
     async def main() -> None:
         with Store.open(path, settings=Settings(tablets=4)) as store:
             agent = Agent(
-                store, Frontier(Politeness(delay=0.0)), transport, Rules.of(settings, seeds), Permissions("fyke"),
+                store, Frontier(Politeness(delay=0.0)), transport, Rules.of(settings, urls), Permissions("fyke"),
                 Processor("fyke"), clock, concurrency=concurrency, patience=5.0,
                 permit=lambda: next(permits, None) is not None,
                 order=None if order is None else lambda reserve: order(store, reserve),
             )  # fmt: skip
-            await agent.run(seeds)
+            await agent.run(urls)
             look(agent)
 
     clock.run(main())
@@ -144,6 +146,37 @@ def test_an_order_leaves_nothing_out(
     came = crawl(tmp_path / "s", world, order)
     assert set(came) == set(everything[1])
     assert len(came) == len(set(came))
+
+
+def test_a_topic_that_nobody_links_to(
+    tmp_path: Path, world: World, everything: tuple[Path, list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The crawl goes on breadth first, finds all there is, and says so."""
+    model = PageModel(Topic("zyzzyva", words=("zyzzyva",), explore=0.0))
+    came = crawl(tmp_path / "s", world, lambda store, reserve: Focus(store, model, reserve))
+    assert set(came) == set(everything[1])
+    assert [r.getMessage() for r in caplog.records if "none of the first 100 pages" in r.getMessage()]
+    with Store.open(tmp_path / "s", "r") as store:
+        depths = {row.url: row.meta.depth for row in store.scan()}
+    order = [depths[url] for url in came]
+    half = len(order) // 2
+    assert sum(order[:half]) / half < 0.8 * sum(order[half:]) / (len(order) - half)
+
+
+def test_anchors_of_links_reach_the_classifier(tmp_path: Path, world: World) -> None:
+    """Pages that only the texts of links to them name."""
+
+    class Noting(Focus):
+        def read(self, batch: Batch, entry: Entry, processed: Processed, anchors: str = "") -> Processed:
+            shown[entry.href] = anchors
+            return super().read(batch, entry, processed, anchors)
+
+    shown: dict[str, str] = {}
+    model = PageModel(Topic("menus", words=("zyzzyva",)))
+    crawl(tmp_path / "s", world, lambda store, reserve: Noting(store, model, reserve), pages=80)
+    linked = [anchors for url, anchors in shown.items() if url not in world.seeds]
+    assert sum(map(bool, linked)) > 0.8 * len(linked)
+    assert model.probability(PageText("about", anchors="zyzzyva")) > model.probability(PageText("about"))
 
 
 def test_lessons_survive_a_crash(tmp_path: Path, world: World, model: PageModel) -> None:

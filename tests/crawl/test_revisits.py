@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,13 +17,16 @@ from fyke.cli import run
 from fyke.clock import VirtualClock
 from fyke.crawl import freshness
 from fyke.crawl.board import Board
+from fyke.crawl.budget import Budget, RevisitSettings
 from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent
+from fyke.crawl.gate import Gate
 from fyke.crawl.hostmemory import HostMemory
+from fyke.crawl.mail import Letter
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
 from fyke.crawl.queues import Queues
-from fyke.crawl.revisits import Revisits, RevisitSettings
+from fyke.crawl.revisits import Revisits
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.formats.http import build_head, outcome
@@ -30,11 +34,11 @@ from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.priority import DefaultPrioritizer
-from fyke.frontier.revisit import DAY, ChangeState, Signal
+from fyke.frontier.revisit import DAY, ChangeState, Signal, visited
 from fyke.frontier.seen import SeenSet
 from fyke.store import Settings, Store, Tablet
 from fyke.url import Url
-from fyke.values import Exchange, Outcome, Request
+from fyke.values import Exchange, Outcome, Request, Unchanged
 from fyke.world.config import START, WorldConfig
 from fyke.world.transport import WorldTransport, shortest_gaps
 from fyke.world.truth import Validity
@@ -292,7 +296,7 @@ def test_a_trusted_signal_brings_the_visit_forward(tmp_path: Path) -> None:
     clock.advance(4 * DAY)
     with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as store:
         revisits = Revisits(RevisitSettings())
-        revisits.threshold.value = 30.0
+        revisits.budget.threshold.value = 30.0
         queues = Queues(store, Frontier(), DefaultPrioritizer(), SeenSet(), lambda url, depth, now: None)
         queues.judge = revisits.judge
         revisits.take_up(queues, clock.now())
@@ -314,6 +318,42 @@ def test_a_trusted_signal_brings_the_visit_forward(tmp_path: Path) -> None:
         again = revisits.judge(fresh, tablet, now)
         assert again == 0.0 or now < again <= now + DAY
         assert revisits.judge(fresh, tablet, early) == 0.0
+
+
+def test_a_page_is_judged_by_what_is_known_of_its_like_by_now(tmp_path: Path) -> None:
+    """Two quiet looks, when nothing was known yet, must not put a page off for ever."""
+    clock = VirtualClock(START)
+    site = OnePage(clock, lambda request, now: (200, "", _page("old")))
+    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 2, None)
+    with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as store:
+        revisits = Revisits(RevisitSettings(budget=10.0))
+        queues = Queues(store, Frontier(), DefaultPrioritizer(), SeenSet(), lambda url, depth, now: None)
+        url, now = Url("http://one.test/"), START + 5
+        tablet = store.tablet(queues.tablet_of(url))
+        revisits.take_up(queues, now)
+        same = Unchanged(url, Exchange(b"", b"", b"", 304, now, now))
+        for seconds in (1, 3):
+            seen = revisits.seen(url, same, None, tablet, now + seconds)
+            batch = tablet.batch()
+            batch.put_meta(url.key, seen.meta)
+            tablet.write(batch)
+        entry = next(entry for entry in _entries(tablet) if entry.href == url.href)
+        revisits.budget.threshold.value = revisits.policy.value(20_000.0, 10 / DAY)
+        assert revisits.judge(entry, tablet, now + 60) > now + 60, "once in ten days, for all that is known"
+        for number in range(50):  # pages of its host change every few seconds
+            state = ChangeState(seen=now, text=b"%d" % number)
+            for turn in range(1, 6):
+                state = visited(state, now + 4 * turn, True)
+            revisits.priors.learn(state, url.host, seen.meta.type)
+        assert revisits.judge(entry, tablet, now + 60) == 0.0
+
+
+def test_a_backlog_puts_no_page_off_for_long() -> None:
+    revisits = Revisits(RevisitSettings(budget=10.0))
+    revisits.budget.pages = 100
+    revisits.budget.outstanding = 99
+    revisits.budget.passed(START, 10, 0)
+    assert revisits.due(ChangeState(seen=START, rate=0.001)) <= START + 100 / 10
 
 
 def test_what_a_sitemap_says_is_weighed_by_what_visits_find(tmp_path: Path) -> None:
@@ -379,14 +419,36 @@ def test_soft_errors_are_told_from_copies() -> None:
 
 
 def test_the_share_is_kept_while_new_pages_wait() -> None:
-    revisits = Revisits(RevisitSettings(share=0.25, budget=8.0))
-    revisits.pages = 100
-    revisits.passed(START, 10, waiting=50)
-    assert revisits.threshold.budget == pytest.approx(2.0 * DAY)
-    revisits.passed(START + 1, 10, waiting=0)
-    assert revisits.threshold.budget == pytest.approx(8.0 * DAY)
-    granted = sum(revisits.pace(START + 2 + i * 0.01) == 0.0 for i in range(1000))
+    budget = Budget(RevisitSettings(share=0.25, budget=8.0))
+    budget.pages = 100
+    budget.passed(START, 10, 0)
+    budget.passed(START + 1, 10, 50)
+    assert budget.threshold.budget == pytest.approx(2.0 * DAY), "new pages ask for all they can get"
+    budget.passed(START + 2, 10, 53)
+    assert budget.threshold.budget == pytest.approx(5.0 * DAY), "they leave some of it"
+    budget.passed(START + 3, 10, 53)
+    assert budget.threshold.budget == pytest.approx(8.0 * DAY), "and what only waits takes nothing"
+    granted = sum(budget.pace(START + 4 + i * 0.01) == 0.0 for i in range(1000))
     assert granted == pytest.approx(8 * 10 + 8, abs=2)
+
+
+def test_a_hub_waits_for_a_contact_and_not_for_the_longest_there_could_be(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+    site = OnePage(clock, lambda request, now: (200, "", _page("hub")))
+    gate = Gate(Politeness(delay=1.0), 180.0)
+
+    async def main() -> float:
+        with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+            agent = Agent(
+                store, Frontier(), site, Rules.of(CrawlSettings(), []), Permissions("fyke"), Processor("fyke"), clock,
+                gate=gate,
+            )  # fmt: skip
+            assert gate.enter("one.test", clock.now()) == 0.0
+            asyncio.get_running_loop().call_later(2.0, lambda: gate.leave("one.test", clock.now()))
+            await agent.fetch(Request(Url("http://one.test/hub"), "POST"))
+            return clock.now() - START
+
+    assert 3.0 <= clock.run(main()) <= 5.0
 
 
 def test_agents_share_one_threshold(tmp_path: Path) -> None:
@@ -397,6 +459,49 @@ def test_agents_share_one_threshold(tmp_path: Path) -> None:
     board.work_on(0, "http://x/" + "y" * 9000)
     assert board.threshold(1, 1.0) == pytest.approx(2.0), "a long URL does not reach it"
     board.close()
+
+
+def test_two_agents_keep_a_collection_fresh_together(tmp_path: Path) -> None:
+    world = World(WorldConfig(hosts=10, pages=60, formats=False, languages=False, encodings=False, traps=False))
+    clock, path, board = VirtualClock(START), tmp_path / "s", Board(tmp_path / "board", 2)
+    transport, urls, processor = (
+        WorldTransport(world, clock),
+        [Url.parse(seed) for seed in world.seeds],
+        Processor("fyke"),
+    )
+    board.clear()
+
+    def beat(agent: Agent) -> bool:
+        assert agent.revisits is not None
+        threshold = agent.revisits.budget.threshold
+        threshold.value = board.threshold(agents.index(agent), threshold.value)
+        return clock.now() < START + 6 * DAY
+
+    async def send(tablet: int, letters: list[Letter]) -> None:
+        await agents[tablet].receive(letters)
+
+    async def main(stores: list[Store]) -> None:
+        agents.extend(
+            Agent(
+                store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),
+                Permissions("fyke"), processor, clock, revisits=RevisitSettings(budget=60 / DAY), beat=beat,
+                beat_every=1200.0, send=send,
+            )
+            for store in stores
+        )  # fmt: skip
+        await asyncio.gather(*(agent.run(urls) for agent in agents))
+
+    agents: list[Agent] = []
+    Store.open(path, settings=Settings(tablets=2)).close()
+    with Store.open(path, tablets=(0,)) as left, Store.open(path, tablets=(1,)) as right:
+        clock.run(main([left, right]))
+    first, second = (agent.revisits.budget.threshold.value for agent in agents if agent.revisits is not None)
+    board.close()
+    assert first == pytest.approx(second, rel=0.5), "one threshold, though their hosts differ"
+    assert len(transport.log) <= 120 * 6 * 1.05
+    assert sum(agent.tally.revisits for agent in agents) >= 0.4 * 120 * 6
+    assert min(agent.tally.revisits for agent in agents) >= 60
+    assert min(shortest_gaps(transport.log).values()) >= 0.999
 
 
 def test_the_gauge_samples_fairly() -> None:

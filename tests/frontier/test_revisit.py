@@ -117,7 +117,9 @@ def test_the_rate_is_the_most_likely_one(seen: list[tuple[float, bool]], shape: 
     facts, counts, sums = np.zeros(3), np.zeros(change.BINS), np.zeros(change.BINS)
     for interval, changed in seen:
         change.observe(facts, counts, sums, interval, changed, -1.0)
-    rate, precision = change.estimate(shape, 1.0, facts, counts, sums)
+    rate, precision = change.estimate(shape, 1.0, facts, counts, sums, 0.0)
+    for guess in (rate / 9, rate * 1.1, rate * 1e6):
+        assert change.estimate(shape, 1.0, facts, counts, sums, guess)[0] == pytest.approx(rate, rel=1e-6)
     binned = [(sums[i] / counts[i], counts[i]) for i in range(change.BINS) if counts[i]]
 
     def likelihood(r: float) -> float:
@@ -188,6 +190,15 @@ def test_the_threshold_stands_still_at_the_budget() -> None:
         threshold.visited()
         threshold.passed(0.01)
     assert threshold.value == pytest.approx(1.0)
+    for _ in range(100):
+        threshold.early()
+        threshold.passed(0.01)
+    assert threshold.value < 1e-2, "it hurries where no visit is worth it"
+    for _ in range(400):
+        threshold.visited()
+        threshold.passed(0.005)
+    assert threshold.value > 1.0, "and where far too many are"
+    threshold = Threshold(1.0, budget=100.0)
     threshold.passed(1e9)  # a clock that jumps
     assert threshold.value == pytest.approx(0.01)
     threshold.passed(-5.0)

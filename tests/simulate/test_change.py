@@ -45,6 +45,18 @@ def test_learnt_rates_come_near_and_beat_fixed_shares() -> None:
     assert ages["age-optimal"] <= 0.75 * min(ages["uniform"], ages["proportional"])
 
 
+def test_a_day_or_four_seconds_are_the_same() -> None:
+    """Nobody says beforehand how fast a collection lives; over sockets a day of the world passes in four seconds."""
+    for speed in (1 / 30, 21_600.0):
+        slow = _world(300)
+        world = ChangingWorld(slow.rates * speed, slow.hosts, slow.kinds)
+        budget = 2.0 * len(world.rates) * speed
+        schedule = world.schedule(RevisitPolicy(), budget, known=False)
+        curve = simulate_changes(world, schedule, 15 / speed, np.random.default_rng(2), step=0.01 / speed)
+        assert curve.visits == pytest.approx(budget * 15 / speed, rel=0.1)
+        assert curve.second_half()[1] <= 1.25 * world.optimum(RevisitPolicy(), budget)[1]
+
+
 def test_honest_signals_help_and_lies_do_not_harm() -> None:
     world = _world(600)
     budget = 1.0 * len(world.rates)

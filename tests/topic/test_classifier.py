@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fyke.errors import UserError
 from fyke.topic import kernels, linear, topic
-from fyke.topic.features import MASK, SIZE, Hasher
+from fyke.topic.features import MASK, SIZE, Hasher, lower
 from fyke.topic.language import language_of
 from fyke.topic.model import MAGIC, PageModel, PageText, is_model
 from fyke.topic.topic import Topic
@@ -175,6 +175,18 @@ def words_by_hand(text: str) -> dict[str, int]:
         if k:
             counts[found[k - 1] + " " + word] = counts.get(found[k - 1] + " " + word, 0) + 1
     return counts
+
+
+@given(st.text() | st.text(st.characters(min_codepoint=0x80, max_codepoint=0x2FFF)))
+def test_bytes_are_lowered_as_characters_are(text: str) -> None:
+    assert lower(text) == text.lower().encode("utf-8", "replace")
+
+
+def test_every_character_is_lowered() -> None:
+    """Each alone, so that a letter whose bytes are not in the list is found."""
+    for code in range(0x110000):
+        if (char := chr(code)).lower() != char:
+            assert lower("— " + char) == ("— " + char).lower().encode(), hex(code)
 
 
 @pytest.mark.kernel

@@ -28,6 +28,7 @@ HOLD = 60.0
 STEP = 1500
 """Targets that are put in one step: about 10 ms."""
 
+_SHOWN = 8  # anchors of a page that a classifier is shown
 _WATERMARK = b"w"
 
 
@@ -75,6 +76,10 @@ class Anchors:
             self._since = self._since or when
             self._count += count
             self._marks[number] = max(self._marks.get(number, 0), stamp)
+
+    def texts(self, href: str) -> str:
+        """Some texts of links to ``href`` that are held here: those of the last minute, or of some thousand pages."""
+        return " ".join(dict.fromkeys(text for _, _, text in self._held.get(href, ())[:_SHOWN]))
 
     def step(self, now: float, everything: bool = False) -> None:
         """Put a few of those whose time has come; with ``everything`` all that are held."""

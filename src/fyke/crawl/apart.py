@@ -164,7 +164,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         statuses.write(run.store, report(number, agent, began))
         log_freshness(log_, agent)
         if agent.revisits is not None:
-            threshold = agent.revisits.threshold
+            threshold = agent.revisits.budget.threshold
             threshold.value = board.threshold(number, threshold.value)
         resting = agent.idle.until if agent.resting(now) else 0.0
         board.show(number, Sign(now, resting, agent.delivery.sent, agent.delivery.applied, agent.tally.pages))

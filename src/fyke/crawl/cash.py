@@ -11,6 +11,8 @@ makes the later movements again. In the family ``outbox``::
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -38,13 +40,18 @@ class Movement(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True)
     honest: bool = True
     amounts: bytes = _NONE
     """Gifts, as little-endian f64."""
+    host: int = 0
+    """Of the page that was visited; a key as ``url_keys`` makes it."""
+    hosts: bytes = _NONE
+    """Of the links to other sites."""
 
 
 class Accounts:
     """The cash of the tablets that ``store`` owns."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, note: Callable[[int, int, Movement], None] = lambda *visit: None) -> None:
+        """``note(tablet, sequence, movement)`` is told of every visit, of those made again too."""
+        self._store, self._note = store, note
         self._cash: dict[int, Cash] = {}
         self._since: dict[int, int] = {}
         for number in store.owned:
@@ -54,8 +61,11 @@ class Accounts:
             first = _MOVEMENT + (cash.sequence + 1).to_bytes(8, "big")
             self._since[number] = 0
             for key, value in tablet.items("outbox", first, bytes((_MOVEMENT[0] + 1,))):
-                _make(cash, msgspec.msgpack.decode(value, type=Movement))
+                movement = msgspec.msgpack.decode(value, type=Movement)
+                _make(cash, movement)
                 cash.sequence = int.from_bytes(key[1:], "big")
+                if movement.page:
+                    note(number, cash.sequence, movement)
                 self._since[number] += 1
 
     def of(self, number: int) -> Cash:
@@ -67,14 +77,11 @@ class Accounts:
         """All cash here: what waits, and the purses."""
         return sum(cash.waiting + cash.purse for cash in self._cash.values())
 
-    def visit(
-        self, batch: Batch, number: int, page: int, links: Keys, own_site: Bools, here: Bools, honest: bool
-    ) -> Floats:
+    def visit(self, batch: Batch, number: int, visit: Movement) -> Floats:
         """A page was fetched: bank its cash and hand it on; return what each link gets, those elsewhere included."""
-        movement = Movement(
-            links.astype("<u8").tobytes(), page, own_site.astype("u1").tobytes(), here.astype("u1").tobytes(), honest
-        )
-        return self._move(batch, number, movement)
+        gifts = self._move(batch, number, visit)
+        self._note(number, self._cash[number].sequence, visit)
+        return gifts
 
     def receive(self, batch: Batch, number: int, keys: Keys, amounts: Floats) -> None:
         """Cash came by mail, or with a seed."""
@@ -100,6 +107,16 @@ class Accounts:
                 batch.delete_range("outbox", _MOVEMENT, end)
                 tablet.write(batch)
                 self._since[number] = 0
+
+
+def visit_of(
+    page: int, host: int, links: Keys, own_site: Bools, here: Bools, other_hosts: Keys, honest: bool = True
+) -> Movement:
+    """A visit of ``page``; ``other_hosts`` are those of the links that are not to its own site."""
+    return Movement(
+        links.astype("<u8").tobytes(), page, own_site.astype("u1").tobytes(), here.astype("u1").tobytes(), honest,
+        host=host, hosts=other_hosts.astype("<u8").tobytes(),
+    )  # fmt: skip
 
 
 def _make(cash: Cash, movement: Movement) -> Floats:

@@ -23,6 +23,7 @@ import contextlib
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Executor
 
+from fyke.crawl.budget import RevisitSettings
 from fyke.crawl.delivery import Delivery, Send
 from fyke.crawl.discovery import Discovery, is_free, places
 from fyke.crawl.duplicates import strip_all
@@ -37,7 +38,7 @@ from fyke.crawl.process import Processor, refused
 from fyke.crawl.queues import AGAIN, Queues
 from fyke.crawl.reserve import Reserve
 from fyke.crawl.retaking import Retaker
-from fyke.crawl.revisits import Revisits, RevisitSettings
+from fyke.crawl.revisits import Revisits
 from fyke.crawl.rules import Rules
 from fyke.crawl.seenruns import SeenRuns
 from fyke.frontier.frontier import Frontier
@@ -54,6 +55,9 @@ MAX_FETCH = 180.0
 """Seconds that a fetch holds its host at most, should its agent die."""
 SYNC_EVERY = 1.0
 """Seconds between syncs of the log: what a power cut can lose."""
+
+GATE_RETRY = 1.0
+"""Seconds until a host that another contact holds is tried again."""
 
 _NOBODY = frozenset({Reason.DNS, Reason.PRIVATE_ADDRESS})
 """Failures that are ours: no server was asked, so none has said anything of its rules."""
@@ -216,21 +220,20 @@ class Agent:
         now = self._clock.now()
         self._settled = True
         if self.revisits is not None:
-            counts = self.frontier.counts()
-            self.revisits.passed(now, counts.hosts, counts.queued)
+            self.revisits.budget.passed(now, self.frontier.counts().hosts, self.tally.contacts - self.tally.revisits)
         self.queues.wake(now)
         self._deliver(now)
         self.queues.feed(now, self.tally.pages)
         while len(self._visits) < self._concurrency and not self._stopping and not self._examination.behind:
             self.queues.refill(now)
-            if self.revisits is not None and (wait := self.revisits.pace(now)):
+            if self.revisits is not None and (wait := self.revisits.budget.pace(now)):
                 self.idle = Idle(now + wait, Why.BUDGET)
                 return
             lease = self.frontier.next(now)
             if isinstance(lease, Idle):
                 self.idle = lease
                 if self.revisits is not None:
-                    self.revisits.spare()
+                    self.revisits.budget.spare()
                 if lease.why is Why.REFILL:
                     continue
                 return
@@ -357,7 +360,8 @@ class Agent:
         """Fetch, where the host is ours already; else wait for it (``waits``): it may be another agent's."""
         host = request.url.host
         while waits and (busy := self._gate.enter(host, self._clock.now())):
-            await self._clock.sleep(busy - self._clock.now())
+            # A contact under way is claimed for as long as it may take, and mostly over in a moment.
+            await self._clock.sleep(min(busy - self._clock.now(), GATE_RETRY))
         try:
             return await self._transport.fetch(request)
         finally:

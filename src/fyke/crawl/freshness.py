@@ -232,7 +232,7 @@ def plot(path: Path, lines: list[Line]) -> None:
     figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(8, 6))
     above.plot(days * scale, fresh, linewidth=1)
     above.set_ylabel("freshness")
-    above.set_ylim(0, 1)
+    above.set_ylim(0, 1.05)  # a line at 1 is seen
     below.plot(days * scale, age * scale, linewidth=1)
     below.set_ylabel(f"expected age, {unit}")
     below.set_ylim(bottom=0)

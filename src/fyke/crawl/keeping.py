@@ -144,7 +144,7 @@ class Keeper:
         tablet = self.queues.store.tablet(number)
         batch = tablet.batch()
         if self.queues.order is not None:
-            processed = self.queues.order.read(batch, entry, processed)
+            processed = self.queues.order.read(batch, entry, processed, self.queues.anchors.texts(entry.href))
         meta = processed.change.meta
         # Sitemaps and feeds are asked again in their own rhythm.
         if self._revisits is not None and listing is None and 200 <= meta.status < 300 and not meta.error:

@@ -66,8 +66,11 @@ class Order(Protocol):
         """Take up what earlier runs left."""
         ...
 
-    def read(self, batch: Batch, entry: Entry, processed: Processed) -> Processed:
-        """Look at what came, before it is kept; return it with what is to be kept of that."""
+    def read(self, batch: Batch, entry: Entry, processed: Processed, anchors: str = "") -> Processed:
+        """Look at what came, before it is kept; return it with what is to be kept of that.
+
+        ``anchors`` are texts of links that were seen to lead here.
+        """
         ...
 
     def offers(self, visit: Visit) -> list[Offer]:

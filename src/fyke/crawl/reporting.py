@@ -51,7 +51,7 @@ def log_freshness(log_: Log, agent: Agent) -> None:
     """Note how fresh the collection is, where somebody keeps it fresh."""
     revisits, tally = agent.revisits, agent.tally
     if revisits is not None:
-        log_.note(time.time(), revisits.gauge, tally.revisits, tally.changed, revisits.threshold.value)
+        log_.note(time.time(), revisits.gauge, tally.revisits, tally.changed, revisits.budget.threshold.value)
 
 
 def has_room(store: Path, least: int) -> bool:

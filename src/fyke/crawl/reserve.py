@@ -59,11 +59,15 @@ def _key(level: int, sequence: int) -> bytes:
 
 
 class _Lane:
-    __slots__ = ("busy_since", "low", "tail")
+    """A FIFO on disk, of which a few entries are looked at: those of busy hosts stay where they are."""
+
+    __slots__ = ("at", "busy_since", "low", "tail", "window")
 
     def __init__(self) -> None:
         self.low = self.tail = 0
-        self.busy_since: tuple[int, ...] = ()  # when its first entries were all of busy hosts
+        self.at = 0  # what is read next
+        self.window: list[tuple[int, Entry]] = []
+        self.busy_since: tuple[int, ...] = ()  # when all that was looked at was of busy hosts
 
 
 class Reserve:
@@ -74,6 +78,8 @@ class Reserve:
         self._store, self._frontier, self._write_host, self._most = store, frontier, write_host, most
         self._levels = KeyTable(level=np.int8)
         self._lanes = {number: [_Lane() for _ in range(LEVELS + 1)] for number in store.owned}
+        self.again: Callable[[int, Entry, npt.NDArray[np.uint64]], int] | None = None
+        """Says of an entry of a tablet whose turn has come at which level it belongs by now, given its key."""
         self.freed = 0
         """Visits that have ended, so that a host may be free again."""
         self.waiting = 0
@@ -86,7 +92,7 @@ class Reserve:
                 level, sequence = key[1], int.from_bytes(key[2:], "big")
                 lane = lanes[level]
                 if lane.tail == 0:
-                    lane.low = sequence
+                    lane.low = lane.at = sequence
                 lane.tail = sequence + 1
                 slot = self._levels.slots(keys_of([Entry.decode(value)]))
                 if self._levels.columns["level"][slot[0]] == 0:  # the best comes first
@@ -125,34 +131,50 @@ class Reserve:
                 return
             for number, lanes in self._lanes.items():
                 lane = lanes[level]
-                if lane.low < lane.tail:
+                if self._look(number, level, lane):
                     worst = worst or int(LEVELS - WORTH_AHEAD * (LEVELS - level))
-                    while room > 0 and lane.low < lane.tail and lane.busy_since != state:
+                    while room > 0 and lane.busy_since != state and self._look(number, level, lane):
                         room -= self._feed_lane(number, level, lane, room, now, state)
 
+    def _look(self, number: int, level: int, lane: _Lane) -> bool:
+        """Have some entries of a lane in its window, where there are any: the next, or the first again."""
+        while not lane.window and lane.low < lane.tail:
+            first, begins = lane.at, lane.at <= lane.low
+            for key, value in self._store.tablet(number).items("queue", _key(level, first), _key(level, lane.tail)):
+                sequence = int.from_bytes(key[2:], "big")
+                lane.low = sequence if begins and not lane.window else lane.low
+                lane.window.append((sequence, Entry.decode(value)))
+                lane.at = sequence + 1
+                if len(lane.window) == _LOOK:
+                    break
+            if not lane.window:
+                lane.at = lane.low
+                if begins:
+                    lane.low = lane.at = lane.tail
+        return bool(lane.window)
+
     def _feed_lane(self, number: int, level: int, lane: _Lane, room: int, now: float, state: tuple[int, ...]) -> int:
+        """Hand what is in a lane's window to the frontier, as far as there is room; return for how many hosts."""
         tablet = self._store.tablet(number)
         batch = tablet.batch()
-        fed = looked = busy = 0
-        for key, value in tablet.items("queue", _key(level, lane.low), _key(level, lane.tail)):
-            if fed == room or looked == _LOOK:
-                break
-            looked += 1
-            lane.low = int.from_bytes(key[2:], "big") + 1
-            batch.delete("queue", key)
-            entry = Entry.decode(value)
-            slot = self._levels.slots(keys_of([entry]))
-            column = self._levels.columns["level"]
-            if column[slot[0]] != level:
-                continue  # stale
+        window, lane.window = lane.window, []
+        fed = busy = 0
+        for sequence, entry in window:
             host = entry.url.host
             parked = self._frontier.is_parked(host)
-            if not parked and self._frontier.queued(host) >= HOST_AHEAD:  # to the end of its lane
-                batch.put("queue", _key(level, lane.tail), value)
-                lane.tail += 1
-                busy += 1
+            if fed >= room or (not parked and self._frontier.queued(host) >= HOST_AHEAD):
+                busy += fed < room
+                lane.window.append((sequence, entry))
                 continue
-            column[slot] = FED
+            batch.delete("queue", _key(level, sequence))
+            own = keys_of([entry])
+            slot = self._levels.slots(own)
+            if self._levels.columns["level"][slot[0]] != level:
+                continue  # stale
+            if self.again is not None and (now_at := self.again(number, entry, own)) > level:
+                self.put(batch, number, entry, own, now_at)
+                continue
+            self._levels.columns["level"][slot] = FED
             self.waiting -= 1
             fed += not parked  # a parked host keeps what is its own until it is due; it holds up nobody
             priority = 1 + (level - 1) * self._frontier.priorities // LEVELS
@@ -161,5 +183,7 @@ class Reserve:
             self._write_host(batch, host)
         if busy and not fed:
             lane.busy_since = state
-        tablet.write(batch)
+            lane.window = []  # others stand behind it; these are on disk
+        if len(batch):
+            tablet.write(batch)
         return fed

@@ -32,16 +32,19 @@ class Retaker:
         if request.method == "HEAD" and revisits.wants_body(outcome, tablet):
             keeper.queues.frontier.done(lease, now, contact, keep=True)
             return
-        revisits.outstanding = max(revisits.outstanding - 1, 0)
+        revisits.budget.done()
         keeper.tally.revisits += 1
         if isinstance(outcome, Moved):
             revisits.gauge.drop(entry.href)
             keeper.keep(lease, keeper.processor.moved(outcome, entry.depth), contact)
             return
         if isinstance(outcome, Fetched) and request.method == "GET":
-            keeper.work_on(entry.href)
             keeper.tally.pages += 1
             keeper.tally.bytes += len(outcome.exchange.body)
+            if revisits.is_same(outcome, tablet):
+                self._settle(lease, revisits.same(outcome, tablet, now), contact)
+                return
+            keeper.work_on(entry.href)
             processed = await keeper.processor.fetched(outcome, entry.depth)
             keeper.work_on("")
         elif isinstance(outcome, Failed):

@@ -13,13 +13,15 @@ advertisement is no change.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import msgspec
 import xxhash
 
+from fyke.crawl.budget import Budget, RevisitSettings
 from fyke.crawl.discovery import is_polled, polled_kind
 from fyke.crawl.freshness import Gauge
 from fyke.crawl.hostmemory import HostMemory, memory_key
@@ -29,7 +31,7 @@ from fyke.crawl.queues import AGAIN, Queues
 from fyke.formats.http import Head, http_date, parse_head
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
-from fyke.frontier.revisit import DAY, ChangeState, Priors, RevisitPolicy, Signal, Threshold, visited
+from fyke.frontier.revisit import DAY, FEW, ChangeState, Priors, Signal, visited
 from fyke.store import Batch, Change, RowMeta, Tablet
 from fyke.url import Url
 from fyke.values import Failed, Fetched, Link, Outcome, Reason, Request, Unchanged, Validators
@@ -43,23 +45,9 @@ LEAST_WAIT = 0.05
 ABSENT_WAIT = DAY
 """Seconds until the second look at a page that was not there; doubled for the third."""
 LONGEST_WAIT = 365 * DAY
-_BACKLOG = 8
-"""Revisits, or a fiftieth of the pages: so many queued ones stop the threshold's fall; a queue knows no values."""
 _HOSTS = 20_000
 _BATCH = 1000
 _SIGNALS = 500  # of one list: less than 50 ms
-
-
-@dataclass(frozen=True, slots=True)
-class RevisitSettings:
-    """How an agent revisits."""
-
-    policy: RevisitPolicy = field(default_factory=RevisitPolicy)
-    share: float = 0.5
-    """Of the requests, while new pages wait; all of them when none does."""
-    budget: float = 0.0
-    """Requests a second of this agent; 0 for a tenth of what politeness allows: hosts ÷ (10 × delay)."""
-    delay: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,50 +73,13 @@ class Revisits:
         self.settings = settings
         self.policy = settings.policy
         self.priors = Priors()
-        self.threshold = Threshold.guess(self.policy, 1, DAY)
-        self.outstanding = 0
-        """Revisits that were queued and are not done."""
-        self.pages = 0
+        self.budget = Budget(settings)
         self.full: set[str] = set()
         """URLs of which a HEAD said that they changed: the next request is a GET."""
         self.gauge = Gauge()
         self._memories: dict[str, HostMemory] = {}
-        self._last = 0.0
-        self._sized = 0
-        self._allowance = 0.0
 
     # ---- when
-
-    def passed(self, now: float, hosts: int, waiting: int) -> None:
-        """Let time pass: the threshold falls at the rate of the budget. ``waiting``: entries queued, all kinds."""
-        budget = self.settings.budget or hosts / (10 * max(self.settings.delay, 0.01))
-        if waiting > self.outstanding:
-            budget *= self.settings.share
-        if self.pages and self.pages >= 2 * self._sized:  # it grew: fewer visits for each page, so a higher threshold
-            guesses = [Threshold.guess(self.policy, n, max(budget, 1e-9) * DAY) for n in (self.pages, self._sized)]
-            self.threshold.value = guesses[0].value * (self.threshold.value / guesses[1].value if self._sized else 1.0)
-            self._sized = self.pages
-        backlog = self.outstanding / max(_BACKLOG, self.pages / 50)  # they wait for hosts, or for the budget
-        budget *= max(1 - backlog * backlog, 0.0)
-        self.threshold.budget, self.threshold.gain = budget * DAY, Threshold.gain_for(self.pages)
-        self.threshold.passed(max(now - self._last, 0.0) / DAY if self._last else 0.0)
-        self._last = now
-
-    def pace(self, now: float) -> float:
-        """Take one request of the budget; return 0, or for how many seconds there is none."""
-        budget = self.settings.budget
-        if not budget:
-            return 0.0
-        self._allowance = max(self._allowance, now - max(1.0, 1 / budget))  # at most a second's worth at once
-        if self._allowance > now:
-            return self._allowance - now
-        self._allowance += 1 / budget
-        return 0.0
-
-    def spare(self) -> None:
-        """Give back what ``pace`` granted last: there was nothing to ask for."""
-        if self.settings.budget:
-            self._allowance -= 1 / self.settings.budget
 
     def judge(self, entry: Entry, tablet: Tablet, now: float) -> float:
         """Return 0 where a revisit is due, else when to look again; infinity where the row needs none."""
@@ -138,12 +89,13 @@ class Revisits:
         state = ChangeState.decode(version.meta.change)
         if entry.generation < state.generation:
             return math.inf
-        if not state.visits:  # all that is known of it is what its like do, and more is known of them by now
-            state = self.priors.learn(state, entry.url.host, version.meta.type)
-        if not state.absent and (again := self.policy.due_at(state, self.threshold.value, now)):
-            return min(max(again, now + LEAST_WAIT), now + self._horizon())
-        self.threshold.visited()
-        self.outstanding += 1
+        if state.visits < FEW:  # more may be known of its like by now
+            rate = self.priors.rate(state, entry.url.host, version.meta.type)
+            state = msgspec.structs.replace(state, rate=rate)
+        if not state.absent and (again := self.policy.due_at(state, self.budget.threshold.value, now)):
+            self.budget.threshold.early()
+            return self._look(state, again, now)
+        self.budget.granted()
         return 0.0
 
     def signal(self, queues: Queues, url: Url, signal: Signal, now: float) -> bool:
@@ -182,16 +134,20 @@ class Revisits:
         """Return when to look at a page again that was visited just now: before it is due."""
         if state.absent:
             return state.seen + ABSENT_WAIT * 2.0 ** (state.absent - 1)
-        wait = self.policy.look_again(state.rate, 0.0, self.threshold.value, state.weight) * DAY
-        return state.seen + min(max(wait, LEAST_WAIT), self._horizon())
+        wait = self.policy.look_again(state.rate, 0.0, self.budget.threshold.value, state.weight) * DAY
+        return self._look(state, state.seen + wait, state.seen)
 
-    def _horizon(self) -> float:
-        """Seconds after which a page is judged again at the latest, by what is then known of its like.
+    def _look(self, state: ChangeState, wanted: float, now: float) -> float:
+        """Return when to judge a page again that is not due before ``wanted``.
 
-        A quarter of what every page would wait if all were visited in turn: judging costs little beside a visit.
+        At the latest when the copy is twice as old, as more may be known by then: of the threshold, and of its like
+        where it was seen little. Looks that are close together are one.
         """
-        budget = self.threshold.budget
-        return min(max(DAY * self.pages / budget / 4, LEAST_WAIT), LONGEST_WAIT) if budget > 0 else LONGEST_WAIT
+        budget = self.budget
+        soon = budget.cycle / 4 if state.visits < FEW else budget.cycle
+        latest = now + min(max(soon, now - state.seen), LONGEST_WAIT)
+        when = min(max(wanted, now + LEAST_WAIT), latest)
+        return math.ceil(when / budget.grain) * budget.grain if budget.grain else when
 
     # ---- what to ask
 
@@ -228,7 +184,7 @@ class Revisits:
         state = self.priors.learn(visited(state, now, False), host, meta.type)
         tablet = queues.store.tablet(queues.tablet_of(entry.url))
         self.memory(host, tablet).honesty.sized(meta.length)
-        self.pages += 1
+        self.budget.pages += 1
         self.gauge.note(entry.href, host, state)
         queues.postpone(batch, _entry(entry.href, entry.depth, state), self.due(state))
         return _with(processed, msgspec.structs.replace(meta, change=state.encode()))
@@ -250,7 +206,7 @@ class Revisits:
         assert version is not None, "a revisit of nothing"
         memory, meta = self.memory(url.host, tablet), version.meta
         state = ChangeState.decode(meta.change)
-        chance = -math.expm1(-state.rate * max(now - state.seen, 0.0) / DAY)
+        chance = _chance(state, now)
         if isinstance(outcome, Unchanged) or (isinstance(outcome, Fetched) and processed is None):
             memory.trust.judged(state.signal[0] > 0, False, chance)
             return self._same(url, state, meta, (), tablet, now, (("revisits:unchanged", 1),))
@@ -270,9 +226,30 @@ class Revisits:
         if memory.regretted(fresh):
             return self._absent(state, meta, now, None)
         if same:
-            meta = msgspec.structs.replace(meta, etag=head.get("etag"), last_modified=head.get("last-modified"))
-            return self._same(url, state, meta, processed.links, tablet, now, (("revisits:same-text", 1),))
+            return self._same(
+                url, state, _validated(meta, head), processed.links, tablet, now, (("revisits:same-text", 1),)
+            )
         return self._changed(url, state, processed, date if memory.honesty.believes_dates else None, now)
+
+    def is_same(self, outcome: Fetched, tablet: Tablet) -> bool:
+        """Whether a body is the one that is stored, byte for byte: then it need not be read again."""
+        version, body = tablet.version(outcome.url.key), outcome.exchange.body
+        if version is None or version.meta.error or not body or len(body) != version.meta.length:
+            return False
+        return hashlib.sha1(body, usedforsecurity=False).digest() == version.meta.digest
+
+    def same(self, outcome: Fetched, tablet: Tablet, now: float) -> Seen:
+        """Learn from a revisit that brought the stored body again. REQUIRES: ``is_same``."""
+        version = tablet.version(outcome.url.key)
+        assert version is not None, "a revisit of nothing"
+        memory, state = self.memory(outcome.url.host, tablet), ChangeState.decode(version.meta.change)
+        memory.trust.judged(state.signal[0] > 0, False, _chance(state, now))
+        head = parse_head(outcome.exchange.response_head)
+        self._compare(memory.honesty, version.meta, head, True, state, now)
+        if memory.regretted(state.text):
+            return self._absent(state, version.meta, now, None)
+        meta = _validated(version.meta, head)
+        return self._same(outcome.url, state, meta, (), tablet, now, (("revisits:same-text", 1),))
 
     def take_up(self, queues: Queues, now: float) -> None:
         """Take up the rows of earlier runs; those that were crawled without revisits are queued for their first."""
@@ -297,7 +274,7 @@ class Revisits:
                     queues.postpone(batch, _entry(url.href, meta.depth, state), now)
                 elif state.belief[1] > 0:
                     self.priors.learn(msgspec.structs.replace(state, belief=(0.0, 0.0, 0.0)), url.host, meta.type)
-                self.pages += 1
+                self.budget.pages += 1
                 self.gauge.note(url.href, url.host, state)
                 if len(batch) >= _BATCH:
                     tablet.write(batch)
@@ -342,7 +319,7 @@ class Revisits:
         if state.absent < RETIRE_AFTER:
             kept = msgspec.structs.replace(meta, change=state.encode())
             return Seen(kept, None, (), self.due(state), (("revisits:absent", 1),))
-        self.pages -= 1
+        self.budget.pages -= 1
         gone = processed.change.meta if processed is not None else msgspec.structs.replace(meta, fetched=now)
         gone = msgspec.structs.replace(gone, error=Reason.GONE, change=state.encode())
         retired = _with(processed, gone) if processed is not None else Processed(Change(gone))
@@ -365,6 +342,15 @@ class Revisits:
             date_moved=bool(modified) and modified != meta.last_modified,
         )
         return date
+
+
+def _chance(state: ChangeState, now: float) -> float:
+    """How likely a change since the last look is, by the page's rate alone."""
+    return -math.expm1(-state.rate * max(now - state.seen, 0.0) / DAY)
+
+
+def _validated(meta: RowMeta, head: Head) -> RowMeta:
+    return msgspec.structs.replace(meta, etag=head.get("etag"), last_modified=head.get("last-modified"))
 
 
 def text_digest(processed: Processed) -> bytes:

@@ -10,6 +10,7 @@ learns the later ones again, in their order. In the family ``outbox`` of the tab
 
 from __future__ import annotations
 
+import logging
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,6 +33,9 @@ from fyke.url import Url
 
 CHECKPOINT_EVERY = 1000
 """Lessons between checkpoints: a model is some hundred kilobytes."""
+QUIET = 100
+"""Pages without a relevant one after which the user is told."""
+log = logging.getLogger("fyke")
 _CHECKPOINT, _LESSON = b"l", b"m"
 _TARGET = struct.Struct("<f")
 _ALONE = np.zeros(1, np.int64)
@@ -45,7 +49,7 @@ class Focus:
         self.links = LinkModel()
         self._store, self._model, self._topic = store, model, model.topic
         self._hosts: dict[str, list[float]] = {}
-        self._pages = 0
+        self._pages = self._relevant = 0
         self._sequence = 0
         self._lessons: list[tuple[int, bytes]] = []
         self._probability = 0.0  # of the page that was read last
@@ -66,6 +70,7 @@ class Focus:
             for key, value in tablet.items("meta"):
                 meta = msgspec.msgpack.decode(value, type=Version).meta
                 if meta.relevance >= 0:
+                    self._relevant += meta.relevance >= self._topic.threshold
                     self._met(Url.from_key(key).host, meta.relevance)
         for sequence, number, value in sorted(lessons):
             self._lessons.append((number, _LESSON + sequence.to_bytes(8, "big")))
@@ -91,7 +96,7 @@ class Focus:
 
     # ---- pages
 
-    def read(self, batch: Batch, entry: Entry, processed: Processed) -> Processed:
+    def read(self, batch: Batch, entry: Entry, processed: Processed, anchors: str = "") -> Processed:
         """Classify a page, learn from the link that led to it, and note its probability in its row."""
         meta = processed.change.meta
         if processed.redirected:
@@ -100,7 +105,7 @@ class Focus:
         p = 0.0
         if not meta.error or processed.change.text:
             text = processed.main or processed.change.text or ""
-            page = PageText(text, meta.title, entry.href, meta.language, meta.type)
+            page = PageText(text, meta.title, entry.href, meta.language, meta.type, anchors)
             p = self._model.probability(page)
         self._probability = p
         self._teach(batch, entry, p)
@@ -109,7 +114,13 @@ class Focus:
         self._met(entry.url.host, p)
         batch.count("judged")
         if p >= self._topic.threshold:
+            self._relevant += 1
             batch.count("relevant")
+        if self._pages == QUIET and not self._relevant:
+            log.warning(
+                "none of the first %d pages is about the topic %s: the crawl goes on breadth first; "
+                "give seeds that are about it, or more examples", QUIET, self._topic.name,
+            )  # fmt: skip
         kept = msgspec.structs.replace(meta, relevance=round(p, 4))
         return replace(processed, change=replace(processed.change, meta=kept))
 
@@ -148,15 +159,19 @@ class Focus:
             ]
         if not visit.targets:
             return []
-        scores, kinds, found, steps, reached = self._judge(visit)
         known = self.reserve.levels(visit.keys)
-        better = (known > 0) & (known < FED) & (level_of(scores) < known)
+        waiting = (known > 0) & (known < FED)
+        chosen = [i for i in belonging(visit) if waiting[i] or id(visit.targets[i]) in visit.fresh]
+        if not chosen:
+            return []
+        scores, kinds, found, steps, reached = self._judge(visit, chosen)
+        better = level_of(scores) < known[chosen]
         offers = []
-        for i in belonging(visit):
-            url = visit.targets[i]
-            if better[i] or id(url) in visit.fresh:
-                clue = pack_clue(steps, reached, kinds[i], found.features[found.starts[i] : found.starts[i + 1]])
-                offers.append(Offer(url.href, visit.depth, kind=visit.kind, score=float(scores[i]), clue=clue))
+        for k, i in enumerate(chosen):
+            if better[k] or not waiting[i]:
+                clue = pack_clue(steps, reached, kinds[k], found.features[found.starts[k] : found.starts[k + 1]])
+                href = visit.targets[i].href
+                offers.append(Offer(href, visit.depth, kind=visit.kind, score=float(scores[k]), clue=clue))
         return offers
 
     def _again(self, clue: bytes) -> float:
@@ -167,29 +182,31 @@ class Focus:
         links = LinkFeatures(np.array([0, len(features)]), features, np.empty(0))
         return float(self.links.predict(_ALONE, links, kinds[None, :])[0])
 
-    def _judge(self, visit: Visit) -> tuple[Floats, npt.NDArray[np.int64], LinkFeatures, int, float]:
+    def _judge(
+        self, visit: Visit, chosen: list[int]
+    ) -> tuple[Floats, npt.NDArray[np.int64], LinkFeatures, int, float]:  # fmt: skip
+        """Judge those links that are new or wait: what was fetched is half of what an ordinary page links to."""
         links, host = visit.processed.links, visit.entry.url.host
         before, reached_with, _, _ = unpack_clue(visit.entry.clue)
         reached = max(self._probability, self._topic.decay * reached_with)  # carried
         steps = 0 if self._probability >= self._topic.threshold else before + 1  # steps_of
         around = surroundings(visit.processed.change.text or "", [link.text for link in links])
         found = link_features(
-            [(link.text, link.target.href, near) for link, near in zip(links, around, strict=True)],
-            self._model.look_weights,
+            [(links[i].text, visit.targets[i].href, around[i]) for i in chosen], self._model.look_weights
         )
-        count = len(links)
+        count = len(chosen)
         same, shares, pages = np.zeros(count, np.bool_), np.empty(count), np.empty(count)
         met: dict[str, tuple[bool, float, float]] = {}
-        for i, url in enumerate(visit.targets):
-            name = url.host
+        for k, i in enumerate(chosen):
+            name = visit.targets[i].host
             if (known := met.get(name)) is None:
                 counts = self._hosts.get(name)
                 share = (counts[1] + 0.1) / (counts[0] + 1) if counts else -1.0
                 known = met[name] = (name == host, share, counts[0] if counts else 0.0)
-            same[i], shares[i], pages[i] = known
+            same[k], shares[k], pages[k] = known
         slope, offset = self._model.look_line
         page = Page(self._topic, reached, steps, self._pages, slope, offset)
-        scores, kinds = self.links.judge(page, found, same, shares, pages, visit.keys)
+        scores, kinds = self.links.judge(page, found, same, shares, pages, visit.keys[chosen])
         return scores, kinds, found, steps, reached
 
     def scores(self, batch: Batch, tablet: int, offers: Sequence[Offer], keys: Keys) -> Floats:

@@ -24,6 +24,9 @@ MEMORY = 96.0
 PSEUDO = 10.0
 """Pages' worth of the wider group's evidence in a narrower one's prior."""
 
+FEW = 8.0
+"""Visits below which the prior weighs much on a page's rate, so that it is estimated anew when the page is judged."""
+
 
 @kernel
 def bin_of(interval: float) -> int:
@@ -58,14 +61,16 @@ def observe(facts: Any, counts: Any, sums: Any, interval: float, changed: bool, 
 
 
 @kernel
-def estimate(shape: float, span: float, facts: Any, counts: Any, sums: Any) -> tuple[float, float]:
+def estimate(shape: float, span: float, facts: Any, counts: Any, sums: Any, guess: float) -> tuple[float, float]:
     """Return (λ, a): the most likely rate in log λ under a Gamma(``shape``, ``span``) prior, and its precision.
 
     The root of  a₀ + events − (b₀ + exposure)λ + Σ cᵢ·φ(λtᵢ),  φ(x) = x/(e^x − 1): decreasing and convex in λ, so
-    Newton from the left end of the bracket rises to it. Near the root the posterior is Gamma(a, a/λ).
+    Newton rises to it from any ``guess`` to its left, and comes there in one step from the right. Near the root the
+    posterior is Gamma(a, a/λ). Errors are squared with each step: after one of 10⁻⁴ nothing is left of them.
     """
     known, exposed = shape + facts[0], span + facts[1]
-    rate = known / exposed
+    least = known / exposed
+    rate = max(guess, least)
     precision = known
     for _ in range(60):
         error, slope, precision = known - exposed * rate, -exposed, exposed * rate
@@ -85,8 +90,8 @@ def estimate(shape: float, span: float, facts: Any, counts: Any, sums: Any) -> t
                 slope += counts[i] * t * falling
                 precision -= counts[i] * x * falling
         step = -error / slope
-        rate += step
-        if abs(step) <= 1e-7 * rate:
+        rate = max(rate + step, least)
+        if abs(step) <= 1e-4 * rate:
             break
     return rate, precision
 
@@ -122,15 +127,16 @@ def blend(narrow: Any, wide: Any, default: Any) -> tuple[float, float, float]:
 
     A type's own sums have as much of the default's in them.
     """
-    mixed = np.empty(4)
-    pages = PSEUDO / (default[0] + default[3])
-    for i in range(4):
-        mixed[i] = wide[i] + default[i] * pages
-    pages = PSEUDO / (mixed[0] + mixed[3])
-    for i in range(4):
-        mixed[i] = narrow[i] + mixed[i] * pages
-    shape, span = fit(mixed[0], mixed[1], mixed[2])
-    return shape, span, mixed[3] / (mixed[0] + mixed[3])
+    a = PSEUDO / (default[0] + default[3])
+    moving, total, logs, still = (
+        wide[0] + default[0] * a, wide[1] + default[1] * a, wide[2] + default[2] * a, wide[3] + default[3] * a,
+    )  # fmt: skip
+    a = PSEUDO / (moving + still)
+    moving, total, logs, still = (
+        narrow[0] + moving * a, narrow[1] + total * a, narrow[2] + logs * a, narrow[3] + still * a,
+    )  # fmt: skip
+    shape, span = fit(moving, total, logs)
+    return shape, span, still / (moving + still)
 
 
 @kernel
@@ -150,7 +156,7 @@ def judge_page(facts: Any, counts: Any, sums: Any, belief: Any, narrow: Any, wid
     ``belief`` is (λ if it changes, precision, chance that it does not); precision 0: not counted yet.
     """
     shape, span, share = blend(narrow, wide, default)
-    rate, precision = estimate(shape, span, facts, counts, sums)
+    rate, precision = estimate(shape, span, facts, counts, sums, belief[0])
     still = stillness(shape, span, share, facts, counts)
     if facts[2] > 0:
         if belief[1] > 0:
@@ -160,6 +166,14 @@ def judge_page(facts: Any, counts: Any, sums: Any, belief: Any, narrow: Any, wid
         count_in(wide, 1.0, rate, precision, still)
         belief[0], belief[1], belief[2] = rate, precision, still
     return rate * (1 - still)
+
+
+@kernel
+def rate_of(facts: Any, counts: Any, sums: Any, guess: float, narrow: Any, wide: Any, default: Any) -> float:
+    """Return the rate of a page by what its groups are known for now; nothing is counted."""
+    shape, span, share = blend(narrow, wide, default)
+    rate, _ = estimate(shape, span, facts, counts, sums, guess)
+    return rate * (1 - stillness(shape, span, share, facts, counts))
 
 
 def defaults(shape: float, mean: float, still: float) -> npt.NDArray[np.float64]:

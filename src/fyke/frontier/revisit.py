@@ -27,6 +27,8 @@ from fyke.frontier import revisit_kernels as kernels
 DAY = 86_400.0
 Floats = npt.NDArray[np.float64]
 
+FEW = changes.FEW
+"""Visits below which the prior weighs much on a page's rate."""
 DEFAULT_RATE = 0.1
 DEFAULT_PRIOR = (0.5, DEFAULT_RATE, 0.1)
 """Shape and mean rate of the first page's prior, and the share of pages that never change: once in ten days, give or
@@ -125,17 +127,32 @@ class Threshold:
 
     Each visit raises it by the factor e^gain, each day lowers it by e^(gain × budget): it stands still when visits
     come at the budget. Twenty turns of e for a visit of every page hold the pace; a hundredth a visit blurs little.
+    Where visits stay away or flood in, it hurries: nobody knows the rates of a collection when it begins, and they
+    may be a day's or a second's.
     """
 
     value: float
     budget: float
     """Visits per day."""
     gain: float = 0.01
+    drift: float = 0.0
+    """Visits granted lately beyond the budget, in ``MEMORY`` of them: −1 where none is, 1 where twice as many are."""
+    _granted: float = 0.0
+    _haste: float = 0.0
+    _proved: float = 0.0
+    """Turns of e that it may hurry down: pages were looked at, and it stood too high for them."""
+
+    MEMORY: ClassVar[float] = 0.4
+    """Turns of e at which lateness is forgotten: forty visits at the largest gain."""
+    HASTE: ClassVar[float] = 20.0
+    """How much faster it moves where no visit is granted, or twice as many as should be; not before half of that."""
+    LEAST: ClassVar[float] = 1e-30
+    """Days²: a millisecond's worth of a page that changes once in a thousand years."""
 
     @classmethod
     def guess(cls, policy: RevisitPolicy, pages: int, budget: float) -> Threshold:
         """Return a start: what fits if all pages changed at the default rate."""
-        value = max(policy.value(DEFAULT_RATE, max(pages, 1) / budget), 1e-12)
+        value = max(policy.value(DEFAULT_RATE, max(pages, 1) / budget), cls.LEAST)
         return cls(value, budget, cls.gain_for(pages))
 
     @staticmethod
@@ -143,14 +160,37 @@ class Threshold:
         """Return the gain that suits a collection of that size."""
         return min(0.01, 20 / max(pages, 1))
 
-    def visited(self, count: int = 1) -> None:
-        """Tell that visits were granted."""
-        self.value *= math.exp(self.gain * count)
+    @property
+    def step(self) -> float:
+        """What a visit raises it by now, in turns of e."""
+        return self.gain * (1 + self._haste if self.drift > 0 else 1.0)
+
+    def visited(self) -> None:
+        """Tell that a visit was granted."""
+        self.raised(1, self.value * math.exp(self.step))
+
+    def raised(self, count: int, value: float) -> None:
+        """Tell that visits were granted, each of which raised it by ``step``, to ``value`` in the end."""
+        self.value = value
+        self._granted += count
+
+    def early(self, count: int = 1) -> None:
+        """Tell that pages were looked at and not due. Without such looks it does not hurry: nobody would notice."""
+        self._proved = min(self._proved + self.gain * self.HASTE * count, 1.0)
 
     def passed(self, days: float, budget: float | None = None) -> None:
         """Tell that time has passed. A clock that jumped does little harm: one step is at most a factor of 100."""
-        spent = self.gain * (self.budget if budget is None else budget) * max(days, 0.0)
-        self.value = max(self.value * math.exp(-min(spent, math.log(100))), 1e-15)
+        due = (self.budget if budget is None else budget) * max(days, 0.0)
+        fall = self.gain * due
+        hurry = min(fall * self._haste, self._proved) if self.drift < 0 else 0.0
+        self._proved -= hurry
+        self.value = max(self.value * math.exp(-min(fall + hurry, math.log(100))), self.LEAST)
+        turns = self.gain * due / self.MEMORY
+        kept = math.exp(-turns)
+        weight = (1 - kept) / turns if turns > 1e-9 else 1.0
+        self.drift = kept * self.drift + weight * (self._granted - due) * self.gain / self.MEMORY
+        self._granted = 0.0
+        self._haste = self.HASTE * max(min(2 * abs(self.drift), 2.0) - 1, 0.0) ** 2
 
 
 class ChangeState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -222,6 +262,12 @@ class Priors:
         belief = np.array(state.belief)
         rate = changes.judge_page(facts, *_unpack(state.bins), belief, narrow, wide, self._default)
         return msgspec.structs.replace(state, rate=float(rate), belief=tuple(belief.tolist()))
+
+    def rate(self, state: ChangeState, host: str, kind: str) -> float:
+        """Return the rate of a page as its groups are known now, which may be better than at its last visit."""
+        narrow, wide = self._group(self._hosts, host), self._group(self._types, kind)
+        facts = np.array([state.events, state.exposure, state.visits])
+        return float(changes.rate_of(facts, *_unpack(state.bins), state.rate, narrow, wide, self._default))
 
     def _group(self, groups: dict[str, Floats], name: str) -> Floats:
         group = groups.get(name)

@@ -73,7 +73,7 @@ def _solve_h(y: float) -> float:
     for _ in range(40):
         step = (_h(x) - y) / (-x * math.expm1(-x))
         x -= step
-        if abs(step) <= 1e-10 * x:
+        if abs(step) <= 1e-6 * x:  # the next would be its square
             break
     return x
 

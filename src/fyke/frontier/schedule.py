@@ -41,7 +41,7 @@ class Schedule:
         self.threshold = Threshold.guess(self.policy, pages, budget)
         self.known = rates is not None
         block = np.zeros((pages, 8))  # what a look reads of a page is one line of the cache
-        self.rate, self.weight, self.last, self._due, self._signalled, self._trust, self._recall, _ = block.T
+        self.rate, self.weight, self.last, self._due, self._signalled, self._trust, self._recall, self._judged = block.T
         self.rate[:] = DEFAULT_RATE if rates is None else rates
         self.weight[:] = 1.0 if weights is None else weights
         self.last[:] = 0.0 if last is None else last
@@ -49,7 +49,7 @@ class Schedule:
         self.hosts = np.zeros(pages, np.int64) if hosts is None else hosts
         self.kinds = np.zeros(pages, np.int64) if kinds is None else kinds
         self._now = 0.0
-        self._theta = np.array([self.threshold.value])
+        self._theta = np.array([self.threshold.value, 0.0])
         learnt = 0 if self.known else pages
         learning = np.zeros((learnt, 6))
         self._facts, self._beliefs = learning[:, :3], learning[:, 3:]
@@ -66,13 +66,16 @@ class Schedule:
         """Take the pages that are due at ``now``. Each is to be told to ``visited``."""
         self.threshold.passed(now - self._now)
         self._now = max(self._now, now)
-        self._theta[0] = self.threshold.value
+        self._theta[:] = self.threshold.value, 0.0
         out = np.empty(limit, np.int64)
         found = kernels.take_due(
             *(self._times, self._pages, self._size, self._due, self.last, self.rate, self.weight, self._signalled),
-            *(self._trust, self._recall, self._theta, now, self.policy.code, self.threshold.gain, out),
+            *(self._trust, self._recall, self._theta, now, self.policy.code, self.threshold.step, out),
+            *(self._judged, self._facts, self._counts, self._sums, self.hosts, self.kinds),
+            *(self._host_sums, self._kind_sums, self._default),
         )
-        self.threshold.value = float(self._theta[0])
+        self.threshold.raised(found, float(self._theta[0]))
+        self.threshold.early(int(self._theta[1]))
         return out[:found]
 
     def visited(self, pages: Pages, now: float, changed: npt.NDArray[np.bool_], modified: Floats | None = None) -> None:
@@ -112,7 +115,7 @@ class Schedule:
         self._reserve(len(pages))
         kernels.put_back(
             *(self._times, self._pages, self._size, self._due, self.last, self.rate, self.weight),
-            *(self._trust, self._recall, self._theta, self.policy.code, pages),
+            *(self._trust, self._recall, self._theta, self.policy.code, self._judged, pages),
         )
 
     def _reserve(self, more: int) -> None:

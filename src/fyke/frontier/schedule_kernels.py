@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fyke.bits.jit import kernel
-from fyke.frontier.change_kernels import judge_page, observe
+from fyke.frontier.change_kernels import FEW, judge_page, observe, rate_of
 from fyke.frontier.revisit_kernels import EARLY, NEVER, due_after, due_with_signals, look_again
 
 
@@ -54,10 +54,13 @@ def pop(times: Any, pages: Any, size: Any) -> int:
 def take_due(
     times: Any, pages: Any, size: Any, due: Any, last: Any, rate: Any, weight: Any, signalled: Any, trust: Any,
     recall: Any, theta: Any, now: float, policy: int, gain: float, out: Any,
+    judged: Any, facts: Any, counts: Any, sums: Any, host: Any, kind: Any, hosts: Any, kinds: Any, default: Any,
 ) -> int:  # fmt: skip
     """Pop what is to be looked at by ``now``; write the pages that are due to ``out``, put the others back.
 
-    Each page taken raises the threshold ``theta[0]`` by the factor 1 + ``gain``. Returns how many there are.
+    Each page taken raises the threshold ``theta[0]`` by the factor 1 + ``gain``, each put back is counted in
+    ``theta[1]``. Returns how many were taken. ``facts`` and what follows are those of ``learn``: of a page that was
+    seen little, its like may tell more than at its visit, or when it was ``judged`` at two thirds of its age.
     """
     found = 0
     while size[0] > 0 and times[0] <= now and found < len(out):
@@ -66,6 +69,10 @@ def take_due(
         if time != due[page]:
             continue
         t = now - last[page]
+        if page < len(facts) and t >= 1.5 * judged[page] and facts[page, 2] < FEW:
+            judged[page] = t
+            groups = hosts[host[page]], kinds[kind[page]]
+            rate[page] = rate_of(facts[page], counts[page], sums[page], rate[page], groups[0], groups[1], default)
         if signalled[page] >= 0 or trust[page] * recall[page] > 0:
             at = signalled[page] - last[page] if signalled[page] >= 0 else -1.0
             when = due_with_signals(policy, rate[page], theta[0] / weight[page], at, trust[page], recall[page])
@@ -76,23 +83,24 @@ def take_due(
             out[found] = page
             found += 1
             theta[0] *= 1 + gain
-        elif again < NEVER:
-            due[page] = last[page] + again
-            push(times, pages, size, due[page], page)
-        else:
-            due[page] = last[page] + t * 2 + 1.0  # never, as the threshold stands: look again when it is twice as old
-            push(times, pages, size, due[page], page)
+            continue
+        theta[1] += 1
+        if again >= NEVER:
+            again = t * 2 + 1.0  # never, as the threshold stands: look again when it is twice as old
+        due[page] = last[page] + again
+        push(times, pages, size, due[page], page)
     return found
 
 
 @kernel
 def put_back(
     times: Any, pages: Any, size: Any, due: Any, last: Any, rate: Any, weight: Any, trust: Any, recall: Any,
-    theta: Any, policy: int, which: Any,
+    theta: Any, policy: int, judged: Any, which: Any,
 ) -> None:  # fmt: skip
     """Queue pages that were visited at ``last`` for their next look."""
     for i in range(len(which)):
         page = which[i]
+        judged[page] = 0.0
         wait = due_after(policy, rate[page], EARLY * theta[0] / weight[page])
         if trust[page] * recall[page] > 0:
             wait = min(wait, 7.0)

@@ -10,7 +10,6 @@ fetch takes ``latency`` seconds and its size over the bandwidth, and the best pa
 
 from __future__ import annotations
 
-import heapq
 from array import array
 from dataclasses import dataclass
 from typing import Any
@@ -22,16 +21,21 @@ from fyke.errors import UserError
 from fyke.graph.graph import Graph
 from fyke.simulate import kernels
 from fyke.simulate.focused import Clues, OnlineLinks, clues_of_urls
+from fyke.simulate.hosts import HostClock, KnownRank, Sites
 from fyke.simulate.policies import BySignal, Policy, Signal
 from fyke.topic.links import SEED_WORTH
 from fyke.topic.topic import Topic
-from fyke.values import NOT_KEPT, Candidates
+from fyke.values import Candidates
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 GROWTH = 1.1
 """Partial PageRank is computed anew whenever the crawl has grown by a tenth."""
+RANKED_GROWTH, LEAST_RANKED = 1.25, 64
+"""The rank of the quality order is computed anew whenever the crawl has grown by a quarter, as live."""
+LEVEL = 1 / 32
+"""What a score must have lost for its page to wait on: a level of the live crawl (fyke.crawl.reserve)."""
 _FORESEEABLE_BATCH = 4096
 _STRETCH = 1 << 16  # pages between two looks at Python
 
@@ -104,14 +108,15 @@ class VirtualCrawl:
         self._is_seed = np.zeros(nodes, np.bool_)
         self._heap = (np.empty(1024), np.empty(1024, np.int32), np.empty(1024, np.int32))
         self._heap_size = 0
-        self._sites = _Sites(world.hosts) if policy.signal is Signal.SITE and world.hosts is not None else None
+        self._sites = Sites(world.hosts) if policy.signal is Signal.SITE and world.hosts is not None else None
         self._links = _online(world) if policy.signal is Signal.LINK else None
+        self._known = KnownRank(world.graph, world.hosts) if policy.ranked else None
         self._next_rank = 1.0
         self._base_rank = 0.0
         self._order = array("i")
         self._seconds = array("d")
         self.fetched = self.failed = 0
-        self._clock = _HostClock(world, politeness)
+        self._clock = HostClock(world, politeness)
         if world.members is not None:
             self._state[~world.members] = kernels.DONE  # as if it were not there
         self._seed()
@@ -189,7 +194,21 @@ class VirtualCrawl:
         """Return the next pages: the best waiting ones, of hosts that are ready where there is politeness."""
         if self._politeness.delay > 0:
             return self._clock.take(self._pop, count)
-        return self._pop(count)
+        return self._pop(count) if self._known is None else self._pop_again(count)
+
+    def _pop_again(self, count: int) -> Ints:
+        """Take the best, each judged once more: what is worth less by now waits on, as live."""
+        taken = np.empty(0, np.int64)
+        while len(taken) < count:
+            popped = self._pop(count - len(taken))
+            if not len(popped):
+                break
+            scores = self._priority(popped)
+            fell = scores < self._current[popped] - LEVEL
+            taken = np.concatenate([taken, popped[~fell]])
+            self._state[popped[fell]] = kernels.WAITING
+            self._queue(popped[fell], scores[fell])
+        return taken
 
     def _pop(self, count: int) -> Ints:
         out = np.empty(count, np.int64)
@@ -206,6 +225,8 @@ class VirtualCrawl:
         self._order.frombytes(pages.astype(np.int32).tobytes())
         if self._clock.ticks:
             self._seconds.frombytes(seconds[good].tobytes())
+        if self._known is not None:
+            self._known.fetch(pages)
         lists = world.graph.lists(pages)
         self._stamp += 1
         self._followed += len(lists.successors)
@@ -229,6 +250,10 @@ class VirtualCrawl:
             self._next_rank = max(self.fetched * GROWTH, self.fetched + 1)
             self._rank_known()
             touched = np.flatnonzero(self._state == kernels.WAITING)
+        if self._known is not None and self.fetched >= self._next_rank:
+            self._next_rank = max(self.fetched * RANKED_GROWTH, self.fetched + LEAST_RANKED)
+            touched = np.flatnonzero(self._state == kernels.WAITING)
+            self._known.compute(self.order, touched)
         self._score(self._heads(tried, touched))
 
     def _heads(self, left: Ints, came: Ints) -> Ints:
@@ -270,18 +295,16 @@ class VirtualCrawl:
                 break
         self._signal[:] = ranks
 
-    def _kept(self, pages: Ints) -> tuple[Any, ...]:
-        """Return cash and means for the quality formula, where cash is kept: there is 1 of it."""
-        if self._policy.signal is not Signal.CASH:
-            return ()
+    def _kept(self, pages: Ints) -> dict[str, Any]:
+        """Return cash, ranks and means for the quality formula, where they are kept: there is 1 of cash."""
+        if self._known is None:
+            return {}
         waiting = max(1, self._born - self.fetched - self.failed)
-        none = NOT_KEPT
-        return self._signal[pages].astype(np.float64), none, none, none, 1 / waiting, 0.0, self._followed / waiting
+        cash = self._signal[pages].astype(np.float64)
+        means = {"mean_cash": 1 / waiting, "mean_inlinks": self._followed / waiting}
+        return {"cash": cash, **means, **self._known.of(pages)}
 
-    def _score(self, pages: Ints) -> None:
-        """Ask the policy about ``pages``, and queue those whose score is new."""
-        if not len(pages):
-            return
+    def _priority(self, pages: Ints) -> Floats:
         rate = self._world.change_rate
         candidates = Candidates(
             self._depth[pages],
@@ -290,12 +313,22 @@ class VirtualCrawl:
             np.full(len(pages), -1, np.float32),  # no sitemap names it
             self._is_seed[pages],
             np.zeros(len(pages), np.float32) if rate is None else rate[pages],
-            *self._kept(pages),
+            **self._kept(pages),
         )
-        scores = self._policy.prioritizer.priority(candidates)
+        return self._policy.prioritizer.priority(candidates)
+
+    def _score(self, pages: Ints) -> None:
+        """Ask the policy about ``pages``, and queue those whose score is new."""
+        if not len(pages):
+            return
+        scores = self._priority(pages)
         if self._policy.changing:
             new = scores != self._current[pages]
             pages, scores = pages[new], scores[new]
+        self._queue(pages, scores)
+
+    def _queue(self, pages: Ints, scores: Floats) -> None:
+        if self._policy.changing:
             self._current[pages] = scores
         births = -self._births[pages] if self._policy.newest_first else self._births[pages]
         self._make_room(self._heap_size + len(pages))
@@ -307,93 +340,3 @@ def _online(world: World) -> OnlineLinks:
     clues = world.clues or clues_of_urls(world.graph)
     hosts = None if world.hosts is None else world.hosts.astype(np.int64)
     return OnlineLinks(world.relevance.astype(np.float64), clues, world.focus, hosts)
-
-
-class _Sites:
-    """The waiting pages of each site in order of discovery: of a site only the first is in the heap."""
-
-    def __init__(self, hosts: NDArray[np.int32]) -> None:
-        self._hosts = hosts
-        count = int(hosts.max(initial=-1)) + 1
-        self._first, self._last = np.full(count, -1), np.full(count, -1)
-        self._waiting = np.zeros(count, np.int64)
-        self._next = np.full(len(hosts), -1)
-
-    def change(self, left: Ints, came: Ints) -> tuple[Ints, Ints]:
-        """Note pages that left (each its site's first) and that came; return their sites' first pages and sizes."""
-        sites = np.unique(self._hosts[np.concatenate([left, came])])
-        kernels.change_sites(self._hosts, self._first, self._last, self._waiting, self._next, left, came)
-        sites = sites[self._waiting[sites] > 0]
-        return self._first[sites], self._waiting[sites]
-
-
-class _HostClock:
-    """Virtual time: when each host may be contacted again, and which pages wait for that."""
-
-    def __init__(self, world: World, politeness: Politeness) -> None:
-        self._world, self._politeness = world, politeness
-        self.ticks = bool(politeness.delay or politeness.latency or politeness.bandwidth)
-        """Whether anything takes time."""
-        self.now = 0.0
-        self._ready = np.zeros(int(world.hosts.max(initial=-1)) + 1 if world.hosts is not None else 0)
-        self._parked: dict[int, list[int]] = {}
-        self._wakes: list[tuple[float, int]] = []
-
-    def take(self, pop: object, count: int) -> Ints:
-        """Return up to ``count`` pages of different hosts that are ready; move the clock where none is."""
-        hosts = self._world.hosts
-        assert hosts is not None
-        taken: list[int] = []
-        busy: set[int] = set()
-        while len(taken) < count:
-            page = self._unparked(busy)
-            if page is None:
-                popped = pop(1)  # type: ignore[operator]
-                if not len(popped):
-                    if taken or not self._wakes:
-                        break
-                    self.now = max(self.now, self._wakes[0][0])
-                    continue
-                page = int(popped[0])
-            host = int(hosts[page])
-            if host in busy or self._ready[host] > self.now:
-                waiting = self._parked.setdefault(host, [])
-                waiting.append(page)
-                if len(waiting) == 1:
-                    heapq.heappush(self._wakes, (max(self._ready[host], self.now), host))
-                continue
-            busy.add(host)
-            taken.append(page)
-        return np.array(taken, np.int64)
-
-    def _unparked(self, busy: set[int]) -> int | None:
-        """Return the longest-waiting page of a host that is ready again."""
-        while self._wakes and self._wakes[0][0] <= self.now:
-            _, host = heapq.heappop(self._wakes)
-            if host in busy or self._ready[host] > self.now:
-                heapq.heappush(self._wakes, (max(self._ready[host], np.nextafter(self.now, np.inf)), host))
-                if host in busy:
-                    return None
-                continue
-            waiting = self._parked[host]
-            page = waiting.pop(0)
-            if waiting:
-                heapq.heappush(self._wakes, (self.now, host))
-            else:
-                del self._parked[host]
-            return page
-        return None
-
-    def fetch(self, pages: Ints) -> Floats:
-        """Return when each page is there; hosts are busy until then and ``delay`` longer."""
-        p = self._politeness
-        if not self.ticks:
-            return np.zeros(len(pages))
-        transfer = np.zeros(len(pages))
-        if p.bandwidth and self._world.sizes is not None:
-            transfer = np.cumsum(self._world.sizes[pages] / p.bandwidth)
-        ends = self.now + p.latency + transfer
-        if self._world.hosts is not None:
-            self._ready[self._world.hosts[pages]] = ends + p.delay
-        self.now = float(ends.max(initial=self.now))
-        return ends

@@ -12,7 +12,7 @@ random                none                       a random number for each page
 backlinks             none                       links seen so far (Cho, Garcia-Molina, Page 1998)
 pagerank              rank on what is known      that rank, computed anew as the crawl grows (ibid.)
 opic                  cash                       that cash (Abiteboul, Preda, Cobena 2003)
-quality               cash                       cash, links seen and depth together (fyke.topic.quality)
+quality               cash, and rank known       all that is known together (fyke.topic.quality)
 larger-sites-first    pages waiting at the site  that number (Baeza-Yates, Castillo et al. 2005)
 best-first            relevance of a parent      that relevance (Chakrabarti et al. 1999)
 online-best-first     predicted relevance        that prediction, by a link classifier that learns (fyke.topic.links)
@@ -62,6 +62,8 @@ class Policy:
     newest_first: bool = False
     """How ties are broken."""
     needs_topic: bool = False
+    ranked: bool = False
+    """Whether the prioritizer is told cash, and the rank of pages and hosts, beside the signal."""
     foreseeable: bool = False
     """Whether what a page discovers never comes before what waits already, so pages may be fetched in batches."""
 
@@ -124,7 +126,7 @@ def named(name: str, generator: np.random.Generator) -> Policy:
         "backlinks": Policy(name, Backlinks()),
         "pagerank": Policy(name, BySignal(), Signal.RANK),
         "opic": Policy(name, BySignal(), Signal.CASH),
-        "quality": Policy(name, Quality(), Signal.CASH),
+        "quality": Policy(name, Quality(), Signal.CASH, ranked=True),
         "larger-sites-first": Policy(name, BySignal(), Signal.SITE),
         "best-first": Policy(name, BySignal(), Signal.RELEVANCE, needs_topic=True),
         "online-best-first": Policy(name, BySignal(), Signal.LINK, needs_topic=True),

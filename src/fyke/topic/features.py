@@ -24,6 +24,8 @@ AROUND = 24
 """Characters before and after a link that are looked at."""
 SALTS = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7], np.uint64)
 
+_UNCASED = bytes(b for b in range(256) if not (0xC3 <= b <= 0xD6 or b in (0xE1, 0xEA, 0xEF, 0xF0)))
+"""Bytes that begin no letter of two cases, or (E2) hardly one: signs, dashes, Indic, Chinese, Japanese."""
 _FIELD, _LINK = chr(kernels.FIELD_END), chr(kernels.LINK_END)
 
 
@@ -69,7 +71,15 @@ class Hasher:
 
 
 def _bytes(text: str, room: int) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(text[:room].lower().encode("utf-8", "replace")[:room], np.uint8)
+    return np.frombuffer(lower(text[:room])[:room], np.uint8)
+
+
+def lower(text: str) -> bytes:
+    """Return a text in lower case as UTF-8. Bytes are lowered eight times as fast as characters."""
+    data = text.encode("utf-8", "replace")
+    if text.isascii() or not (data.translate(None, _UNCASED) or data.count(b"\xe2") > data.count(b"\xe2\x80")):
+        return data.lower()
+    return text.lower().encode("utf-8", "replace")
 
 
 def words_of(href: str) -> str:
@@ -108,7 +118,7 @@ def link_features(
     joined = _LINK.join(map(_FIELD.join, links))
     if joined.count(_LINK) != len(links) - 1 or joined.count(_FIELD) != 2 * len(links):
         return link_features([(clean(text), clean(href), clean(around)) for text, href, around in links], weights)
-    buffer = np.frombuffer((joined.lower() + _LINK).encode("utf-8", "replace"), np.uint8)
+    buffer = np.frombuffer(lower(joined + _LINK), np.uint8)
     starts = np.zeros(len(links) + 2, np.int64)
     features = np.empty(min(len(buffer), len(links) * MOST) + 1, np.int64)
     looks = np.zeros(len(links) + 1)

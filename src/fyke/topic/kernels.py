@@ -71,6 +71,13 @@ def read_word(buffer: Any, i: Any, kind: Any) -> Any:
     h = OFFSET
     if kind < 32:
         while i < buffer.size:
+            b = buffer[i]
+            if b < 0x80:  # most of all text; a letter or digit that is not ends the word
+                if not ((97 <= b <= 122) or (48 <= b <= 57)):
+                    break
+                h = (h ^ np.uint64(b)) * PRIME
+                i += 1
+                continue
             kind = kind_of(buffer, i)
             if kind < 16 or kind >= 32:
                 break

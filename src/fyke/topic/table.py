@@ -19,33 +19,38 @@ class KeyTable:
 
     def __init__(self, **columns: type[np.generic]) -> None:
         size = 1 << _FIRST_BITS
-        self._keys: Keys = np.zeros(size, np.uint64)
-        self._held = 0
+        self.keys: Keys = np.zeros(size, np.uint64)
+        """By slot, 0 where there is none; its size is a power of two."""
+        self.held = 0
         self.columns = {name: np.zeros(size, kind) for name, kind in columns.items()}
         """Arrays by slot; they are other arrays after ``slots`` has made room."""
 
     def __len__(self) -> int:
-        return self._held
+        return self.held
 
     def slots(self, keys: Keys) -> Ints:
         """Return the slot of each key; a key not met before gets one."""
-        while self._held + len(keys) > _MAX_LOAD * len(self._keys):
-            self._grow()
+        self.make_room(len(keys))
         slots = np.empty(len(keys), np.int64)
-        self._held += kernels.find_slots(self._keys, keys, slots)
+        self.held += kernels.find_slots(self.keys, keys, slots)
         return slots
+
+    def make_room(self, count: int) -> None:
+        """Have room for so many new keys."""
+        while self.held + count > _MAX_LOAD * len(self.keys):
+            self._grow()
 
     def items(self) -> tuple[Keys, Ints]:
         """Return all keys and their slots."""
-        used = np.flatnonzero(self._keys)
-        return self._keys[used], used
+        used = np.flatnonzero(self.keys)
+        return self.keys[used], used
 
     def _grow(self) -> None:
         old, used = self.items()
-        size = 2 * len(self._keys)
-        self._keys = np.zeros(size, np.uint64)
+        size = 2 * len(self.keys)
+        self.keys = np.zeros(size, np.uint64)
         slots = np.empty(len(old), np.int64)
-        kernels.find_slots(self._keys, old, slots)
+        kernels.find_slots(self.keys, old, slots)
         for name, values in self.columns.items():
             grown = np.zeros(size, values.dtype)
             grown[slots] = values[used]

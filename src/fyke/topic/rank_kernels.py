@@ -1,0 +1,159 @@
+"""PageRank over what was crawled so far: records of links become numbered edges, and steps over these in sequence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fyke.bits.jit import inlined, leaf
+
+HEAD = 5
+"""Words of a record before its links: sequence, page, host, links to the own host, links to others."""
+DEAD = -1
+"""The page of an edge list that a later one of the same page has replaced."""
+WAITING = -1
+"""The outdegree of a page that is known and not fetched."""
+ZERO = np.uint64(0)
+
+
+@inlined
+def find(table: Any, key: Any) -> Any:
+    """Return the slot of a key, or the empty one where it belongs (as ``kernels.find_slots``)."""
+    mask = table.size - 1
+    at = np.int64((key >> np.uint64(8)) & np.uint64(mask))
+    while table[at] != ZERO and table[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@inlined
+def number_of(table: Any, numbers: Any, key: Any, count: Any) -> Any:
+    """Return the number of a key, ``count`` where it is new; 0 is kept as 1, since 0 stands for none."""
+    at = find(table, key)
+    if table[at] == ZERO:
+        table[at] = key
+        numbers[at] = count + 1
+    return np.int64(numbers[at]) - 1
+
+
+@inlined
+def end_of(words: Any, at: Any) -> Any:
+    """Return where the record at ``at`` ends; −1 where it is not whole."""
+    if at + HEAD > words.size:
+        return -1
+    own, others = words[at + 3], words[at + 4]
+    if own > np.uint64(words.size) or others > np.uint64(words.size):
+        return -1
+    end = at + HEAD + np.int64(own) + 2 * np.int64(others)
+    return end if end <= words.size else -1
+
+
+@leaf
+def whole_records(words: Any) -> Any:
+    """Return (words of the whole records at the beginning, the sequence of the last one, 0 without any)."""
+    at = np.int64(0)
+    last = ZERO
+    end = end_of(words, at)
+    while end >= 0:
+        last = words[at]
+        at = end
+        end = end_of(words, at)
+    return at, last
+
+
+@leaf
+def take_records(
+    words: Any, pages: Any, page_numbers: Any, hosts: Any, host_numbers: Any, counts: Any, most: Any, degrees: Any,
+    host_of: Any, places: Any, edges: Any, used: Any,
+) -> Any:  # fmt: skip
+    """Number the pages of whole records and write their edges; return (words read, edges used).
+
+    A record is HEAD words, its links to the own host, to others, and the hosts of these. An edge list is page, count,
+    targets. ``counts`` are the pages and hosts numbered so far; beyond ``most`` pages, what is new is left out.
+    REQUIRES: room in both tables for every word, in ``edges`` for as many.
+    """
+    at = np.int64(0)
+    end = end_of(words, at)
+    while end >= 0:
+        own, others = np.int64(words[at + 3]), np.int64(words[at + 4])
+        host = number_of(hosts, host_numbers, words[at + 2], counts[1])
+        counts[1] += host == counts[1]
+        start = used
+        used += 2
+        for k in range(-1, own + others):
+            key = words[at + 1] if k < 0 else words[at + HEAD + k]
+            known = pages[find(pages, key)] != ZERO
+            if key == ZERO or (not known and counts[0] >= most):
+                if k < 0:
+                    break
+                continue
+            page = number_of(pages, page_numbers, key, counts[0])
+            if page == counts[0]:
+                counts[0] += 1
+                degrees[page] = WAITING
+                theirs = host
+                if k >= own:
+                    theirs = number_of(hosts, host_numbers, words[at + HEAD + k + others], counts[1])
+                    counts[1] += theirs == counts[1]
+                host_of[page] = theirs
+            if k < 0:
+                if degrees[page] != WAITING:
+                    edges[places[page]] = DEAD
+                edges[start] = page
+                places[page] = start
+                degrees[page] = 0
+            else:
+                edges[used] = page
+                used += 1
+        if used == start + 2 and (words[at + 1] == ZERO or pages[find(pages, words[at + 1])] == ZERO):
+            used = start  # there was no room for the page itself
+        else:
+            edges[start + 1] = used - start - 2
+            degrees[edges[start]] = used - start - 2
+        at = end
+        end = end_of(words, at)
+    return at, used
+
+
+@leaf
+def step(
+    edges: Any, degrees: Any, host_of: Any, linking: Any, owed: Any, damping: Any, ranks: Any, new: Any
+) -> Any:  # fmt: skip
+    """One step of PageRank from ``ranks`` to ``new``; return Σ|difference|.
+
+    What the waiting pages of a host have is handed on by its fetched pages, in equal parts beside their own: pages of
+    a host link alike. ``linking`` are the pages of each host with links; ``owed`` is scratch of that size.
+    """
+    owed[:] = 0.0
+    lost = 0.0
+    for x in range(ranks.size):
+        new[x] = 0.0
+        if degrees[x] == WAITING and linking[host_of[x]] > 0:
+            owed[host_of[x]] += ranks[x]
+        elif degrees[x] <= 0:
+            lost += ranks[x]
+    at = 0
+    while at < edges.size:
+        x, count = edges[at], edges[at + 1]
+        at += 2
+        if x != DEAD and count > 0:
+            share = (ranks[x] + owed[host_of[x]] / linking[host_of[x]]) / count
+            for k in range(at, at + count):
+                new[edges[k]] += share
+        at += count
+    base = (damping * lost + 1.0 - damping) / ranks.size
+    change = 0.0
+    for x in range(ranks.size):
+        new[x] = damping * new[x] + base
+        change += abs(new[x] - ranks[x])
+    return change
+
+
+@leaf
+def look_up(table: Any, values: Any, keys: Any, out: Any) -> None:
+    """Write the value of each key that the table has; ``out`` stays as it is for others."""
+    for k in range(keys.size):
+        at = find(table, keys[k])
+        if table[at] != ZERO:
+            out[k] = values[at]
