@@ -141,16 +141,11 @@ def memory(folder: Path, pages: int) -> None:
 
 
 def milliseconds(work: Callable[[str], object], timed: dict[str, list[str]]) -> list[float]:
-    """CPU ms a page, for each size of pages."""
-    out = []
-    for some in timed.values():
-
-        def run(some: list[str] = some) -> None:
-            for html in some:
-                work(html)
-
-        out.append(best_cpu(run, 3) / max(1, len(some)) * 1e3)
-    return out
+    """CPU ms a page, for each size of pages: every page's best of several, since others share the machine."""
+    return [
+        sum(best_cpu(functools.partial(work, html)) for html in some) / max(1, len(some)) * 1e3
+        for some in timed.values()
+    ]  # fmt: skip
 
 
 def report(name: str, scores: dict[str, list[float]], timed: dict[str, list[str]]) -> None:
