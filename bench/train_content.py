@@ -293,9 +293,10 @@ def evaluate(examples: list[Example], made: model.Model) -> dict[str, list[tuple
     for e in examples:
         ways = {"auto": np.zeros(0), "first look": np.zeros(0), "perfect choice": e.truth}
         if len(e.page.blocks):
-            seen = model.look(e.page, made)
-            ways["auto"] = choose(seen.second, e.page.blocks, seen.types[0])[0]
-            ways["first look"] = choose(seen.first, e.page.blocks, 1.0)[0]
+            page, seen = e.page, model.look(e.page, made)
+            around = page.blocks, page.parent, page.element, page.title_size
+            ways["auto"] = choose(seen.second, *around, seen.types[0])[0]
+            ways["first look"] = choose(seen.first, *around, 1.0)[0]
         for way, kept in ways.items():
             text = "\n".join(t for t, k in zip(e.texts, kept, strict=True) if k)
             out.setdefault(way, []).append((e.dataset, e.kind, f1(e.gold, text)))

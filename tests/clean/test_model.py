@@ -15,7 +15,8 @@ from bench.train_content import Example, Look, chances, first_codes, odds_of, se
 from fyke.bits.jit import LANES
 from fyke.clean import choice_kernels
 from fyke.clean import features as feature
-from fyke.clean.columns import COLUMNS, WORDS
+from fyke.clean.columns import COLUMNS, CONTAINER, TITLED, WORDS
+from fyke.clean.elements import ID
 from fyke.clean.extract import METHODS
 from fyke.clean.features import PAD, TYPES
 from fyke.clean.model import UNIT, Model, look, shipped
@@ -81,6 +82,18 @@ def test_every_method_runs_plain() -> None:
         content = fyke.extract(PAGE, method)
         assert "eight thousand miles" in content.text
         assert content.blocks
+
+
+@pytest.mark.kernel
+def test_the_headline_right_above_the_text_is_kept() -> None:
+    blocks = np.zeros((5, COLUMNS), np.int64)
+    blocks[:, CONTAINER] = [1, 2, 3, 1, 4]
+    blocks[:, TITLED] = [4, 4, 0, 1, 0]
+    parent = np.array([0, 0, 0, 0, 3], np.int32)
+    elements = np.array([1, ID["h1"], ID["h1"], ID["p"], ID["p"]], np.uint8)
+    kept = np.array([0, 0, 1, 0, 1], bool)
+    choice_kernels.add_headline(kept, blocks, parent, elements, 4)
+    assert kept.tolist() == [False, True, True, False, True]  # the last h1 is unlike the title, and beside other text
 
 
 @pytest.mark.kernel

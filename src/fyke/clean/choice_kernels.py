@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.bits.jit import kernel, leaf
-from fyke.clean.columns import WORDS
-from fyke.clean.elements import Array
+from fyke.clean.columns import CONTAINER, TITLED, WORDS
+from fyke.clean.elements import ID, Array
 
 SPREAD, SPREAD_OF_ARTICLES = 2.8, 2.0
 """Standard deviation of a page's shift in log-odds: articles are judged more surely than other pages. With the
@@ -22,6 +22,9 @@ _POINTS = np.array([-1.5, -0.6, 0.0, 0.6, 1.5])
 _MASSES = np.array([0.125, 0.25, 0.25, 0.25, 0.125])
 """Of these points."""
 _POSSIBLE = 0.05
+_H1 = ID["h1"]
+_LIKENESS = 0.3
+"""Of the title's words must stand in its headline."""
 
 
 @kernel
@@ -70,10 +73,24 @@ def fill_gaps(kept: Array, chance: Array, blocks: Array) -> None:
         before = own
 
 
+@leaf
+def add_headline(kept: Array, blocks: Array, parent: Array, element_of: Array, title_size: int) -> None:
+    """Keep an h1 like the title that stands right above kept text in the same element.
+
+    Other headlines are judged like any block: collections of pages differ on whether they are content.
+    """
+    for k in range(kept.size - 1):
+        own, below = blocks[k, CONTAINER], blocks[k + 1, CONTAINER]
+        if element_of[own] == _H1 and kept[k + 1] and parent[own] == parent[below]:
+            kept[k] |= blocks[k, TITLED] > _LIKENESS * title_size
+
+
 @kernel
-def choose(chance: Array, blocks: Array, article: float) -> tuple[Array, bool]:
+def choose(chance: Array, blocks: Array, parent: Array, element_of: Array, title_size: int,
+           article: float) -> tuple[Array, bool]:  # fmt: skip
     """Return (kept blocks, whether there is any)."""
     kept = best_expected(chance, blocks, article)
+    add_headline(kept, blocks, parent, element_of, title_size)
     fill_gaps(kept, chance, blocks)
     return kept, bool(kept.any())
 
