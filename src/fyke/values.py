@@ -173,6 +173,47 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     """The rel attribute in lower case, or the element for links that are not anchors (``frame``, ``area``)."""
 
 
+class Links(Sequence[Link]):
+    """The links of a page, kept in columns: fifty of them are three lists. Immutable."""
+
+    __slots__ = ("rels", "targets", "texts")
+
+    def __init__(self, targets: Sequence[Url] = (), texts: Sequence[str] = (), rels: Sequence[str] = ()) -> None:
+        """REQUIRES: the columns are equally long, and nobody changes them any more."""
+        self.targets, self.texts, self.rels = targets, texts, rels
+
+    @overload
+    def __getitem__(self, at: int) -> Link: ...
+    @overload
+    def __getitem__(self, at: slice) -> Links: ...
+    def __getitem__(self, at: int | slice) -> Link | Links:
+        if isinstance(at, slice):
+            return Links(self.targets[at], self.texts[at], self.rels[at])
+        return Link(self.targets[at], self.texts[at], self.rels[at])
+
+    def __iter__(self) -> Iterator[Link]:
+        return map(Link, self.targets, self.texts, self.rels)
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    @classmethod
+    def of(cls, links: Sequence[Link]) -> Links:
+        """Return ``links`` in columns."""
+        if isinstance(links, Links):
+            return links
+        return cls([link.target for link in links], [link.text for link in links], [link.rel for link in links])
+
+
 @dataclass(frozen=True, slots=True)
 class Meta:
     """The canonical fields that documents of all formats share (formats/tags.py maps source tags to them).
@@ -256,7 +297,7 @@ class Document:
     replaced: int = 0
     """Malformed bytes that became U+FFFD."""
     meta: Meta = Meta()
-    links: tuple[Link, ...] = ()
+    links: Sequence[Link] = ()
     failure: Reason | None = None
     """Why there is no text, or why it is not whole."""
     detail: str = ""
@@ -264,6 +305,10 @@ class Document:
     """The name of a member or attachment inside its container."""
     parts: tuple[Document, ...] = ()
     """The members of an archive, the messages of a mailbox, the attachments of a message; their text is in ``text``."""
+
+
+BLOCK_END = "\x1e"
+"""Parts the blocks of a text that has weights. No text that is read from a page holds this character."""
 
 
 @dataclass(frozen=True, slots=True)

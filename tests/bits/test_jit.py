@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
+
+from fyke.bits.jit import LANES, copy_lanes, kernel
 
 CALLEE = "from fyke.bits.jit import kernel\n@kernel\ndef step(x):\n    return x + {step}\n"
 CALLER = (
@@ -67,3 +71,17 @@ def test_plain_kernels_are_watched() -> None:
     from fyke.bits import jit
 
     assert all(callable(k) for k in jit.REGISTRY)
+
+
+@kernel
+def _moved(source: npt.NDArray[np.uint8], start: int, target: npt.NDArray[np.uint8], place: int) -> None:
+    copy_lanes(source, start, target, place)
+
+
+@pytest.mark.kernel
+def test_lanes_are_copied_and_nothing_beside_them() -> None:
+    source, target = np.arange(100, dtype=np.uint8), np.zeros(100, np.uint8)
+    _moved(source, 7, target, 60)
+    assert target[60 : 60 + LANES].tolist() == list(range(7, 7 + LANES))
+    assert not target[:60].any()
+    assert not target[60 + LANES :].any()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from fyke.convert.html import Tagged, document, plain, tagged
+from fyke.convert.html import Tagged, document, tagged
 from fyke.formats import html as pages
 from fyke.formats.tags import TABLE
 from fyke.url import Url
@@ -44,9 +44,7 @@ efforts.</li></ul></div></div>"""
 
 def of(source: str) -> Tagged:
     page = pages.parse(source)
-    found = tagged(page)
-    assert plain(page) == found.text  # the quick way gives the same text, whatever the page
-    return found
+    return tagged(page)
 
 
 def spans(found: Tagged) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fyke.errors import UrlError
-from fyke.formats.html import Reference, parse
+from fyke.formats.html import References, parse
 from fyke.sites.links import MAX_LINKS, Directives, LinkMemo, PageLinks, find_links, read_directives
 from fyke.sites.traps import seen_key
 from fyke.url import Url
@@ -159,7 +159,7 @@ def test_memo_changes_nothing(pages: list[tuple[str, list[str]]], entries: int) 
     for path, hrefs in pages:
         url = Url("http://site.test" + path)
         page = parse("")
-        page.links = lambda hrefs=hrefs: [Reference(href, "", "") for href in hrefs]  # type: ignore[method-assign, misc]
+        page.links = lambda hrefs=hrefs: References(list(hrefs), [""] * len(hrefs), [""] * len(hrefs))  # type: ignore[method-assign, misc]
         found = find_links(page, url, memo)
         expected = []
         for href in hrefs:

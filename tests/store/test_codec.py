@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
 from fyke.errors import StorageError
 from fyke.store import codec as module
-from fyke.store.codec import Codec, Codecs, dictionary_id, train
+from fyke.store.codec import Codec, Codecs, dictionary_id, is_worth, train
 
 SAMPLES = [b"<html><nav>home about contact</nav><p>%d %d</p></html>" % (n, n * n) * 20 for n in range(200)]
 MADE = train(SAMPLES, 16_000)
@@ -71,3 +73,15 @@ def test_dictionaries_at_hand_are_bounded_and_do_not_thrash(monkeypatch: pytest.
     assert len(asked) <= 4 + 320 // module.PATIENCE + 1
     assert {value[0] for value in values} == {2, 3}
     assert all(codecs.decode(value, find) == SAMPLES[0] for value in values)
+
+
+def test_a_dictionary_is_worth_it_where_pages_share_more_than_words() -> None:
+    chance = random.Random(5)
+    words = ["".join(chance.choices("abcdefghijklmnoprstuvw", k=chance.randint(2, 11))) for _ in range(5000)]
+    noise = [" ".join(chance.choices(words, k=2000)).encode() for _ in range(40)]
+    frame = " ".join(chance.choices(words, k=1800)).encode()
+    site = [frame + " ".join(chance.choices(words, k=200)).encode() for _ in range(40)]
+    for pages, worth in ((noise, False), (site, True)):
+        dictionary = train(pages[:30], 64 << 10)
+        assert dictionary is not None
+        assert is_worth(dictionary, pages[30:]) is worth

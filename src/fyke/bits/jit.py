@@ -8,7 +8,7 @@ compiles for the first time, one line on stderr says so. With ``NUMBA_DISABLE_JI
 itself.
 
 ``leading_zeros``, ``trailing_zeros`` and ``popcount`` of a 64-bit word are one machine instruction inside a kernel;
-``bytes_equal`` and ``bytes_below`` compare LANES bytes of an array at once.
+``bytes_equal`` and ``bytes_below`` compare LANES bytes of an array at once, ``copy_lanes`` copies as many.
 
 A kernel's callees are defined or imported above it. No kernel calls itself: a cached self-recursive
 function crashes in the next process.
@@ -204,3 +204,37 @@ bytes_below = _lane_mask(
     "bytes_below", "<", lambda array, at, byte: sum(1 << k for k in range(LANES) if array[at + k] < byte)
 )
 """``bytes_below(array, at, byte)``: bit k says whether ``array[at + k] < byte``."""
+
+
+def _copy_lanes(source: Any, start: int, target: Any, place: int) -> None:
+    target[place : place + LANES] = source[start : start + LANES]
+
+
+def _lane_copy(plain: Callable[[Any, int, Any, int], None]) -> Callable[[Any, int, Any, int], None]:
+    if not JIT:
+        return plain
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    def copy_lanes(typing_context: object, source: Any, start: object, target: Any, place: object) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            lanes = ir.VectorType(ir.IntType(8), LANES).as_pointer()
+            places = [
+                builder.bitcast(
+                    builder.gep(context.make_array(kind)(context, builder, array).data, [at]),
+                    lanes,
+                )
+                for kind, array, at in zip(signature.args[::2], arguments[::2], arguments[1::2], strict=True)
+            ]
+            builder.store(builder.load(places[0], align=1), places[1], align=1)
+            return context.get_dummy_value()
+
+        return types.void(source, types.int64, target, types.int64), emit
+
+    return cast("Callable[[Any, int, Any, int], None]", intrinsic(copy_lanes))
+
+
+copy_lanes = _lane_copy(_copy_lanes)
+"""``copy_lanes(source, start, target, place)`` copies LANES bytes. REQUIRES: both arrays are contiguous arrays of uint8
+and have so many from there on; what is beyond the bytes that were wanted is overwritten later."""

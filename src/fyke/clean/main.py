@@ -1,4 +1,4 @@
-"""``main_text``: what a crawl stores of a page's content, and no more: its text and a byte for each block.
+"""``main_text``: what a crawl stores of a page's content, and no more: its text by blocks and a byte for each block.
 
 The byte of a block says ``128 · main + round(127 · weight)``: whether its text is in the main text, and how much it
 looks like content. Blocks are those of ``page.read`` in order: ``weighted_blocks`` joins page and bytes again.
@@ -7,6 +7,7 @@ looks like content. Blocks are those of ``page.read`` in order: ``weighted_block
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
@@ -14,16 +15,17 @@ from fyke.clean import page, render
 from fyke.clean.choice_kernels import pack_weights
 from fyke.clean.extract import Auto, judge
 from fyke.clean.furniture import Furniture, Hosts
-from fyke.values import Block
+from fyke.values import BLOCK_END, Block
 
 _MAIN, _TOP = 128, 127
 
 
 @dataclass(frozen=True, slots=True)
 class Main:
-    """The main text of a page, a byte for each of its blocks (module docstring), and the page's type."""
+    """The main text of a page, all its blocks with BLOCK_END between them, a byte for each, and the page's type."""
 
     text: str
+    blocks: str
     weights: bytes
     kind: str
 
@@ -35,13 +37,14 @@ def main_text(html: str | bytes, furniture: Furniture | None = None) -> Main:
     """
     read = page.read(html.encode("utf-8", "replace") if isinstance(html, str) else html)
     if not len(read.blocks):
-        return Main("", b"", "")
+        return Main("", "", b"", "")
     weights, kept, kind = judge(read, Auto(furniture))
     if furniture is not None:
         furniture.learn(read)
     packed = np.empty(len(kept), np.uint8)
     pack_weights(weights, kept, packed)
-    return Main(render.kept_text(read, kept), packed.tobytes(), kind)
+    blocks = render.blocks_text(read)
+    return Main("\n".join(compress(blocks.split(BLOCK_END), kept.tolist())), blocks, packed.tobytes(), kind)
 
 
 def weighted_blocks(html: str | bytes, weights: bytes) -> tuple[Block, ...]:

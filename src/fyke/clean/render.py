@@ -15,7 +15,7 @@ from fyke.clean.page import Page, Tokens
 from fyke.clean.render_kernels import render_run, render_text
 from fyke.errors import UrlError
 from fyke.url import Url
-from fyke.values import Block
+from fyke.values import BLOCK_END, Block
 
 _HEADINGS = frozenset(e.ID[f"h{n}"] for n in range(1, 7))
 _KINDS = {
@@ -48,15 +48,16 @@ def kept_text(page: Page, kept: Array) -> str:
     return _decoded(data[: max(0, size - 1)])
 
 
+def blocks_text(page: Page) -> str:
+    """Return the text of all blocks, BLOCK_END between them: decoded, entities replaced, white space folded."""
+    data, bounds, size = _rendered(page, np.ones(len(page.blocks), bool))
+    data[bounds] = ord(BLOCK_END)
+    return _decoded(data[: max(0, size - 1)])
+
+
 def block_texts(page: Page) -> list[str]:
-    """Return the text of every block: decoded, entities replaced, white space folded."""
-    data, bounds, _ = _rendered(page, np.ones(len(page.blocks), bool))
-    whole = data.tobytes()
-    texts, start = [], 0
-    for end in bounds.tolist():
-        texts.append(_decoded(whole[start:end]))
-        start = end + 1
-    return texts
+    """Return the text of every block."""
+    return blocks_text(page).split(BLOCK_END) if len(page.blocks) else []
 
 
 def kinds(page: Page) -> list[str]:
@@ -199,7 +200,9 @@ def _rendered(page: Page, kept: Array) -> tuple[Array, Array, int]:
     tokens = page.tokens
     out = np.empty(tokens.page.size + len(kept), np.uint8)  # gaps are no longer than they were
     bounds = np.empty(len(kept), np.int64)
-    size = render_text(tokens.page, tokens.starts, tokens.ends, tokens.kinds, page.blocks, kept, out, bounds)
+    size = render_text(
+        tokens.page, tokens.starts, tokens.ends, tokens.kinds, page.flags, page.blocks, kept, out, bounds
+    )
     return out, bounds, size
 
 

@@ -35,7 +35,7 @@ class Enricher:
         source = prepare(page.body, head.get("content-type") or change.meta.type, url)
         if source.media_type in MARKUP:
             made, _, main = read(page.body, head, url, self._memo)
-            change = replace(change, main=main.text, weights=main.weights)
+            change = replace(change, weights=main.weights)
         elif is_isolated(source):
             return change
         else:

@@ -8,18 +8,21 @@ that links and cleaning use: nothing is parsed twice. Metadata is gathered from 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from html import escape, unescape
+from itertools import islice
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from fyke.convert.markup_kernels import Bytes
 from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, make_plan, sizes
-from fyke.convert.write_kernels import write, write_plain
+from fyke.convert.write_kernels import write
 from fyke.errors import UrlError
 from fyke.formats.encoding import Decoded
-from fyke.formats.html import Page, Reference, fold
+from fyke.formats.html import Page, References, fold
 from fyke.formats.tags import TABLE, Table, canonical, visible_date
 from fyke.url import Url
 from fyke.values import Document, Link, Tags
@@ -62,13 +65,6 @@ def tagged(page: Page) -> Tagged:
     )
 
 
-def plain(page: Page) -> str:
-    """Return the text of ``tagged`` alone, for half of its cost."""
-    source, plan = _plan(page)
-    text = np.empty(sizes(plan)[1], np.uint8)
-    return str(text[: write_plain(source, plan, text)].data, "utf-8", "replace")
-
-
 def _plan(page: Page) -> tuple[Bytes, Plan]:
     markup = page.markup
     if page.tree.select_one("xmp") is not None or page.tree.select_one("plaintext") is not None:
@@ -87,18 +83,18 @@ def document(
     url: Url | None = None,
     media_type: str = "text/html",
     *,
-    links: tuple[Link, ...] | None = None,
+    links: Sequence[Link] | None = None,
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
-    only_text: bool = False,
+    text: str | None = None,
 ) -> Document:
     """Return the document of a page at ``url``.
 
     ``links`` are its links if the caller has resolved them already; ``pairs`` are source tags that the page itself
-    does not hold (those of a container, say), which count before its own. With ``only_text`` there is no HTML and there
-    are no tags.
+    does not hold (those of a container, say), which count before its own. Where its ``text`` is known already there is
+    no HTML and there are no tags.
     """
-    html, text, tags = Tagged("", plain(page), Tags()) if only_text else tagged(page)
+    html, text, tags = Tagged("", text, Tags()) if text is not None else tagged(page)
     if page.base and url is not None:
         html = _RELATIVE.sub(lambda m: f'<a href="{_absolute(m[1], page.base, url)}"', html)
     meta, title = canonical([*pairs, *source_tags(page, text)], table)
@@ -117,7 +113,7 @@ def document(
     )
 
 
-def resolve(references: Iterable[Reference], base: str, url: Url | None) -> tuple[Link, ...]:
+def resolve(references: References, base: str, url: Url | None) -> tuple[Link, ...]:
     """Return the links that name a document, joined with the page's base; each target and text once."""
     root = url
     if base:
@@ -126,14 +122,14 @@ def resolve(references: Iterable[Reference], base: str, url: Url | None) -> tupl
         except UrlError:
             root = url
     found: dict[tuple[str, str], Link] = {}
-    for reference in references:
+    for href, text, rel in zip(*references, strict=True):
         if len(found) >= MAX_LINKS:
             break
         try:
-            target = root.join(reference.href) if root else Url.parse(reference.href)
+            target = root.join(href) if root else Url.parse(href)
         except UrlError:
             continue
-        found.setdefault((target.href, reference.text), Link(target, reference.text, reference.rel))
+        found.setdefault((target.href, text), Link(target, text, rel))
     return tuple(found.values())
 
 
@@ -141,13 +137,13 @@ def source_tags(page: Page, text: str) -> Iterator[tuple[str, str]]:
     """Yield what the page says of itself as (source tag, content)."""
     yield from page.metas
     yield from _json_ld(page)
-    for attribute in ("itemprop", "property"):
+    for attribute in ("itemprop", "property") if page.is_annotated else ():
         for element in page.tree.select(f"[{attribute}]")[:_MAX_ITEMS]:
             get = element.attr
             value = get("content") or get("datetime") or element.text[:_ITEM_LENGTH]
             yield (get(attribute) or "").strip().split(" ")[0].removeprefix("schema:"), value
-    for element in page.tree.select("time")[:20]:
-        yield ("pubdate" if element.attr("pubdate") is not None else "time"), element.attr("datetime") or element.text
+    for published, said in islice(page.times, 20):
+        yield ("pubdate" if published else "time"), said
     ends = text if len(text) <= sum(_ENDS) else f"{text[: _ENDS[0]]}\n{text[-_ENDS[1] :]}"
     for cue in _CUES:
         at = ends.find(cue)
@@ -156,10 +152,10 @@ def source_tags(page: Page, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _json_ld(page: Page) -> Iterator[tuple[str, str]]:
-    try:
-        values: list[object] = list(page.tree.json_ld())
-    except (ValueError, RecursionError):  # what a site sent
-        return
+    values: list[object] = []
+    for script in page.linked_data:
+        with suppress(ValueError, RecursionError):  # what a site sent
+            values.append(msgspec.json.decode(script))
     seen = 0
     while values and seen < _MAX_ITEMS:
         value = values.pop(0)

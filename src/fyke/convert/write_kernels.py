@@ -64,46 +64,6 @@ def _write_text(
     return int(np.int64(h_)) - back, int(np.int64(t_)) - back, n - back
 
 
-@leaf
-def _write_folded(source: Bytes, start: int, stop: int, text: Bytes, place: int) -> int:
-    """Write ``source[start:stop]``, which is not preformatted, to the text alone; return the new place."""
-    at, end, t = np.uint64(start), np.uint64(stop), np.uint64(place)
-    last = np.uint8(32)
-    while at < end:
-        byte = source[at]
-        if (byte > 38) | ((byte == 32) & (last != 32)):  # as in ``_write_text``
-            text[t] = byte
-            last = byte
-            t += ONE
-            at += ONE
-            continue
-        char, step = read_entity(source, int(np.int64(at)), stop)
-        at += np.uint64(step)
-        if char > 32:
-            text[t] = char
-            last = np.uint8(1)  # anything but a space
-            t += ONE
-        elif is_space(char) and last != 32:
-            text[t] = 32
-            last = np.uint8(32)
-            t += ONE
-    return int(np.int64(t)) - int(t > np.uint64(place) and last == 32)
-
-
-@leaf
-def _write_plain(source: Bytes, i: int, end: int, pre: bool, text: Bytes, t: int) -> int:
-    """Write ``source[i:end]`` to the text alone, as ``_write_text`` does; return the new place."""
-    if not pre:
-        return _write_folded(source, i, end, text, t)
-    while i < end:
-        char, step = read_entity(source, i, end)
-        i += step
-        if char > 32 or is_space(char):
-            text[t] = char
-            t += 1
-    return t
-
-
 @inlined
 def _write_tag(html: Bytes, h: int, end: int, kind: int) -> int:
     """Write a start tag, or with ``end`` = 1 an end tag."""
@@ -167,26 +127,3 @@ def write(source: Bytes, plan: Plan, html: Bytes, text: Bytes, tags: Tags) -> tu
             html[h], html[h + 1], html[h + 2], html[h + 3] = 60, 98, 114, 62  # <br>
             h += 4
     return h, t, count
-
-
-@leaf
-def write_plain(source: Bytes, plan: Plan, text: Bytes) -> int:
-    """Carry out ``plan`` for its text alone; return how much of it there is. It is that of ``write``."""
-    t = 0
-    for at in range(FIRST, FIRST + 3 * plan[STEPS], 3):
-        what, a, b = plan[at], plan[at + 1], plan[at + 2]
-        if what == DO_TEXT or what == DO_PRE_TEXT:
-            t = _write_plain(source, a, b, what == DO_PRE_TEXT, text, t)
-        elif what == DO_IMAGE:
-            t = _write_plain(source, a, b, False, text, t)
-        elif what == DO_BLANK:
-            text[t] = 32
-            t += 1
-        elif what == DO_LINES:
-            for _ in range(a):
-                text[t] = 10
-                t += 1
-        elif what == DO_TAB:
-            text[t] = 9
-            t += 1
-    return t

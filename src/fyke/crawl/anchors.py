@@ -13,13 +13,13 @@ A crash between the two puts some anchors again, in another group: readers take 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from fyke.crawl.mail import AnchorCells, Letter, Note, Post
 from fyke.store import Batch, Store
 from fyke.store.cells import pack_anchor_records, unpack_version
 from fyke.url import Url
-from fyke.values import Link
+from fyke.values import Link, Links
 
 GROUP = 200_000
 """Anchors that make a group: some 25 MB. Half as many would make a half more puts."""
@@ -64,12 +64,12 @@ class Anchors:
                         self.note(number, row.url, version.stamp, row.links)
                         self.step(now)
 
-    def note(self, number: int, source: str, stamp: int, links: Iterable[Link]) -> None:
+    def note(self, number: int, source: str, stamp: int, links: Sequence[Link]) -> None:
         """Hold the anchors of a page of tablet ``number`` that was put at ``stamp``."""
-        held, when, count = self._held, stamp / 1e6, 0
-        for link in links:
-            if link.text:
-                held[link.target.href].append((source, when, link.text))
+        held, when, count, links = self._held, stamp / 1e6, 0, Links.of(links)
+        for target, text in zip(links.targets, links.texts, strict=True):
+            if text:
+                held[target.href].append((source, when, text))
                 count += 1
         if count:
             self._since = self._since or when

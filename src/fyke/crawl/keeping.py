@@ -30,7 +30,7 @@ from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock
 from fyke.sites.traps import seen_form
 from fyke.store import Batch
-from fyke.values import Drop, Failed, Fetched, Moved, Outcome, Reason, Unchanged
+from fyke.values import Drop, Failed, Fetched, Links, Moved, Outcome, Reason, Unchanged
 
 MAX_TRIES = 3
 """Fetches of a URL whose host does not answer, before it is given up."""
@@ -187,10 +187,10 @@ class Keeper:
             depth, told = entry.depth, entry.told
             kind, hops = redirected(entry.kind)
         offers = []
-        targets = [link.target for link in processed.links]
+        targets = Links.of(processed.links).targets
         fresh = self.queues.unseen(targets, processed.keys)
         if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
-            fresh = targets  # from one session id of the page to another: follow it, as far as the hops go
+            fresh = [*targets]  # from one session id of the page to another: follow it, as far as the hops go
         if self.queues.order is not None:
             refusal = self._rules.belongs if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
             visit = Visit.of(batch, self.queues.tablet_of(entry.url), entry, processed, fresh, depth, kind, refusal)

@@ -17,7 +17,7 @@ from fyke.frontier.seen import url_keys
 from fyke.sites.traps import seen_form
 from fyke.store import Batch
 from fyke.url import Url
-from fyke.values import Drop
+from fyke.values import Drop, Links
 
 Keys = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
@@ -31,7 +31,7 @@ class Visit:
     tablet: int
     entry: Entry
     processed: Processed
-    targets: list[Url]
+    targets: Sequence[Url]
     """Of its links."""
     keys: Keys
     """Of the targets, in the seen-set."""
@@ -50,7 +50,7 @@ class Visit:
         refusal: Callable[[Url], Drop | None],
     ) -> Visit:  # fmt: skip
         """The visit of a page, of whose links ``fresh`` are new."""
-        targets = [link.target for link in processed.links]
+        targets = Links.of(processed.links).targets
         keys = url_keys(map(seen_form, targets)) if processed.keys is None else processed.keys
         return cls(
             batch, tablet, entry, processed, targets, keys, frozenset(map(id, fresh)), depth, kind, refusal

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -23,10 +23,10 @@ from fyke.frontier.seen import Keys
 from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_links, read_directives
 from fyke.store import Change, Page, RowMeta
 from fyke.url import Url
-from fyke.values import Document, Drop, Exchange, Failed, Fetched, Link, Meta, Moved, Reason
+from fyke.values import BLOCK_END, Document, Drop, Exchange, Failed, Fetched, Link, Meta, Moved, Reason
 from fyke.workers.conversion import AT_ONCE
 
-_NO_MAIN = Main("", b"", "")
+_NO_MAIN = Main("", "", b"", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Processed:
     """A row to put, the links to offer, and what was dropped on the way."""
 
     change: Change
-    links: tuple[Link, ...] = ()
+    links: Sequence[Link] = ()
     keys: Keys | None = None
     """Of the links in the seen-set, where they are known."""
     dropped: tuple[tuple[Drop, int], ...] = ()
@@ -105,7 +105,7 @@ class Reading(NamedTuple):
     """A page, read: its text, its links, its main content."""
 
     document: Document
-    """With its text alone: no HTML, no tags."""
+    """With its text alone, by blocks (BLOCK_END): no HTML, no tags."""
     found: PageLinks
     main: Main
 
@@ -116,7 +116,8 @@ def read(body: bytes, head: Head, url: Url, memo: LinkMemo, agent: str = "") -> 
     page = parse(text.text)
     tags, refresh = head.get_all("x-robots-tag"), head.get("refresh")
     found = find_links(page, url, memo, agent=agent, robots_tags=tags, refresh_header=refresh)
-    return Reading(document(page, text, url, links=found.links, only_text=True), found, main_of(body, text))
+    main = main_of(body, text)
+    return Reading(document(page, text, url, links=found.links, text=main.blocks), found, main)
 
 
 def warm(processor: Processor) -> None:
@@ -137,7 +138,7 @@ def _processed(
     head: Head,
     depth: int,
     made: Document,
-    links: tuple[Link, ...],
+    links: Sequence[Link],
     keys: Keys | None = None,
     dropped: tuple[tuple[Drop, int], ...] = (),
     main: Main = _NO_MAIN,
@@ -145,8 +146,8 @@ def _processed(
     exchange = outcome.exchange
     meta = _meta(exchange, head, depth, made)
     page = Page(exchange.request_head, exchange.response_head, exchange.body)
-    change = Change(meta, page, text=made.text or None, links=links, main=main.text, weights=main.weights)
-    words = main.text or made.text
+    change = Change(meta, page, text=made.text or None, links=links, weights=main.weights)
+    words = main.text or made.text.replace(BLOCK_END, "\n")
     material = Material(exchange.body, words, exchange.truncated) if exchange.body else None
     return Processed(change, links, keys, dropped, main=words, material=material)
 

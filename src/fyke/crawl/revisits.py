@@ -70,7 +70,7 @@ class Seen:
     """Of the row, with its change state."""
     processed: Processed | None
     """The new version; None where the old one stays."""
-    links: tuple[Link, ...]
+    links: Sequence[Link]
     """To be offered: those of the new version, or the old ones again."""
     due: float
     """When to look again; infinity for a page that is retired."""
@@ -318,7 +318,7 @@ class Revisits:
     # ---- inside
 
     def _same(
-        self, url: Url, state: ChangeState, meta: RowMeta, links: tuple[Link, ...], tablet: Tablet, now: float,
+        self, url: Url, state: ChangeState, meta: RowMeta, links: Sequence[Link], tablet: Tablet, now: float,
         counts: tuple[tuple[str, int], ...],
     ) -> Seen:  # fmt: skip
         """The copy is still right: the version stays, and its links are offered again."""

@@ -1,9 +1,8 @@
-"""HTML: the one parse of a page, and what its elements say: title, base, links, robots, canonical, feeds, frames.
+"""HTML: what the elements of a page say: title, base, links, robots, canonical, feeds, frames; and its tree.
 
-``parse`` builds the WHATWG tree (turbohtml: linear on hostile nesting, tree depth capped at 512). Links,
-conversion and cleaning share that one ``Page``: links read elements by their tag, which the tree has indexed
-(a query by tag costs a tenth of a microsecond, a list of selectors a walk over the tree); conversion and
-cleaning run a kernel over ``Page.markup``, the tree written out in canonical form.
+One pass over the source (scan_kernels) finds what the tags say, and is all that a crawl needs. ``Page.tree`` is the
+WHATWG tree (turbohtml: linear on hostile nesting, tree depth capped at 512), made when it is first asked for:
+conversion runs a kernel over ``Page.markup``, the tree written out in canonical form.
 
 Values are as written in the page, entities resolved and white space folded; nothing is joined with a base or
 judged here. Nothing raises, whatever the page.
@@ -12,26 +11,39 @@ judged here. Nothing raises, whatever the page.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
+from html import unescape
+from html.entities import html5
 from typing import NamedTuple
 
-import msgspec
+import numpy as np
 import turbohtml
+
+from fyke.formats import scan_kernels as kernels
 
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"})
 _REFRESH = re.compile(r"\s*(\d{0,9})(?:\.[\d.]*)?\s*(?:[;,\s]\s*(?:url\s*=\s*)?(.*))?", re.IGNORECASE | re.DOTALL)
-_FRAMES = (("frame", "src"), ("iframe", "src"), ("embed", "src"), ("object", "data"))
+_FRAMES = ((kernels.FRAME, "src"), (kernels.IFRAME, "src"), (kernels.EMBED, "src"), (kernels.OBJECT, "data"))
+_TAG = re.compile(r"<[^>]*>")
+_ENTITY = re.compile(r"&(#(?:\d+|[xX][0-9a-fA-F]+)|[A-Za-z][A-Za-z0-9]*)(;|(?![=A-Za-z0-9]))")
 
 
-class Reference(msgspec.Struct, frozen=True, gc=False):
-    """A link as it stands in a page: not joined, not judged (made by the dozen: a struct costs a quarter)."""
+class References(NamedTuple):
+    """The links of a page as they stand there, in columns: not joined, not judged."""
 
-    href: str
+    hrefs: list[str]
     """As written, white space at its ends and all: joining trims it."""
-    text: str
-    """Anchor text, white space folded; the alternative text of its image where there is no other."""
-    rel: str
-    """The rel attribute in lower case; for links that are no anchors the element: area, frame, iframe, embed…"""
+    texts: list[str]
+    """Anchor texts, white space folded; the alternative text of an image where there is no other."""
+    rels: list[str]
+    """The rel attributes in lower case; for links that are no anchors the element: area, frame, iframe, embed…"""
+
+    def add(self, href: str, text: str, rel: str) -> None:
+        """Add a link."""
+        self.hrefs.append(href)
+        self.texts.append(text)
+        self.rels.append(rel)
 
 
 class Relation(NamedTuple):
@@ -54,15 +66,56 @@ class Refresh(NamedTuple):
 
 
 def parse(markup: str) -> Page:
-    """Return the tree of a decoded page. Takes linear time on any input; never raises."""
-    return Page(turbohtml.parse(markup, positions=False, allow_declarative_shadow_roots=False))
+    """Return a decoded page. Takes linear time on any input; never raises."""
+    return Page(markup)
+
+
+class _Element(NamedTuple):
+    """A start tag that was noted: its number (scan_kernels.TAGS), where its content is, the attributes that count."""
+
+    tag: int
+    start: int
+    end: int
+    in_noscript: int
+    attributes: dict[str, str]
+
+    def get(self, name: str) -> str:
+        """The attribute's value, trimmed; empty where there is none."""
+        return self.attributes.get(name, "").strip()
 
 
 class Page:
-    """A parsed page. What it offers is read from the tree when first asked for, and kept."""
+    """A page. What it offers is found when first asked for, and kept."""
 
-    def __init__(self, tree: turbohtml.Document) -> None:
-        self.tree = tree
+    def __init__(self, source: str) -> None:
+        self.source = source
+        data = self._data = source.encode("utf-8", "replace")
+        hrefs, texts, rels = np.empty((3, len(data) + 1), np.uint8)
+        elements = np.empty((min(len(data) // 6, kernels.MAX_ELEMENTS), 4), np.int32)
+        attributes = np.empty((min(len(data) // 2, kernels.MAX_ATTRIBUTES), 4), np.int32)
+        sizes = np.zeros(5, np.int32)
+        kernels.scan(np.frombuffer(data or b" ", np.uint8), hrefs, texts, rels, elements, attributes, sizes)
+        h, t, r, e, n = sizes.tolist()
+        self._hrefs, self._texts, self._rels = hrefs[:h].tobytes(), texts[:t].tobytes(), rels[:r].tobytes()
+        named: list[dict[str, str]] = [{} for _ in range(e)]
+        for element, name, start, end in attributes[:n].tolist():
+            value = data[start:end].decode("utf-8", "replace")
+            named[element].setdefault(kernels.NAMES[name], _value(value) if "&" in value else value)
+        self._elements = [
+            _Element(*row, values)  # type: ignore[call-arg]  # four numbers
+            for row, values in zip(elements[:e].tolist(), named, strict=True)
+        ]
+
+    def _of(self, tag: int) -> list[_Element]:
+        return [element for element in self._elements if element.tag == tag]
+
+    def _content(self, element: _Element) -> str:
+        return self._data[element.start : element.end].decode("utf-8", "replace")
+
+    @cached_property
+    def tree(self) -> turbohtml.Document:
+        """The page's tree."""
+        return turbohtml.parse(self.source, positions=False, allow_declarative_shadow_roots=False)
 
     @cached_property
     def markup(self) -> bytes:
@@ -77,57 +130,68 @@ class Page:
     @cached_property
     def title(self) -> str:
         """The text of the first ``<title>`` that is no picture's."""
-        for element in self.tree.select("title"):
-            if element.namespace == turbohtml.Namespace.HTML:
-                return fold(element.text)
-        return ""
+        return next((fold(unescape(self._content(element))) for element in self._of(kernels.TITLE)), "")
 
     @cached_property
     def language(self) -> str:
         """The ``lang`` of the root, or what ``content-language`` says; as written."""
-        root = self.tree.root
-        if isinstance(root, turbohtml.Element):
-            said = root.attr("lang") or root.attr("xml:lang")
-            if said:
-                return said.strip()
+        for element in self._of(kernels.HTML):
+            if said := element.get("lang") or element.get("xml:lang"):
+                return said
         return self.meta("content-language").partition(",")[0].strip()
 
     @cached_property
     def base(self) -> str:
         """The ``href`` of the first ``<base>`` that has one."""
-        element = self.tree.select_one("base[href]")
-        return "" if element is None else _attribute(element, "href")
+        return next((e.get("href") for e in self._of(kernels.BASE) if "href" in e.attributes), "")
 
-    def links(self) -> list[Reference]:
+    def links(self) -> References:
         """The page's links: anchors in their order, then areas, then frames and embedded documents."""
-        select = self.tree.select
-        found = []
-        for element in select("a[href]"):
-            text = " ".join(element.text.split())
-            if not text:
-                image = element.select_one("img[alt]")
-                text = "" if image is None else _attribute(image, "alt")
-            rel = element.attr("rel")
-            found.append(Reference(element.attr("href") or "", text, fold(rel).lower() if rel else ""))
-        found += [Reference(_attribute(e, "href"), _attribute(e, "alt"), "area") for e in select("area[href]")]
+        hrefs, texts, rels = (_column(data) for data in (self._hrefs, self._texts, self._rels))
+        if b"&" in self._hrefs:
+            hrefs = [_value(href) if "&" in href else href for href in hrefs]
+        if b"&" in self._texts or not self._texts.isascii():
+            texts = [fold(unescape(text)) for text in texts]
+        found = References(hrefs, texts, [fold(rel).lower() if rel else "" for rel in rels])
+        for element in self._elements:
+            if element.tag == kernels.AREA and "href" in element.attributes:
+                found.add(element.get("href"), element.get("alt"), "area")
         for tag, source in _FRAMES:
-            found += [
-                Reference(href, _attribute(element, "title"), tag)
-                for element in select(tag)
-                if (href := _attribute(element, source))
-            ]
+            for element in self._elements:
+                if element.tag == tag and (href := element.get(source)):
+                    found.add(href, element.get("title"), kernels.TAGS[tag])
         return found
 
     @cached_property
     def metas(self) -> list[tuple[str, str]]:
         """Each ``<meta>`` as (name, property, itemprop or http-equiv in lower case; content), in order."""
         found = []
-        for element in self.tree.select("meta"):
-            get = element.attr
+        for element in self._of(kernels.META):
+            get = element.attributes.get
             name = get("name") or get("property") or get("http-equiv") or get("itemprop")
             if name:
                 found.append((name.strip().lower(), fold(get("content") or "")))
         return found
+
+    @property
+    def times(self) -> Iterator[tuple[bool, str]]:
+        """Of each ``<time>`` whether it is the date of publication, and what it says."""
+        for element in self._of(kernels.TIME):
+            said = element.get("datetime") or fold(unescape(_TAG.sub("", self._content(element))))
+            yield "pubdate" in element.attributes, said
+
+    @property
+    def linked_data(self) -> Iterator[str]:
+        """The JSON-LD scripts."""
+        for element in self._of(kernels.SCRIPT):
+            if element.get("type").lower() == "application/ld+json":
+                yield self._content(element)
+
+    @property
+    def is_annotated(self) -> bool:
+        """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
+        said = sum(not {"itemprop", "property"}.isdisjoint(element.attributes) for element in self._elements)
+        return self.source.count("itemprop") + self.source.count("property=") > said
 
     def meta(self, name: str) -> str:
         """The content of the first ``<meta>`` of that name (lower case) that is not empty; else empty."""
@@ -141,11 +205,11 @@ class Page:
     def relations(self) -> list[Relation]:
         """Every ``<link href rel>``, in order."""
         found = []
-        for element in self.tree.select("link[href]"):
-            if rel := element.attr("rel"):
-                kind = (element.attr("type") or "").partition(";")[0].strip().lower()
-                href, hreflang = _attribute(element, "href"), _attribute(element, "hreflang")
-                found.append(Relation(fold(rel).lower(), href, kind, hreflang, _attribute(element, "title")))
+        for element in self._of(kernels.LINK):
+            get, rel = element.get, element.attributes.get("rel")
+            if rel and "href" in element.attributes:
+                kind = get("type").partition(";")[0].strip().lower()
+                found.append(Relation(fold(rel).lower(), get("href"), kind, get("hreflang"), get("title")))
         return found
 
     @property
@@ -170,9 +234,9 @@ class Page:
     @property
     def refresh(self) -> Refresh | None:
         """The page's ``<meta http-equiv=refresh>``, if it has one that a browser obeys."""
-        for element in self.tree.select("meta[http-equiv]"):
-            if _attribute(element, "http-equiv").lower() == "refresh" and element.closest("noscript") is None:
-                return parse_refresh(element.attr("content") or "")
+        for element in self._of(kernels.META):
+            if element.get("http-equiv").lower() == "refresh" and not element.in_noscript:
+                return parse_refresh(element.get("content"))
         return None
 
 
@@ -192,5 +256,11 @@ def fold(text: str) -> str:
     return " ".join(text.split())
 
 
-def _attribute(element: turbohtml.Element, name: str) -> str:
-    return (element.attr(name) or "").strip()
+def _column(data: bytes) -> list[str]:
+    """Cut what ``scan`` wrote into its strings."""
+    return data[:-1].decode("utf-8", "replace").split("\0") if data else []
+
+
+def _value(text: str) -> str:
+    """Return the value of an attribute: there ``&copy=1`` is no entity, nor is ``&copyright``."""
+    return _ENTITY.sub(lambda found: unescape(found[0]) if found[2] or found[1] in html5 else found[0], text)

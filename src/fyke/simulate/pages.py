@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from fyke.formats.warc import read_records
 from fyke.formats.warc_exchange import Capture, read_captures
 from fyke.sites.links import LinkMemo, find_links
 from fyke.store import Store
+from fyke.values import Link
 
 WARC = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
 
@@ -79,7 +80,7 @@ def _page(capture: Capture, memo: LinkMemo) -> Page | None:
     if source.media_type in (HTML, XHTML):
         text = decoded(exchange.body, source.content_type or source.media_type)
         parsed = parse(text.text)
-        links = find_links(parsed, url, memo).links
+        links: Sequence[Link] = find_links(parsed, url, memo).links
         made = document(parsed, text, url, source.media_type, links=links)
     elif is_isolated(source):
         return Page(url.href, None, (), exchange.started)

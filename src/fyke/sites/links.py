@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fyke.errors import UrlError
-from fyke.formats.html import Page, Reference, parse_refresh
+from fyke.formats.html import Page, References, parse_refresh
 from fyke.sites.traps import seen_key
 from fyke.url import Url
-from fyke.values import Drop, Link
+from fyke.values import Drop, Links
 
 MAX_LINKS = 20_000
 """Links taken from one page: the largest real index pages have a few thousand."""
@@ -42,8 +44,8 @@ _NO_DOCUMENTS = {"javascript": Drop.JAVASCRIPT, "mailto": Drop.MAILTO, "data": D
 _WHITE = re.compile(r"[\x00-\x20]+")
 
 
-Target = tuple[Url, int] | Drop
-"""What an href leads to: a URL with its key in the seen-set, or nowhere for a reason."""
+Target = tuple[Url, bytes] | tuple[Drop, bytes]
+"""What an href leads to: a URL with its key in the seen-set (8 bytes), or nowhere for a reason (no bytes)."""
 Table = dict[str, Target]
 
 
@@ -51,7 +53,7 @@ Table = dict[str, Target]
 class PageLinks:
     """What a page points to."""
 
-    links: tuple[Link, ...]
+    links: Links
     """To be followed, in the order of the page, repetitions included; ``rel`` tells what is no anchor."""
     keys: npt.NDArray[np.uint64]
     """Their keys in the seen-set (``traps.seen_key``)."""
@@ -145,44 +147,48 @@ def find_links(
     join = _Joiner(url, page.base, memo)
     dropped: Counter[Drop] = Counter()
     references = page.links()
-    if directives.nofollow:
-        dropped[Drop.NOFOLLOW] += len(references)
-        references = []
-    elif len(references) > MAX_LINKS:
-        dropped[Drop.TOO_MANY_LINKS] += len(references) - MAX_LINKS
-        del references[MAX_LINKS:]
+    surplus = len(references.hrefs) - (0 if directives.nofollow else MAX_LINKS)
+    if surplus > 0:
+        dropped[Drop.NOFOLLOW if directives.nofollow else Drop.TOO_MANY_LINKS] += surplus
+        for column in references:
+            del column[-surplus:]
     refresh = page.refresh or (parse_refresh(refresh_header) if refresh_header else None)
-    if page.relations:
-        references += [
-            Reference(relation.href, relation.title, relation.rel)
-            for relation in page.relations[:MAX_LINKS]
-            if not _FOLLOWED_RELATIONS.isdisjoint(relation.rel.split())
-        ]
+    for relation in page.relations[:MAX_LINKS]:
+        if not _FOLLOWED_RELATIONS.isdisjoint(relation.rel.split()):
+            references.add(relation.href, relation.title, relation.rel)
     if refresh is not None and refresh.href:
-        references.append(Reference(refresh.href, "", "refresh"))
-    links: list[Link] = []
-    keys: list[int] = []
-    site, everywhere = join.site.get, memo.everywhere.get  # the hot loop of a page: most hrefs are known
-    add, key = links.append, keys.append
-    for reference in references:
-        href, rel = reference.href, reference.rel
-        found = (everywhere if href[:4] == "http" else site)(href) or join(href)
-        if not isinstance(found, tuple):
-            dropped[found] += 1
-        elif rel and "nofollow" in rel.split():
-            dropped[Drop.NOFOLLOW] += 1
-        else:
-            add(Link(found[0], reference.text, rel))
-            key(found[1])
+        references.add(refresh.href, "", "refresh")
+    links, keys = _follow(references, join, dropped)
     return PageLinks(
-        tuple(links),
-        np.array(keys, np.uint64),
+        links,
+        np.frombuffer(b"".join(keys), "<u8"),
         join.url(page.canonical),
         tuple(feed for relation in page.feeds if (feed := join.url(relation.href))),
         join.url(refresh.href) if refresh is not None else None,
         directives.noindex,
-        tuple(dropped.items()),
+        tuple((+dropped).items()),
     )
+
+
+def _follow(references: References, join: _Joiner, dropped: Counter[Drop]) -> tuple[Links, Sequence[bytes]]:
+    """Return where references lead, and the keys of that in the seen-set; count those that lead nowhere."""
+    hrefs, texts, rels = references
+    if not hrefs:
+        return Links(), ()
+    site, everywhere = join.site.get, join.memo.everywhere.get  # the hot loop of a page: most hrefs are known
+    found = [(everywhere if href[:4] == "http" else site)(href) or join(href) for href in hrefs]
+    targets: Sequence[Any]  # URLs, once what leads nowhere is left out
+    keys: Sequence[bytes]
+    targets, keys = zip(*found, strict=True)
+    if "nofollow" in " ".join(rels):
+        refused = [bool(key) and "nofollow" in rel.split() for key, rel in zip(keys, rels, strict=True)]
+        dropped[Drop.NOFOLLOW] += sum(refused)
+        keys = [b"" if no else key for key, no in zip(keys, refused, strict=True)]
+    if not all(keys):
+        dropped.update(target for target in targets if isinstance(target, Drop))
+        texts, rels = list(compress(texts, keys)), list(compress(rels, keys))
+        targets, keys = list(compress(targets, keys)), list(filter(None, keys))
+    return Links(targets, texts, rels), keys
 
 
 class _Joiner:
@@ -217,19 +223,21 @@ class _Joiner:
 
     def url(self, href: str) -> Url | None:
         """Where ``href`` leads, if it is anywhere; None where it is empty."""
-        found = self(href) if href else None
-        return found[0] if isinstance(found, tuple) else None
+        target = self(href)[0] if href else None
+        return target if isinstance(target, Url) else None
 
 
 def _judge(base: Url, href: str, seed: int) -> Target:
     if not href.startswith(("/", "http")):
         start = _WHITE.sub("", href[:64])
         if start.startswith("#"):
-            return Drop.FRAGMENT
+            return Drop.FRAGMENT, b""
         if reason := _NO_DOCUMENTS.get(start[:11].partition(":")[0].lower()) if ":" in start else None:
-            return reason
+            return reason, b""
     try:
         url = base.join(href)
     except UrlError as error:
-        return Drop.SCHEME if "names no document" in str(error) else Drop.INVALID
-    return (url, seen_key(url, seed)) if url.href.startswith(("http://", "https://")) else Drop.SCHEME
+        return (Drop.SCHEME if "names no document" in str(error) else Drop.INVALID), b""
+    if not url.href.startswith(("http://", "https://")):
+        return Drop.SCHEME, b""
+    return url, seen_key(url, seed).to_bytes(8, "little")

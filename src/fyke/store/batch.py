@@ -231,7 +231,7 @@ class Batch:
             totals.stored += stored
             self._tablet.sampled(row, stamp, media_type)
         if change.text is not None:
-            put(key, encode(TEXT, row, media_type, pack_text(change.text, change.main, change.weights)), handles[TEXT])
+            put(key, encode(TEXT, row, media_type, pack_text(change.text, change.weights)), handles[TEXT])
             text = stamp
         if change.links is not None:
             put(key, encode(LINKS, row, media_type, pack_links(change.links)), handles[LINKS])

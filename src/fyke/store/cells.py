@@ -14,12 +14,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import msgspec
 
 from fyke.url import Url
-from fyke.values import Link, Meta
+from fyke.values import BLOCK_END, Link, Links, Meta
 
 META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN = "meta", "past", "page", "text", "links", "anchor", "column"
 ROW_FAMILIES = (META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN)
@@ -46,7 +47,9 @@ BY_HAND = 0xFFFF
 
 _STAMP = struct.Struct(">Q")
 _GROUP = struct.Struct(">HQ")
-_TEXTS, _WITH_MAIN = struct.Struct("<cII"), b"\x93"  # no UTF-8 begins with this byte
+_TEXTS, _IN_BLOCKS = struct.Struct("<cI"), b"\x94"  # no UTF-8 begins with this byte
+_MAIN = 128
+"""Weights from here on are of blocks that belong to the main content (fyke.clean.main)."""
 _HEADS = struct.Struct("<II")
 
 
@@ -141,10 +144,8 @@ class Change:
     text: str | None = None
     links: Sequence[Link] | None = None
     columns: tuple[tuple[str, bytes], ...] = ()
-    main: str = ""
-    """With ``text``: the main content, where the cleaner was asked for it."""
     weights: bytes = b""
-    """With ``main``: a byte for each block of the page (fyke.clean.main)."""
+    """Where the cleaner was asked: a byte for each block of ``text`` (fyke.clean.main), which BLOCK_END parts."""
 
 
 def cell_key(row: bytes, stamp: int) -> bytes:
@@ -193,7 +194,7 @@ def after(prefix: bytes) -> bytes:
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_version = msgspec.msgpack.Decoder(Version).decode
-_decode_links = msgspec.msgpack.Decoder(list[tuple[str, str, str]]).decode
+_decode_links = msgspec.msgpack.Decoder(tuple[list[str], list[str], list[str]]).decode
 _decode_anchors = msgspec.msgpack.Decoder(list[tuple[str, float, str]]).decode
 
 
@@ -233,42 +234,46 @@ def unpack_page(data: bytes) -> Page:
     return Page(data[8:middle], data[middle : middle + response], data[middle + response :])
 
 
-def pack_text(text: str, main: str = "", weights: bytes = b"") -> bytes:
-    """Write text as UTF-8, lone surrogates included; with the main content and the weights where there are any.
-
-    The main content, nearly all of it once more what stands in the text, is compressed to almost nothing.
-    """
+def pack_text(text: str, weights: bytes = b"") -> bytes:
+    """Write text as UTF-8, lone surrogates included; with the weights of its blocks where there are any."""
     data = text.encode("utf-8", "surrogatepass")
-    if not main and not weights:
-        return data
-    more = main.encode("utf-8", "surrogatepass")
-    return b"".join((_TEXTS.pack(_WITH_MAIN, len(data), len(more)), data, more, weights))
+    return b"".join((_TEXTS.pack(_IN_BLOCKS, len(data)), data, weights)) if weights else data
 
 
 def unpack_text(data: bytes) -> str:
     """Read the text that ``pack_text`` wrote."""
-    if data[:1] == _WITH_MAIN:
-        data = data[_TEXTS.size : _TEXTS.size + _TEXTS.unpack_from(data)[1]]
-    return data.decode("utf-8", "surrogatepass")
+    return _blocks(data)[0].replace(BLOCK_END, "\n")
 
 
 def unpack_main(data: bytes) -> tuple[str, bytes]:
-    """Read the main content and the weights that ``pack_text`` wrote; empty where there are none."""
-    if data[:1] != _WITH_MAIN:
-        return "", b""
-    _, text, main = _TEXTS.unpack_from(data)
-    middle = _TEXTS.size + text
-    return data[middle : middle + main].decode("utf-8", "surrogatepass"), data[middle + main :]
+    """Read the main content and the weights of all blocks that ``pack_text`` wrote; empty where there are none."""
+    text, weights = _blocks(data)
+    return "\n".join(compress(text.split(BLOCK_END), map(_MAIN.__le__, weights))), weights
+
+
+def _blocks(data: bytes) -> tuple[str, bytes]:
+    if data[:1] != _IN_BLOCKS:
+        return data.decode("utf-8", "surrogatepass"), b""
+    end = _TEXTS.size + _TEXTS.unpack_from(data)[1]
+    return data[_TEXTS.size : end].decode("utf-8", "surrogatepass"), data[end:]
 
 
 def pack_links(links: Sequence[Link]) -> bytes:
-    """Write links in their order."""
-    return _packed([(link.target.href, link.text, link.rel) for link in links])
+    """Write links in their order, by columns."""
+    links = Links.of(links)
+    columns = [[target.href for target in links.targets], links.texts, links.rels]
+    try:
+        return _encode(columns)
+    except UnicodeEncodeError:
+        return _encode([[_encodable(field) for field in column] for column in columns])
 
 
-def unpack_links(data: bytes) -> tuple[Link, ...]:
-    """Read what ``pack_links`` wrote."""
-    return tuple([Link(Url(target), text, rel) for target, text, rel in _decode_links(data)])
+def unpack_links(data: bytes) -> Links:
+    """Read what ``pack_links`` wrote. Raises ``msgspec.DecodeError`` for anything else."""
+    hrefs, texts, rels = _decode_links(data)
+    if not len(hrefs) == len(texts) == len(rels):
+        raise msgspec.DecodeError("columns of links that are not equally long")
+    return Links([Url(href) for href in hrefs], texts, rels)
 
 
 def pack_anchors(anchors: Iterable[Anchor]) -> bytes:
@@ -278,16 +283,12 @@ def pack_anchors(anchors: Iterable[Anchor]) -> bytes:
 
 def pack_anchor_records(anchors: list[tuple[str, float, str]]) -> bytes:
     """Write a group of anchors given as (source, when, text)."""
-    return _packed(anchors)
+    try:
+        return _encode(anchors)
+    except UnicodeEncodeError:
+        return _encode([(_encodable(source), when, _encodable(text)) for source, when, text in anchors])
 
 
 def unpack_anchors(data: bytes) -> list[Anchor]:
     """Read what ``pack_anchors`` wrote."""
     return [Anchor(source, text, when) for source, when, text in _decode_anchors(data)]
-
-
-def _packed(records: list[tuple[object, ...]] | list[tuple[str, str, str]] | list[tuple[str, float, str]]) -> bytes:
-    try:
-        return _encode(records)
-    except UnicodeEncodeError:
-        return _encode([tuple([_encodable(f) if isinstance(f, str) else f for f in record]) for record in records])

@@ -21,7 +21,7 @@ from fyke.store.codec import Codec
 
 NAME = "fyke-store.json"
 FORMAT = "fyke-store"
-VERSION = 1
+VERSION = 2
 ROW_KEY = "xxh3-16(host) host scheme target"
 """Names the function that makes row keys (``Url.key``); another one would be another format."""
 MAX_TABLETS = 4096

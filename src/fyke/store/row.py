@@ -23,7 +23,7 @@ from fyke.store.cells import (
     unpack_text,
 )
 from fyke.url import Url
-from fyke.values import Link
+from fyke.values import Links
 
 if TYPE_CHECKING:
     from fyke.store.table import Table
@@ -47,7 +47,7 @@ class Row:
         self._cells = cells
         self._page: Page | None = None
         self._text: str | None = None
-        self._links: tuple[Link, ...] | None = None
+        self._links: Links | None = None
 
     @property
     def url(self) -> str:
@@ -113,11 +113,11 @@ class Row:
         return self.meta.title
 
     @property
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> Links:
         """The links of the document, in its order."""
         if self._links is None:
             data = self._part(LINKS)
-            self._links = () if data is None else unpack_links(data)
+            self._links = Links() if data is None else unpack_links(data)
         return self._links
 
     @property

@@ -85,7 +85,7 @@ class MemoryTable:
         stamps = {part: getattr(base, part) if base and change.page is None else 0 for part in PARTS}
         given = {
             "page": None if change.page is None else pack_page(change.page),
-            "text": None if change.text is None else pack_text(change.text, change.main, change.weights),
+            "text": None if change.text is None else pack_text(change.text, change.weights),
             "links": None if change.links is None else pack_links(change.links),
         }
         for part, value in given.items():

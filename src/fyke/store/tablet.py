@@ -158,8 +158,9 @@ class Tablet:
         codec = self._codecs.get(family, Codec.ZSTD)
         identity = b""
         if codec is Codec.DICTIONARY:
-            identity = self.ledger.host(host_prefix(row)).dictionary
-            if not identity and media_type:
+            host = self.ledger.host(host_prefix(row))
+            identity = host.dictionary
+            if not identity and media_type and not host.tried:
                 identity = self.ledger.media_type(media_type).dictionary
         return self._shared.encode(codec, data, identity, self.ledger.dictionary)
 

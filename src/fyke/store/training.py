@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from fyke.errors import StorageError
 from fyke.store import rocks
 from fyke.store.cells import META, PAGE, cell_key, unpack_version
-from fyke.store.codec import train
+from fyke.store.codec import is_worth, train
 
 if TYPE_CHECKING:
     from fyke.store.tablet import Tablet
@@ -33,6 +33,8 @@ SHARE = 32
 """A dictionary has 1/32 of the bytes of the pages that call for it: about a fifth of what they are compressed."""
 SMALLEST, LARGEST = 64 << 10, 1 << 20
 """Training takes 60 ms and digesting 1 ms for each megabyte of dictionary."""
+HELD_OUT = 12
+"""One sample in so many shows whether the dictionary is worth its time."""
 TYPE_PAGES = 400
 TYPES = 32
 """Content types that may have a dictionary in one tablet."""
@@ -117,4 +119,6 @@ class Trainer:
                 room -= len(samples[-1])
             if room <= 0:
                 break
-        tablet.put_dictionary(name, train(samples, size))
+        unseen = samples[::HELD_OUT] if len(samples) > HELD_OUT else []
+        dictionary = train([sample for i, sample in enumerate(samples) if i % HELD_OUT or not unseen], size)
+        tablet.put_dictionary(name, dictionary if dictionary and is_worth(dictionary, unseen) else None)

@@ -1,0 +1,300 @@
+"""Scanning: what the tags of a page say, in one pass over its bytes, in linear time on whatever comes.
+
+Tags are cut as the WHATWG tokenizer cuts them: attributes, quotes, comments, and elements whose content is no markup.
+No tree is built: an anchor lasts until the next one begins or ``</a>``.
+
+Names are numbers: six bits a character (``key``), ten characters at most, which is as long as any that is looked for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fyke.bits.jit import LANES, bytes_equal, inlined, leaf, trailing_zeros
+
+Bytes = npt.NDArray[np.uint8]
+Table = npt.NDArray[np.int32]
+
+
+def key(name: str) -> int:
+    """Return the number of a name."""
+    number = 0
+    for byte in name.encode():
+        number = number << 6 | (byte - 32 & 63)
+    return number
+
+
+TAGS = ("area", "frame", "iframe", "embed", "object", "meta", "link", "base", "title", "html", "time", "script")
+"""Elements that are noted beside anchors, by their number."""
+AREA, FRAME, IFRAME, EMBED, OBJECT, META, LINK, BASE, TITLE, HTML, TIME, SCRIPT = range(len(TAGS))
+NAMES = (
+    "href", "rel", "alt", "title", "src", "data", "name", "property", "http-equiv", "content", "itemprop", "type",
+    "hreflang", "lang", "xml:lang", "datetime", "pubdate",
+)  # fmt: skip
+"""Attributes that are noted, by their number."""
+MAX_ELEMENTS = 20_000
+"""Noted elements of a page that are no anchors."""
+MAX_ATTRIBUTES = 4 * MAX_ELEMENTS
+
+_TAG_KEYS = np.array([key(name.upper()) for name in TAGS])
+_NAME_KEYS = np.array([key(name.upper()) for name in NAMES])
+_HREF, _REL, _ALT = 0, 1, 2
+_A, _IMG, _SVG, _MATH, _NOSCRIPT = (key(name.upper()) for name in ("a", "img", "svg", "math", "noscript"))
+_RAW_KEYS = np.array(
+    [key(n.upper()) for n in ("script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes")]
+)
+_PLAINTEXT_KEY = key("PLAINTEXT"[:10])
+_TITLE_KEY, _SCRIPT_KEY, _TIME_KEY = key("TITLE"), key("SCRIPT"), key("TIME")
+_LESS, _GREATER, _SLASH, _BANG, _QUESTION, _DASH, _EQUALS = (np.uint8(ord(c)) for c in "<>/!?-=")
+_QUOTE, _APOSTROPHE = np.uint8(34), np.uint8(39)
+
+
+@inlined
+def _find(page: Bytes, at: int, byte: np.uint8) -> int:
+    """Return where ``byte`` stands at or after ``at``; the end of the page if it does not."""
+    last = page.size - LANES
+    while at <= last:
+        found = bytes_equal(page, at, byte)
+        if found:
+            return at + trailing_zeros(found)
+        at += LANES
+    while at < page.size and page[at] != byte:
+        at += 1
+    return at
+
+
+@inlined
+def _is_letter(byte: int) -> bool:
+    return 97 <= (byte | 32) <= 122
+
+
+@leaf
+def _name(page: Bytes, at: int) -> tuple[int, int]:
+    """Return the number of the name at ``at`` (of its first ten characters; -1 if it is longer) and where it ends."""
+    number, size, end = 0, 0, page.size
+    while at < end:
+        byte = int(page[at])
+        if byte <= 32 or byte == 47 or byte == 62 or (byte == 61 and size > 0):
+            break
+        if 97 <= byte <= 122:
+            byte -= 32
+        number = number << 6 | (byte - 32 & 63)
+        size += 1
+        at += 1
+    return (number if size <= 10 else -1), at
+
+
+@leaf
+def _value(page: Bytes, at: int) -> tuple[int, int, int]:
+    """Return start and end of the value that follows an attribute's name, and where to go on; empty without ``=``."""
+    end = page.size
+    here = at
+    while here < end and page[here] <= 32:
+        here += 1
+    if here >= end or page[here] != _EQUALS:
+        return at, at, at
+    here += 1
+    while here < end and page[here] <= 32:
+        here += 1
+    if here < end and (page[here] == _QUOTE or page[here] == _APOSTROPHE):
+        close = _find(page, here + 1, page[here])
+        return here + 1, close, min(close + 1, end)
+    start = here
+    while here < end and page[here] > 32 and page[here] != _GREATER:
+        here += 1
+    return start, here, here
+
+
+@leaf
+def _raw_end(page: Bytes, at: int, wanted: int) -> int:
+    """Return where the end tag of the raw element ``wanted`` begins; the end of the page if it has none."""
+    end = page.size
+    while True:
+        at = _find(page, at, _LESS)
+        if at + 2 >= end:
+            return end
+        if page[at + 1] == _SLASH and _name(page, at + 2)[0] == wanted:
+            return at
+        at += 1
+
+
+@leaf
+def _comment_end(page: Bytes, at: int) -> int:
+    """Return the place after the comment or declaration that begins at ``at``."""
+    end = page.size
+    if at + 3 < end and page[at + 2] == _DASH and page[at + 3] == _DASH:
+        close = at + 4
+        while True:
+            close = _find(page, close, _GREATER)
+            if close >= end:
+                return end
+            if page[close - 1] == _DASH and page[close - 2] == _DASH:
+                return close + 1
+            close += 1
+    return min(end, _find(page, at, _GREATER) + 1)
+
+
+@leaf
+def _index(keys: npt.NDArray[np.int64], wanted: int) -> int:
+    for i in range(keys.size):
+        if keys[i] == wanted:
+            return i
+    return -1
+
+
+@inlined
+def _write(page: Bytes, start: int, end: int, out: Bytes, size: int) -> int:
+    for at in range(start, end):
+        if page[at]:
+            out[size] = page[at]
+            size += 1
+    return size
+
+
+@leaf
+def _write_folded(page: Bytes, start: int, end: int, out: Bytes, size: int) -> int:
+    """Write ``page[start:end]`` with each run of white space as one space, and none at the ends."""
+    first, blank = size, False
+    for at in range(start, end):
+        byte = page[at]
+        if byte <= 32:
+            blank = True
+            continue
+        if blank and size > first:
+            out[size] = 32
+            size += 1
+        blank = False
+        out[size] = byte
+        size += 1
+    return size
+
+
+@leaf
+def scan(
+    page: Bytes, hrefs: Bytes, texts: Bytes, rels: Bytes, elements: Table, attributes: Table, sizes: Table
+) -> None:
+    """Note what the tags of ``page`` say.
+
+    ``hrefs``, ``texts`` and ``rels`` get those of anchors, a 0 after each: as written, white space of texts folded.
+    ``elements`` gets rows (tag, start of content, end of content, whether in noscript), of title, time and script only
+    with content; ``attributes`` rows (element, name, start, end); ``sizes`` their numbers: bytes of the three, rows of
+    the two. REQUIRES: room for the page's bytes in each of the three. What does not fit the two is not noted.
+    """
+    end, at = page.size, 0
+    h, t, r, e, n = 0, 0, 0, 0, 0
+    started, blank = -1, False  # where the text of the open anchor starts in ``texts``; whether white space is due
+    alt, alt_end = 0, 0
+    foreign, hidden, timing = 0, 0, -1
+    while at < end:
+        less = _find(page, at, _LESS)
+        if started >= 0:
+            for here in range(at, less):
+                byte = page[here]
+                if byte <= 32:
+                    blank = True
+                else:
+                    if blank and t > started:
+                        texts[t] = 32
+                        t += 1
+                    blank = False
+                    texts[t] = byte
+                    t += 1
+        if less + 1 >= end:
+            break
+        following = page[less + 1]
+        if following == _BANG or following == _QUESTION:
+            at = _comment_end(page, less)
+            continue
+        closing = following == _SLASH
+        first = less + 2 if closing else less + 1
+        if first >= end:
+            break
+        if not _is_letter(int(page[first])):
+            if closing:
+                at = min(end, _find(page, less, _GREATER) + 1)
+            else:
+                if started >= 0:
+                    if blank and t > started:
+                        texts[t] = 32
+                        t += 1
+                    blank = False
+                    texts[t] = _LESS
+                    t += 1
+                at = less + 1
+            continue
+        name, at = _name(page, first)
+        anchor = name == _A
+        element = -1 if closing or anchor else _index(_TAG_KEYS, name)
+        if element >= 0 and e >= elements.shape[0]:
+            element = -1
+        image = name == _IMG and started >= 0 and alt_end == 0
+        noted = n
+        href, href_end, rel, rel_end, has_href = 0, 0, 0, 0, False
+        while at < end:
+            while at < end and (page[at] <= 32 or page[at] == _SLASH):
+                at += 1
+            if at >= end or page[at] == _GREATER:
+                break
+            called, at = _name(page, at)
+            start, stop, at = _value(page, at)
+            if anchor:
+                if called == _NAME_KEYS[_HREF] and not has_href:
+                    href, href_end, has_href = start, stop, True
+                elif called == _NAME_KEYS[_REL] and rel_end == 0:
+                    rel, rel_end = start, stop
+            elif image:
+                if called == _NAME_KEYS[_ALT] and alt_end == 0:
+                    alt, alt_end = start, stop
+            elif element >= 0:
+                which = _index(_NAME_KEYS, called)
+                if which >= 0 and n < attributes.shape[0]:
+                    attributes[n, 0], attributes[n, 1], attributes[n, 2], attributes[n, 3] = e, which, start, stop
+                    n += 1
+        if at >= end:  # a tag that never ends is none
+            n = noted
+            break
+        at += 1
+        if anchor:
+            if started >= 0:
+                if t == started and alt_end:
+                    t = _write_folded(page, alt, alt_end, texts, t)
+                texts[t] = 0
+                t += 1
+                started = -1
+            if not closing and has_href:
+                h = _write(page, href, href_end, hrefs, h)
+                r = _write(page, rel, rel_end, rels, r)
+                hrefs[h], rels[r] = 0, 0
+                h += 1
+                r += 1
+                started, blank, alt, alt_end = t, False, 0, 0
+        elif name == _SVG or name == _MATH:
+            foreign = max(0, foreign + (-1 if closing else 1))
+        elif name == _NOSCRIPT:
+            hidden = max(0, hidden + (-1 if closing else 1))
+        elif closing:
+            if name == _TIME_KEY and timing >= 0:
+                elements[timing, 2] = less
+                timing = -1
+        elif name == _PLAINTEXT_KEY:
+            break
+        else:
+            content_end = at
+            if _index(_RAW_KEYS, name) >= 0 and not (foreign and name == _TITLE_KEY):
+                content_end = _raw_end(page, at, name)
+            if element >= 0:
+                if foreign and element == TITLE:
+                    n = noted
+                else:
+                    elements[e, 0], elements[e, 1], elements[e, 2], elements[e, 3] = element, at, content_end, hidden
+                    if element == TIME:
+                        timing = e
+                    e += 1
+            at = content_end
+    if started >= 0:
+        if t == started and alt_end:
+            t = _write_folded(page, alt, alt_end, texts, t)
+        texts[t] = 0
+        t += 1
+    sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = h, t, r, e, n
