@@ -17,7 +17,9 @@ SEEDS = {
     0.08: "nav navigation navbar menu footer sidebar breadcrumb breadcrumbs cookie cookies consent gdpr banner popup "
     "modal overlay newsletter subscribe signup login share sharing social follow related recommended recommendations "
     "trending popular ads advert advertisement advertising sponsored promo promotion widget widgets pagination pager "
-    "toolbar skip search copyright legal masthead topbar dropdown submenu sitemap",
+    "toolbar skip search copyright legal masthead topbar dropdown submenu sitemap dialog alertdialog onetrust optanon "
+    "cookiebot didomi usercentrics truste cookielaw complianz iubenda ccpa taboola outbrain recirc recirculation mgid "
+    "addthis sharethis paywall snackbar toast tooltip megamenu offcanvas",
     0.2: "header meta byline author date tags tag category categories comment comments respond disqus aside caption "
     "credit rating ratings btn button buttons links list form",
 }

@@ -158,16 +158,11 @@ def memory(folder: Path, pages: int) -> None:
 
 
 def milliseconds(work: Callable[[str], object], timed: dict[str, list[str]]) -> list[float]:
-    """CPU ms a page, for each size of pages."""
-    out = []
-    for some in timed.values():
-
-        def run(some: list[str] = some) -> None:
-            for html in some:
-                work(html)
-
-        out.append(best_cpu(run, 3) / len(some) * 1e3 if some else float("nan"))
-    return out
+    """CPU ms a page, for each size of pages: every page's best of several, since others share the machine."""
+    return [
+        sum(best_cpu(functools.partial(work, html)) for html in some) / len(some) * 1e3 if some else float("nan")
+        for some in timed.values()
+    ]
 
 
 def report(name: str, scores: dict[str, list[float]], timed: dict[str, list[str]]) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 from bench import boosting
 from bench.class_words import ClassWords, class_votes
 from fyke.clean import container_kernels, context_kernels, feature_kernels, model, model_kernels
-from fyke.clean.choice_kernels import best_expected
+from fyke.clean.choice_kernels import choose
 from fyke.clean.columns import WORDS
 from fyke.clean.elements import Array
 from fyke.clean.features import (
@@ -55,8 +55,8 @@ FOLDS = 4
 ARTICLES = frozenset({"", "article"})
 """A set that does not tell types is one of articles."""
 DEPTH = 4
-FIRST = boosting.Settings(trees=80, depth=DEPTH, rate=0.1, ridge=6.0, rows=0.25)
-SECOND = boosting.Settings(trees=100, depth=DEPTH, rate=0.1, ridge=3.0, rows=0.15)
+FIRST = boosting.Settings(trees=120, depth=DEPTH, rate=0.07, ridge=6.0, rows=0.25)
+SECOND = boosting.Settings(trees=200, depth=DEPTH, rate=0.07, ridge=3.0, rows=0.15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ LEAST = 0.02
 """Of a page's weight in the second look's training, though it may not be heard there."""
 
 
-def fit_types(codes: Array, kinds: list[str]) -> tuple[model.Forest, ...]:
+def fit_types(codes: Array, kinds: list[str], weight: Array) -> tuple[model.Forest, ...]:
     settings = boosting.Settings(trees=60, depth=2, rate=0.1, ridge=4.0, rows=0.8)
     if all(kind in ARTICLES for kind in kinds):  # there is nothing to tell apart
         return (NOTHING,) * len(TYPES)
@@ -203,7 +203,7 @@ def fit_types(codes: Array, kinds: list[str]) -> tuple[model.Forest, ...]:
     for t, kind in enumerate(TYPES):
         truth = np.array([(k or "article") == kind for k in kinds], float)
         start = np.full(truth.size, model.TYPE_ODDS[t])
-        forests.append(boosting.fit(codes, start, truth, np.ones(truth.size), settings, 5))
+        forests.append(boosting.fit(codes, start, truth, weight, settings, 5))
     return tuple(forests)
 
 
@@ -236,7 +236,8 @@ def learn_first(examples: list[Example], seen: list[tuple[Array, Array]], settin
         page_codes(e, rows, chances(odds_of(first, c, s)))
         for e, (rows, _), c, s in zip(examples, seen, codes, start, strict=True)
     ]
-    return Look(first, fit_types(np.concatenate(columns, axis=1), [e.kind for e in examples]))
+    weight = np.array([SETS[e.dataset] for e in examples])
+    return Look(first, fit_types(np.concatenate(columns, axis=1), [e.kind for e in examples], weight))
 
 
 def second_codes(example: Example, seen: tuple[Array, Array], look: Look) -> tuple[Array, Array, float]:
@@ -290,12 +291,12 @@ def f1(gold: str, got: str) -> float:
 def evaluate(examples: list[Example], made: model.Model) -> dict[str, list[tuple[str, str, float]]]:
     out: dict[str, list[tuple[str, str, float]]] = {}
     for e in examples:
-        ways = {"second": np.zeros(0), "half": np.zeros(0), "first": np.zeros(0), "oracle": e.truth}
+        ways = {"auto": np.zeros(0), "first look": np.zeros(0), "perfect choice": e.truth}
         if len(e.page.blocks):
-            seen = model.look(e.page, made)
-            ways["second"] = best_expected(seen.second, e.page.blocks)
-            ways["first"] = best_expected(seen.first, e.page.blocks)
-            ways["half"] = seen.second > 0.5
+            page, seen = e.page, model.look(e.page, made)
+            around = page.blocks, page.parent, page.element, page.title_size
+            ways["auto"] = choose(seen.second, *around, seen.types[0])[0]
+            ways["first look"] = choose(seen.first, *around, 1.0)[0]
         for way, kept in ways.items():
             text = "\n".join(t for t, k in zip(e.texts, kept, strict=True) if k)
             out.setdefault(way, []).append((e.dataset, e.kind, f1(e.gold, text)))

@@ -297,7 +297,7 @@ class Document:
     replaced: int = 0
     """Malformed bytes that became U+FFFD."""
     meta: Meta = Meta()
-    links: Sequence[Link] = ()
+    links: tuple[Link, ...] = ()
     failure: Reason | None = None
     """Why there is no text, or why it is not whole."""
     detail: str = ""

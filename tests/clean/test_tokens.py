@@ -86,7 +86,7 @@ def test_counts_of_a_block() -> None:
     first, second = page.blocks
     assert (first[WORDS], first[LINKED], first[POINTS], first[BREAKS]) == (6, 2, 3, 1)
     assert (first[TITLED], first[BODIED], first[TAGS]) == (2, 3, 2)
-    assert (second[WORDS], second[IDEOGRAPHS], second[POINTS]) == (4, 4, 1)
+    assert (second[WORDS], second[IDEOGRAPHS], second[POINTS]) == (2, 4, 1)  # two ideographs are one word
     assert page.title == "Red fox"
     assert page.types == {"Article"}
 

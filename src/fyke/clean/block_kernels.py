@@ -95,7 +95,7 @@ def build_blocks(
             if not is_open:
                 count = open_block(blocks, count, at, stack[depth - 1], tags, inner)
                 is_open, tags, inner, last = True, 0, 0, 0
-            last = count_word(page, starts[at], ends[at], blocks, count - 1, link_depth > 0, titles, bodies, last)
+            last = count_word(page, starts[at], ends[at], blocks[count - 1], link_depth > 0, titles, bodies, last)
             blocks[count - 1, LAST] = at + 1
             continue
         element = kind % CLOSE

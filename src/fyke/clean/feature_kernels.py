@@ -17,7 +17,6 @@ from fyke.clean.columns import (
     DIGITS,
     ENDS,
     HASH,
-    IDEOGRAPHS,
     INNER,
     LINKED,
     LOWERS,
@@ -149,9 +148,8 @@ def page_rows(blocks: Array, rows: Array, gains: Array) -> tuple[int, int]:
         nearness = int(rows[_TITLED, PAD + k]) + (12 if top else 0)
         if words < 40 and nearness > best:
             titled, best = k, nearness
-        text = words - 0.5 * blocks[k, IDEOGRAPHS]
         share = blocks[k, LINKED] / max(1, words)
-        gains[k] = 0.5 * text * (1.0 - 2.0 * share) - blocks[k, TAGS] - 0.3 * blocks[k, INNER]
+        gains[k] = 0.5 * words * (1.0 - 2.0 * share) - blocks[k, TAGS] - 0.3 * blocks[k, INNER]
     page = np.empty(8, np.uint8)
     page[0], page[1], page[2] = counted(count), counted(total // 8), shared(linked, total)
     page[3], page[4], page[5] = shared(long_words, total), shared(repeats, count), shared(bodied, total)

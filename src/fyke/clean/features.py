@@ -106,7 +106,7 @@ AVERAGED = [
     "plateau_words", "siblings_path", "siblings_words", "class_path_min", "class_path_max",
 ]  # fmt: skip
 AVERAGED_ROWS = np.array([ROW[name] for name in AVERAGED])
-DECLARED = 4
+DECLARED = 8
 PAGE_COLUMNS = [
     *(f"{weight}_{name}" for name in AVERAGED for weight in ("block", "word", "first")),
     "blocks", "words", "expected", "expected_share", "chosen", "chosen_spread", "title", "tops",

@@ -33,6 +33,10 @@ _DECLARED = (
     frozenset({"Product", "Offer", "AggregateOffer", "ProductGroup"}),
     frozenset({"DiscussionForumPosting", "QAPage", "Question", "Comment"}),
     frozenset({"CollectionPage", "ItemList", "SearchResultsPage"}),
+    frozenset({"og:article"}),
+    frozenset({"og:website"}),
+    frozenset({"og:product"}),
+    frozenset({"og:published_time"}),
 )
 
 
@@ -132,7 +136,7 @@ _NONE_DECLARED = np.zeros(len(_DECLARED), np.uint8)
 
 
 def declared(page: Page) -> Array:
-    """Return what JSON-LD says of the page's type: article, product, forum, list; 1 or 0 each."""
+    """Return what JSON-LD and Open Graph say of the page's type, by _DECLARED; 1 or 0 each."""
     if not page.types:
         return _NONE_DECLARED
     return np.array([bool(page.types & names) for names in _DECLARED], np.uint8)

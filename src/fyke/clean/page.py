@@ -18,9 +18,12 @@ _TITLE_SLOTS, _TITLE_WORDS = 256, 64
 _FEW_TOKENS = 200
 """A page with fewer tokens may have its text in noscript, if that has so many more words."""
 _MAX_BODY = 1 << 20
+_META_REACH = 4096
+"""Bytes around ``og:type`` in which the other meta elements of its kind stand."""
 _BODY = re.compile(rb'"(?:articleBody|reviewBody)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _TYPE_KEY = b'"@type"'
 _TYPE = re.compile(rb'"@type"\s*:\s*\[?\s*"(\w{1,40})"')
+_OPEN_GRAPH = re.compile(rb"""og:type["'][^>]{0,60}?content\s*=\s*["']([a-z]{1,20})""", re.IGNORECASE)
 _NOTHING = np.zeros(1, np.int64)
 _NO_TYPES: frozenset[str] = frozenset()
 
@@ -97,6 +100,7 @@ def read(data: bytes) -> Page:
     titles = np.zeros(_TITLE_SLOTS, np.int64)
     title_size = word_kernels.remember_words(tokens.page[start:end], titles, False, _TITLE_WORDS)
     types, body = _linked_data(tokens)
+    types |= _open_graph(data, tokens)
     bodies = _NOTHING
     if body:
         bodies = np.zeros(1 << max(4, len(body).bit_length()), np.int64)
@@ -138,6 +142,21 @@ def _linked_data(tokens: Tokens) -> tuple[frozenset[str], bytes]:
     return frozenset(types), body
 
 
+def _open_graph(data: bytes, tokens: Tokens) -> frozenset[str]:
+    """Return what the page's meta elements say that it is, as ``og:article``, and whether it was published.
+
+    They stand before the first word: a head has none outside its title.
+    """
+    at = data.find(b"og:type", 0, tokens.starts[tokens.kinds.argmin()]) if tokens.kinds.size else -1
+    if at < 0:
+        return _NO_TYPES
+    found = _OPEN_GRAPH.match(data, at)
+    named = {f"og:{found[1].decode().lower()}"} if found else set()
+    if data.find(b"article:published_time", max(0, at - _META_REACH), at + _META_REACH) >= 0:
+        named.add("og:published_time")
+    return frozenset(named)
+
+
 def _unescaped(string: bytes) -> bytes:
     """Return the text of a JSON string, its HTML tags blanked and its entities replaced."""
     import msgspec
@@ -146,4 +165,5 @@ def _unescaped(string: bytes) -> bytes:
         text = msgspec.json.decode(b'"' + string.replace(b"\n", b" ").replace(b"\t", b" ") + b'"', type=str)
     except msgspec.MsgspecError:
         return b""
-    return html.unescape(re.sub(r"<[^<>]*>", " ", text)).encode("utf-8", "replace")
+    text = re.sub(r"<[^<>]*>", " ", text) if "<" in text else text
+    return (html.unescape(text) if "&" in text else text).encode("utf-8", "replace")

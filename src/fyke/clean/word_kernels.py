@@ -98,22 +98,24 @@ def remember_words(text: Array, table: Array, paired: bool, limit: int) -> int:
 
 
 @inlined
-def note_word(value: int, blocks: Array, k: int, in_link: bool, titles: Array, bodies: Array, last: int) -> int:
-    """Count a word by its hash; return the hash."""
-    blocks[k, WORDS] += 1
-    if in_link:
-        blocks[k, LINKED] += 1
+def note_word(value: int, row: Array, half: bool, in_link: bool, titles: Array, bodies: Array,
+              last: int) -> int:  # fmt: skip
+    """Count a word by its hash; return the hash. ``half``: it is the second ideograph of two, which are one word."""
     if titles[find(titles, value)] != 0:
-        blocks[k, TITLED] += 1
-    if bodies.size > 1 and bodies[find(bodies, (last * 31 + value) & _MASK)] != 0:
-        blocks[k, BODIED] += 1
-    blocks[k, HASH] = (blocks[k, HASH] * 1000003 + value) & _MASK
+        row[TITLED] += 1
+    if not half:
+        row[WORDS] += 1
+        if in_link:
+            row[LINKED] += 1
+        if bodies.size > 1 and bodies[find(bodies, (last * 31 + value) & _MASK)] != 0:
+            row[BODIED] += 1
+    row[HASH] = (row[HASH] * 1000003 + value) & _MASK
     return value
 
 
 @leaf
 def count_words(
-    page: Array, start: int, end: int, blocks: Array, k: int, in_link: bool, titles: Array, bodies: Array, last: int
+    page: Array, start: int, end: int, row: Array, in_link: bool, titles: Array, bodies: Array, last: int
 ) -> int:
     """Count the words of a run with entities or with bytes beyond ASCII, where one run may be many words."""
     at = start
@@ -125,22 +127,24 @@ def count_words(
             if semicolon < end and page[semicolon] == 59:
                 at = semicolon + 1
                 continue
+        half = False
         if page[at] >= 0xE3:
             if is_ideograph(page, at):
-                blocks[k, IDEOGRAPHS] += 1
+                half = row[IDEOGRAPHS] & 1 == 1
+                row[IDEOGRAPHS] += 1
             elif is_mark(page, at):  # 、。，！？：；
-                blocks[k, POINTS] += 1
+                row[POINTS] += 1
         value, at = word_ends(page, at, end)
         if value:
-            last = note_word(value, blocks, k, in_link, titles, bodies, last)
+            last = note_word(value, row, half, in_link, titles, bodies, last)
     return last
 
 
 @inlined
 def count_word(
-    page: Array, start: int, end: int, blocks: Array, k: int, in_link: bool, titles: Array, bodies: Array, last: int
+    page: Array, start: int, end: int, row: Array, in_link: bool, titles: Array, bodies: Array, last: int
 ) -> int:
-    """Add what one run of non-space bytes tells to block ``k``; return its last word's hash."""
+    """Add what one run of non-space bytes tells to a block's row; return its last word's hash."""
     packed, value, seen, entity = 0, 0, 0, False
     for at in range(start, min(end, start + _LONGEST)):
         byte = page[at]
@@ -150,18 +154,18 @@ def count_word(
         if FOLDED[byte]:
             value = (value * 31 + FOLDED[byte]) & _MASK
     tail = page[end - 1]
-    blocks[k, ENDS] = 1 if tail == 58 else 0
+    row[ENDS] = 1 if tail == 58 else 0
     if BYTE[tail] == TERMINAL or tail == 0x82 or tail == 0x81 or tail == 0x9F or tail == 34 or tail == 0x9D:  # 。！？”
-        blocks[k, ENDS] = 2
-    blocks[k, CHARS] += end - start
-    blocks[k, LOWERS] += packed & 0xFFFF
-    blocks[k, UPPERS] += packed >> 16 & 0xFFFF
-    blocks[k, DIGITS] += packed >> 32 & 0xFFFF
-    blocks[k, POINTS] += packed >> 48
+        row[ENDS] = 2
+    row[CHARS] += end - start
+    row[LOWERS] += packed & 0xFFFF
+    row[UPPERS] += packed >> 16 & 0xFFFF
+    row[DIGITS] += packed >> 32 & 0xFFFF
+    row[POINTS] += packed >> 48
     if BYTE[page[start]] == UPPER:
-        blocks[k, CAPITALS] += 1
+        row[CAPITALS] += 1
     if seen >= 128 or entity:
-        return count_words(page, start, end, blocks, k, in_link, titles, bodies, last)
+        return count_words(page, start, end, row, in_link, titles, bodies, last)
     if value == 0:
         return last
-    return note_word(value, blocks, k, in_link, titles, bodies, last)
+    return note_word(value, row, False, in_link, titles, bodies, last)

@@ -34,16 +34,17 @@ class Enricher:
         head = parse_head(page.response_head)
         source = prepare(page.body, head.get("content-type") or change.meta.type, url)
         if source.media_type in MARKUP:
-            made, _, main = read(page.body, head, url, self._memo)
-            change = replace(change, weights=main.weights)
+            made, found, main = read(page.body, head, url, self._memo)
+            change = replace(change, weights=main.weights, links=found.links)
         elif is_isolated(source):
             return change
         else:
             made = convert_here(source)
+            change = replace(change, links=made.links)
         if made.failure is not None:
             return change
         self.texts += 1
         meta = msgspec.structs.replace(
             change.meta, title=made.title, language=made.language, encoding=made.encoding, document=made.meta
         )
-        return replace(change, meta=meta, text=made.text, links=made.links)
+        return replace(change, meta=meta, text=made.text)

@@ -8,7 +8,7 @@ that links and cleaning use: nothing is parsed twice. Metadata is gathered from 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from html import escape, unescape
 from itertools import islice
@@ -83,7 +83,7 @@ def document(
     url: Url | None = None,
     media_type: str = "text/html",
     *,
-    links: Sequence[Link] | None = None,
+    links: tuple[Link, ...] | None = None,
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
     text: str | None = None,

@@ -105,7 +105,7 @@ class Reading(NamedTuple):
     """A page, read: its text, its links, its main content."""
 
     document: Document
-    """With its text alone, by blocks (BLOCK_END): no HTML, no tags."""
+    """With its text alone, by blocks (BLOCK_END): no HTML, no tags, no links."""
     found: PageLinks
     main: Main
 
@@ -117,7 +117,7 @@ def read(body: bytes, head: Head, url: Url, memo: LinkMemo, agent: str = "") -> 
     tags, refresh = head.get_all("x-robots-tag"), head.get("refresh")
     found = find_links(page, url, memo, agent=agent, robots_tags=tags, refresh_header=refresh)
     main = main_of(body, text)
-    return Reading(document(page, text, url, links=found.links, text=main.blocks), found, main)
+    return Reading(document(page, text, url, links=(), text=main.blocks), found, main)
 
 
 def warm(processor: Processor) -> None:

@@ -81,7 +81,7 @@ def _page(capture: Capture, memo: LinkMemo) -> Page | None:
         text = decoded(exchange.body, source.content_type or source.media_type)
         parsed = parse(text.text)
         links: Sequence[Link] = find_links(parsed, url, memo).links
-        made = document(parsed, text, url, source.media_type, links=links)
+        made = document(parsed, text, url, source.media_type, links=())
     elif is_isolated(source):
         return Page(url.href, None, (), exchange.started)
     else:
