@@ -264,7 +264,7 @@ def _rooms(outcome: Fetched) -> Iterator[tuple[str, str, float]]:
     yield "sites/links", f"{len(found.links)} links", lap()
     main = main_of(exchange.body, text)
     yield "clean", f"{len(main.text.split()):,} words of main content", lap()
-    made = document(page, text, url, links=found.links)
+    made = document(page, text, url, links=(), text=main.blocks)
     yield "convert", f"{made.title!r}, {made.language or 'no language'}, {len(made.text.split()):,} words", lap()
 
 
