@@ -89,7 +89,7 @@ def serve(count: int, prompt: bool = False) -> Iterator[Path]:
               client_body_temp_path {run}/a; proxy_temp_path {run}/b; fastcgi_temp_path {run}/c;
               uwsgi_temp_path {run}/d; scgi_temp_path {run}/e;
               log_format times '$msec\\t$request_time\\t$server_addr\\t$request_uri\\t$status';
-              access_log {log} times{"" if prompt else " buffer=64k flush=1s"}; open_file_cache max=200000;
+              access_log {log} times{"" if prompt else " buffer=64k flush=1s"}; open_file_cache max=4000;
               server {{ {listens} root {folder}/$server_addr; gzip_static always; }} }}"""
         )
         server = subprocess.Popen(

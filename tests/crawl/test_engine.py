@@ -13,10 +13,14 @@ from fyke.crawl.engine import Agent
 from fyke.crawl.keeping import Tally
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
+from fyke.crawl.queues import AGAIN, Queues
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
+from fyke.frontier.priority import DefaultPrioritizer
+from fyke.frontier.seen import SeenSet
 from fyke.store import Settings, Store
 from fyke.url import Url
 from fyke.values import Document
@@ -91,3 +95,20 @@ def retried(transport: WorldTransport) -> int:
             count += 1
         seen[key] = visit.status
     return count
+
+
+def test_urls_that_are_tried_again_later_count_as_waiting(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as store:
+        first, second = (
+            Queues(store, Frontier(Politeness(delay=1)), DefaultPrioritizer(), SeenSet(), lambda url, depth, now: None)
+            for _ in range(2)
+        )
+        url = Url("http://h.test/x")
+        batch = first.tablet(url).batch()
+        first.postpone(batch, Entry(url.href, 1, 0, tries=1), 50.0)
+        first.postpone(batch, Entry("http://h.test/y", 1, 0, kind=AGAIN), 50.0)
+        first.tablet(url).write(batch)
+        second.restore(0.0)
+        assert (first.retries, second.retries) == (1, 1)
+        second.wake(60.0)
+        assert (second.retries, second.frontier.counts().queued) == (0, 1)

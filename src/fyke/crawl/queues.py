@@ -66,6 +66,8 @@ class Queues:
         self._later: dict[int, float] = {}
         """For each tablet, a lower bound of when its first entry for later is due: nothing stands before it."""
         self._next_later = float("inf")
+        self.retries = 0
+        """Entries for later that failed before: they are waiting URLs too."""
         self.judge: Callable[[Entry, Tablet, float], float] | None = None
         """Says of a revisit whose time has come: 0 where it is due, else when to look again. None: not in this run."""
         self._tablets: dict[str, int] = {}
@@ -84,9 +86,9 @@ class Queues:
             self._remember(Url.from_key(key) for key, _ in tablet.items("meta"))
             self._remember(Entry.decode(value).url for key, value in tablet.items("queue") if key[:1] != WAITING)
             self._remember((Entry.decode(value).url for _, value in tablet.items("queue", *ALL_WAITING)), waits=True)
-            for key, _ in tablet.items("queue", *_all_later()):
-                self._later[number] = later_due(key)
-                break
+            for key, value in tablet.items("queue", *_all_later()):
+                self._later.setdefault(number, later_due(key))
+                self.retries += _is_retry(Entry.decode(value))
         self._note_later()
         if self.order is not None:
             self.order.reserve.restore()
@@ -242,6 +244,7 @@ class Queues:
         """Write an entry that is to be queued again at ``due``."""
         url = entry.url
         batch.put("queue", later_key(due, url), entry.encode())
+        self.retries += _is_retry(entry)
         number = self.tablet_of(url)
         self._later[number] = min(self._later.get(number, due), due)
         if due < self._next_later:
@@ -287,6 +290,7 @@ class Queues:
         for key, _ in due:
             batch.delete("queue", key)
         for _, entry in due:
+            self.retries -= _is_retry(entry)
             if entry.kind == AGAIN and not entry.tries:
                 again = self.judge(entry, tablet, now) if self.judge is not None else now + _NOT_NOW
                 if again:
@@ -326,6 +330,10 @@ class Queues:
         self.anchors.apply(batch, letters)
         self.post.applied(batch, letters)
         tablet.write(batch)
+
+
+def _is_retry(entry: Entry) -> bool:
+    return bool(entry.tries) and entry.kind != AGAIN
 
 
 def _all_later() -> tuple[bytes, bytes]:

@@ -34,7 +34,7 @@ def report(number: int, agent: Agent, began: float) -> AgentStatus:
         pages=agent.tally.pages,
         bytes=agent.tally.bytes,
         counters=counters,
-        queued=counts.queued + agent.queues.held,
+        queued=counts.queued + agent.queues.held + agent.queues.retries,
         in_flight=counts.leased,
         hosts=counts.hosts,
         mail=agent.queues.post.pending,
