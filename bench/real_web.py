@@ -1,6 +1,6 @@
 """A crawl of real documentation sites on loopback, compared with what a plain link walk of the same server reaches.
 
-``python -m bench.real_web TOOL FOLDER [--packages git-doc sqlite3-doc] [--agents 2] [--kills 0]``, where TOOL is
+``python -m bench.real_web TOOL FOLDER [--packages git-doc sqlite3-doc] [--agents 2] [--kills 0] [--store DIR]``, where TOOL is
 ../shared/tools/real-web/real-web and FOLDER what its ``fetch`` made. Without ``--packages`` all sites are crawled.
 The walk is independent of fyke: http.client, lexbor and urllib. With ``--kills`` the whole crawl is killed that often
 on the way and resumed. Fails where a page is missing or was never linked.
@@ -128,6 +128,7 @@ def main() -> None:
     parser.add_argument("--packages", nargs="*", default=[])
     parser.add_argument("--agents", type=int, default=2)
     parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--store", type=Path, help="keep the store there")
     options = parser.parse_args()
     names = sorted(path.name for path in (options.folder / "roots").iterdir())
     chosen = [f"127.0.1.{names.index(name) + 1}" for name in options.packages]
@@ -145,7 +146,7 @@ def main() -> None:
                     break
             time.sleep(0.1)
         with tempfile.TemporaryDirectory(prefix="fyke-bench-") as folder:
-            compare(Path(folder) / "store", seeds, hosts, options.agents, options.kills)
+            compare(options.store or Path(folder) / "store", seeds, hosts, options.agents, options.kills)
     finally:
         server.terminate()
         server.wait()
