@@ -1,7 +1,8 @@
 """A crawl of real documentation sites on loopback, compared with what a plain link walk of the same server reaches.
 
-``python -m bench.real_web TOOL FOLDER [--packages git-doc sqlite3-doc] [--agents 2] [--kills 0] [--store DIR]``, where TOOL is
-../shared/tools/real-web/real-web and FOLDER what its ``fetch`` made. Without ``--packages`` all sites are crawled.
+``python -m bench.real_web TOOL FOLDER [--packages git-doc sqlite3-doc] [--agents 2] [--kills 0] [--store DIR]``,
+where TOOL is ../shared/tools/real-web/real-web and FOLDER what its ``fetch`` made. Without ``--packages`` all sites are
+crawled.
 The walk is independent of fyke: http.client, lexbor and urllib. With ``--kills`` the whole crawl is killed that often
 on the way and resumed. Fails where a page is missing or was never linked.
 """

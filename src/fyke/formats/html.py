@@ -190,8 +190,11 @@ class Page:
     @property
     def is_annotated(self) -> bool:
         """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
+        data = self._data
+        if b"itemprop" not in data and b"property=" not in data:
+            return False
         said = sum(not {"itemprop", "property"}.isdisjoint(element.attributes) for element in self._elements)
-        return self.source.count("itemprop") + self.source.count("property=") > said
+        return data.count(b"itemprop") + data.count(b"property=") > said
 
     def meta(self, name: str) -> str:
         """The content of the first ``<meta>`` of that name (lower case) that is not empty; else empty."""
