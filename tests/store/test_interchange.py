@@ -21,47 +21,12 @@ from fyke.errors import UserError
 from fyke.formats.cdxj import lookup
 from fyke.formats.coding import MAX_BODY
 from fyke.formats.warc import read_record_at
+from fyke.lecture.texts import TREC
 from fyke.store import Row, Settings, Store
 from fyke.store.exporting import export, parts_needed
 from fyke.store.importing import Imported, import_file
 
 ONE = Settings(tablets=1)
-
-TREC = b"""\
-<DOC>
-<DOCNO>WTX001-B01-10</DOCNO>
-<DOCHDR>
-http://www.example.com/test.html 204.244.59.33 19970101013145 text/html 440
-HTTP/1.0 200 OK
-Date: Wed, 01 Jan 1997 01:21:13 GMT
-Server: Apache/1.0.3
-Content-type: text/html
-Content-length: 270
-Last-modified: Mon, 25 Nov 1996 05:31:24 GMT
-</DOCHDR>
-<HTML>
-<TITLE>Tropical Fish Store</TITLE>
-Coming soon!
-</HTML>
-</DOC>
-<DOC>
-<DOCNO>WTX001-B01-109</DOCNO>
-<DOCHDR>
-http://www.example.com/fish.html 204.244.59.33 19970101013149 text/html 440
-HTTP/1.0 200 OK
-Date: Wed, 01 Jan 1997 01:21:19 GMT
-Server: Apache/1.0.3
-Content-type: text/html
-Content-length: 270
-Last-modified: Mon, 25 Nov 1996 05:31:24 GMT
-</DOCHDR>
-<HTML>
-<TITLE>Fish Information</TITLE>
-This page will soon contain interesting
-information about tropical fish.
-</HTML>
-</DOC>
-"""
 
 
 def write_out(store: Store, path: Path) -> int:
