@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.bits.jit import LANES, bytes_below, bytes_equal, inlined, kernel, leaf, trailing_zeros
+from fyke.bits.search_kernels import find_byte
 from fyke.clean.elements import BYTE, CLOSE, ID, NAME_KEYS, NAME_NUMBERS, RAW, SLOTS, SPACE, UNKNOWN, WORD, Array
 
 TITLE, SCRIPT, NOSCRIPT = ID["title"], ID["script"], ID["noscript"]
@@ -22,20 +23,6 @@ _SLASH, _LESS, _GREATER, _BANG, _DASH, _QUESTION, _EQUALS = (np.uint8(ord(c)) fo
 _QUOTE, _APOSTROPHE = np.uint8(ord('"')), np.uint8(ord("'"))
 _AFTER_SPACE = np.uint8(33)
 _ALL = (1 << LANES) - 1
-
-
-@inlined
-def find_byte(page: Array, at: int, byte: np.uint8) -> int:
-    """Return where ``byte`` stands at or after ``at``; the end of the page if it does not."""
-    last = page.size - LANES
-    while at <= last:
-        found = bytes_equal(page, at, byte)
-        if found:
-            return at + trailing_zeros(found)
-        at += LANES
-    while at < page.size and page[at] != byte:
-        at += 1
-    return at
 
 
 @inlined

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fyke.bits.jit import LANES, bytes_equal, inlined, leaf, trailing_zeros
+from fyke.bits.jit import inlined, leaf
+from fyke.bits.search_kernels import find_byte
 
 Bytes = npt.NDArray[np.uint8]
 Table = npt.NDArray[np.int32]
@@ -51,20 +52,6 @@ _QUOTE, _APOSTROPHE = np.uint8(34), np.uint8(39)
 
 
 @inlined
-def _find(page: Bytes, at: int, byte: np.uint8) -> int:
-    """Return where ``byte`` stands at or after ``at``; the end of the page if it does not."""
-    last = page.size - LANES
-    while at <= last:
-        found = bytes_equal(page, at, byte)
-        if found:
-            return at + trailing_zeros(found)
-        at += LANES
-    while at < page.size and page[at] != byte:
-        at += 1
-    return at
-
-
-@inlined
 def _is_letter(byte: int) -> bool:
     return 97 <= (byte | 32) <= 122
 
@@ -98,7 +85,7 @@ def _value(page: Bytes, at: int) -> tuple[int, int, int]:
     while here < end and page[here] <= 32:
         here += 1
     if here < end and (page[here] == _QUOTE or page[here] == _APOSTROPHE):
-        close = _find(page, here + 1, page[here])
+        close = find_byte(page, here + 1, page[here])
         return here + 1, close, min(close + 1, end)
     start = here
     while here < end and page[here] > 32 and page[here] != _GREATER:
@@ -111,7 +98,7 @@ def _raw_end(page: Bytes, at: int, wanted: int) -> int:
     """Return where the end tag of the raw element ``wanted`` begins; the end of the page if it has none."""
     end = page.size
     while True:
-        at = _find(page, at, _LESS)
+        at = find_byte(page, at, _LESS)
         if at + 2 >= end:
             return end
         if page[at + 1] == _SLASH and _name(page, at + 2)[0] == wanted:
@@ -126,13 +113,13 @@ def _comment_end(page: Bytes, at: int) -> int:
     if at + 3 < end and page[at + 2] == _DASH and page[at + 3] == _DASH:
         close = at + 4
         while True:
-            close = _find(page, close, _GREATER)
+            close = find_byte(page, close, _GREATER)
             if close >= end:
                 return end
             if page[close - 1] == _DASH and page[close - 2] == _DASH:
                 return close + 1
             close += 1
-    return min(end, _find(page, at, _GREATER) + 1)
+    return min(end, find_byte(page, at, _GREATER) + 1)
 
 
 @leaf
@@ -153,11 +140,13 @@ def _write(page: Bytes, start: int, end: int, out: Bytes, size: int) -> int:
 
 
 @leaf
-def _write_folded(page: Bytes, start: int, end: int, out: Bytes, size: int) -> int:
-    """Write ``page[start:end]`` with each run of white space as one space, and none at the ends."""
-    first, blank = size, False
-    for at in range(start, end):
-        byte = page[at]
+def _fold(page: Bytes, at: int, end: int, out: Bytes, size: int, first: int, blank: bool) -> tuple[int, bool]:
+    """Go on with the text that starts at ``first`` of ``out``: each run of white space is one space, none at the ends.
+
+    ``blank`` says whether white space is due. Returns the new size, and whether it is due now.
+    """
+    for here in range(at, end):
+        byte = page[here]
         if byte <= 32:
             blank = True
             continue
@@ -167,7 +156,16 @@ def _write_folded(page: Bytes, start: int, end: int, out: Bytes, size: int) -> i
         blank = False
         out[size] = byte
         size += 1
-    return size
+    return size, blank
+
+
+@leaf
+def _end_text(page: Bytes, alt: int, alt_end: int, texts: Bytes, size: int, started: int) -> int:
+    """End the text of an anchor; where it has none, with the alternative text of its image."""
+    if size == started:
+        size, _ = _fold(page, alt, alt_end, texts, size, started, False)
+    texts[size] = 0
+    return size + 1
 
 
 @leaf
@@ -187,19 +185,9 @@ def scan(
     alt, alt_end = 0, 0
     foreign, hidden, timing = 0, 0, -1
     while at < end:
-        less = _find(page, at, _LESS)
+        less = find_byte(page, at, _LESS)
         if started >= 0:
-            for here in range(at, less):
-                byte = page[here]
-                if byte <= 32:
-                    blank = True
-                else:
-                    if blank and t > started:
-                        texts[t] = 32
-                        t += 1
-                    blank = False
-                    texts[t] = byte
-                    t += 1
+            t, blank = _fold(page, at, less, texts, t, started, blank)
         if less + 1 >= end:
             break
         following = page[less + 1]
@@ -212,15 +200,10 @@ def scan(
             break
         if not _is_letter(int(page[first])):
             if closing:
-                at = min(end, _find(page, less, _GREATER) + 1)
+                at = min(end, find_byte(page, less, _GREATER) + 1)
             else:
                 if started >= 0:
-                    if blank and t > started:
-                        texts[t] = 32
-                        t += 1
-                    blank = False
-                    texts[t] = _LESS
-                    t += 1
+                    t, blank = _fold(page, less, less + 1, texts, t, started, blank)
                 at = less + 1
             continue
         name, at = _name(page, first)
@@ -257,10 +240,7 @@ def scan(
         at += 1
         if anchor:
             if started >= 0:
-                if t == started and alt_end:
-                    t = _write_folded(page, alt, alt_end, texts, t)
-                texts[t] = 0
-                t += 1
+                t = _end_text(page, alt, alt_end, texts, t, started)
                 started = -1
             if not closing and has_href:
                 h = _write(page, href, href_end, hrefs, h)
@@ -293,8 +273,5 @@ def scan(
                     e += 1
             at = content_end
     if started >= 0:
-        if t == started and alt_end:
-            t = _write_folded(page, alt, alt_end, texts, t)
-        texts[t] = 0
-        t += 1
+        t = _end_text(page, alt, alt_end, texts, t, started)
     sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = h, t, r, e, n
