@@ -16,13 +16,11 @@ import pytest
 from fyke.cli import run
 from fyke.clock import VirtualClock
 from fyke.crawl import freshness
-from fyke.crawl.board import Board
-from fyke.crawl.budget import Budget, RevisitSettings
+from fyke.crawl.budget import RevisitSettings
 from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent
 from fyke.crawl.gate import Gate
 from fyke.crawl.hostmemory import HostMemory
-from fyke.crawl.mail import Letter
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
 from fyke.crawl.queues import Queues
@@ -348,14 +346,6 @@ def test_a_page_is_judged_by_what_is_known_of_its_like_by_now(tmp_path: Path) ->
         assert revisits.judge(entry, tablet, now + 60) == 0.0
 
 
-def test_a_backlog_puts_no_page_off_for_long() -> None:
-    revisits = Revisits(RevisitSettings(budget=10.0))
-    revisits.budget.pages = 100
-    revisits.budget.outstanding = 99
-    revisits.budget.passed(START, 10, 0)
-    assert revisits.due(ChangeState(seen=START, rate=0.001)) <= START + 100 / 10
-
-
 def test_what_a_sitemap_says_is_weighed_by_what_visits_find(tmp_path: Path) -> None:
     """An honest sitemap is asked again, its new pages are found, and its host comes to be trusted."""
     clock = VirtualClock(START)
@@ -418,20 +408,6 @@ def test_soft_errors_are_told_from_copies() -> None:
     assert len(memory.regrets) <= 8
 
 
-def test_the_share_is_kept_while_new_pages_wait() -> None:
-    budget = Budget(RevisitSettings(share=0.25, budget=8.0))
-    budget.pages = 100
-    budget.passed(START, 10, 0)
-    budget.passed(START + 1, 10, 50)
-    assert budget.threshold.budget == pytest.approx(2.0 * DAY), "new pages ask for all they can get"
-    budget.passed(START + 2, 10, 53)
-    assert budget.threshold.budget == pytest.approx(5.0 * DAY), "they leave some of it"
-    budget.passed(START + 3, 10, 53)
-    assert budget.threshold.budget == pytest.approx(8.0 * DAY), "and what only waits takes nothing"
-    granted = sum(budget.pace(START + 4 + i * 0.01) == 0.0 for i in range(1000))
-    assert granted == pytest.approx(8 * 10 + 8, abs=2)
-
-
 def test_a_hub_waits_for_a_contact_and_not_for_the_longest_there_could_be(tmp_path: Path) -> None:
     clock = VirtualClock(START)
     site = OnePage(clock, lambda request, now: (200, "", _page("hub")))
@@ -449,59 +425,6 @@ def test_a_hub_waits_for_a_contact_and_not_for_the_longest_there_could_be(tmp_pa
             return clock.now() - START
 
     assert 3.0 <= clock.run(main()) <= 5.0
-
-
-def test_agents_share_one_threshold(tmp_path: Path) -> None:
-    board = Board(tmp_path / "board", 2)
-    board.clear()
-    assert board.threshold(0, 4.0) == pytest.approx(4.0)
-    assert board.threshold(1, 1.0) == pytest.approx(2.0)
-    board.work_on(0, "http://x/" + "y" * 9000)
-    assert board.threshold(1, 1.0) == pytest.approx(2.0), "a long URL does not reach it"
-    board.close()
-
-
-def test_two_agents_keep_a_collection_fresh_together(tmp_path: Path) -> None:
-    world = World(WorldConfig(hosts=10, pages=60, formats=False, languages=False, encodings=False, traps=False))
-    clock, path, board = VirtualClock(START), tmp_path / "s", Board(tmp_path / "board", 2)
-    transport, urls, processor = (
-        WorldTransport(world, clock),
-        [Url.parse(seed) for seed in world.seeds],
-        Processor("fyke"),
-    )
-    board.clear()
-
-    def beat(agent: Agent) -> bool:
-        assert agent.revisits is not None
-        threshold = agent.revisits.budget.threshold
-        threshold.value = board.threshold(agents.index(agent), threshold.value)
-        return clock.now() < START + 6 * DAY
-
-    async def send(tablet: int, letters: list[Letter]) -> None:
-        await agents[tablet].receive(letters)
-
-    async def main(stores: list[Store]) -> None:
-        agents.extend(
-            Agent(
-                store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),
-                Permissions("fyke"), processor, clock, revisits=RevisitSettings(budget=60 / DAY), beat=beat,
-                beat_every=1200.0, send=send,
-            )
-            for store in stores
-        )  # fmt: skip
-        await asyncio.gather(*(agent.run(urls) for agent in agents))
-
-    agents: list[Agent] = []
-    Store.open(path, settings=Settings(tablets=2)).close()
-    with Store.open(path, tablets=(0,)) as left, Store.open(path, tablets=(1,)) as right:
-        clock.run(main([left, right]))
-    first, second = (agent.revisits.budget.threshold.value for agent in agents if agent.revisits is not None)
-    board.close()
-    assert first == pytest.approx(second, rel=0.5), "one threshold, though their hosts differ"
-    assert len(transport.log) <= 120 * 6 * 1.05
-    assert sum(agent.tally.revisits for agent in agents) >= 0.4 * 120 * 6
-    assert min(agent.tally.revisits for agent in agents) >= 60
-    assert min(shortest_gaps(transport.log).values()) >= 0.999
 
 
 def test_the_gauge_samples_fairly() -> None:

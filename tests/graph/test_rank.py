@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import deque
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -50,47 +51,61 @@ def test_ranks_against_dense_algebra(tmp_path: Path) -> None:
     assert np.abs(estimate - stationary / stationary.sum()).sum() < 0.02, "OPIC tends to PageRank without damping"
 
 
-@pytest.mark.kernel
-def test_searches_against_plain_python(tmp_path: Path) -> None:
-    adjacency = web(80)
-    adjacency += [[], [81], [80, 83], [82]]
-    graph = make(tmp_path, adjacency)
-    compare(graph, adjacency)
+class Searches(NamedTuple):
+    """What the searches find in a graph."""
+
+    out_degrees: list[int]
+    in_degrees: list[int]
+    weak: list[int]
+    """The least node of each node's weak component."""
+    strong: list[list[bool]]
+    """Which nodes reach one another."""
+    order: list[int]
+    distances: dict[int, int]
 
 
-def compare(graph: Graph, adjacency: list[list[int]]) -> None:
+def found(graph: Graph) -> Searches:
+    degrees, component = rank.degrees(graph), rank.strong_components(graph)
+    order, distances = rank.breadth_first(graph, np.array([0]))
+    return Searches(
+        degrees.out_degrees.tolist(),
+        degrees.in_degrees.tolist(),
+        degrees.weak_component.tolist(),
+        (component[:, None] == component[None, :]).tolist(),
+        order.tolist(),
+        {x: d for x, d in enumerate(distances.tolist()) if d >= 0},
+    )
+
+
+def expected(adjacency: list[list[int]]) -> Searches:
     dense = matrix(adjacency) > 0
-    degrees = rank.degrees(graph)
-    assert degrees.out_degrees.tolist() == dense.sum(1).tolist()
-    assert degrees.in_degrees.tolist() == dense.sum(0).tolist()
     reach = np.linalg.matrix_power(np.eye(len(dense)) + dense + dense.T, len(dense)).astype(float) > 0
-    assert [int(np.flatnonzero(row)[0]) for row in reach] == degrees.weak_component.tolist()
     onward = np.eye(len(dense)) > 0
     for _ in range(len(dense)):
         onward = onward | (onward.astype(int) @ dense.astype(int) > 0)
-    same = onward & onward.T
-    component = rank.strong_components(graph)
-    assert np.array_equal(component[:, None] == component[None, :], same)
-
-    order, distances = rank.breadth_first(graph, np.array([0]))
-    queue, seen = deque([0]), {0: 0}
-    expected = []
+    queue, seen, order = deque([0]), {0: 0}, []
     while queue:
         x = queue.popleft()
-        expected.append(x)
+        order.append(x)
         for y in sorted(set(adjacency[x])):
             if y not in seen:
                 seen[y] = seen[x] + 1
                 queue.append(y)
-    assert order.tolist() == expected
-    assert {x: d for x, d in enumerate(distances.tolist()) if d >= 0} == seen
+    weak = [int(np.flatnonzero(row)[0]) for row in reach]
+    return Searches(dense.sum(1).tolist(), dense.sum(0).tolist(), weak, (onward & onward.T).tolist(), order, seen)
+
+
+@pytest.mark.kernel
+def test_searches_against_plain_python(tmp_path: Path) -> None:
+    adjacency = [*web(80), [], [81], [80, 83], [82]]
+    assert found(make(tmp_path, adjacency)) == expected(adjacency)
 
 
 @settings(max_examples=25)
 @given(ADJACENCY)
 def test_searches_of_any_graph(tmp_path_factory: pytest.TempPathFactory, adjacency: list[list[int]]) -> None:
     adjacency = [sorted(set(own)) for own in adjacency]
-    compare(make(tmp_path_factory.mktemp("g"), adjacency), adjacency)
+    assert found(make(tmp_path_factory.mktemp("g"), adjacency)) == expected(adjacency)
 
 
 def test_wrong_arguments(tmp_path: Path) -> None:
