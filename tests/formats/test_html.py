@@ -109,6 +109,9 @@ def test_tags_are_cut_as_browsers_cut_them() -> None:
         ("five", "five", ""),
     ]
     assert page.title == "t"
+    assert html.parse("<svg/><title>after</title>").title == "after"
+    assert html.parse('<a href="x>').links().hrefs == []
+    assert html.parse("<a href=x>1<").links().texts == ["1<"]
     assert page.refresh is None
     assert list(page.times) == [(True, "2008-01-15"), (False, "Jan 16")]
 

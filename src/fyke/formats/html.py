@@ -93,8 +93,8 @@ class Page:
         hrefs, texts, rels = np.empty((3, len(data) + 1), np.uint8)
         elements = np.empty((min(len(data) // 6, kernels.MAX_ELEMENTS), 4), np.int32)
         attributes = np.empty((min(len(data) // 2, kernels.MAX_ATTRIBUTES), 4), np.int32)
-        sizes = np.zeros(5, np.int32)
-        kernels.scan(np.frombuffer(data or b" ", np.uint8), hrefs, texts, rels, elements, attributes, sizes)
+        spans, sizes = np.empty((3, 2), np.int32), np.zeros(5, np.int32)
+        kernels.scan(np.frombuffer(data or b" ", np.uint8), hrefs, texts, rels, elements, attributes, spans, sizes)
         h, t, r, e, n = sizes.tolist()
         self._hrefs, self._texts, self._rels = hrefs[:h].tobytes(), texts[:t].tobytes(), rels[:r].tobytes()
         named: list[dict[str, str]] = [{} for _ in range(e)]

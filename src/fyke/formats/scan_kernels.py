@@ -41,6 +41,7 @@ MAX_ATTRIBUTES = 4 * MAX_ELEMENTS
 _TAG_KEYS = np.array([key(name.upper()) for name in TAGS])
 _NAME_KEYS = np.array([key(name.upper()) for name in NAMES])
 _HREF, _REL, _ALT = 0, 1, 2
+_OTHER, _ANCHOR, _IMAGE, _NOTED = range(4)
 _A, _IMG, _SVG, _MATH, _NOSCRIPT = (key(name.upper()) for name in ("a", "img", "svg", "math", "noscript"))
 _RAW_KEYS = np.array(
     [key(n.upper()) for n in ("script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes")]
@@ -132,11 +133,13 @@ def _index(keys: npt.NDArray[np.int64], wanted: int) -> int:
 
 @inlined
 def _write(page: Bytes, start: int, end: int, out: Bytes, size: int) -> int:
+    """Write ``page[start:end]`` without its zeros, and a zero behind it."""
     for at in range(start, end):
         if page[at]:
             out[size] = page[at]
             size += 1
-    return size
+    out[size] = 0
+    return size + 1
 
 
 @leaf
@@ -169,109 +172,116 @@ def _end_text(page: Bytes, alt: int, alt_end: int, texts: Bytes, size: int, star
 
 
 @leaf
+def _not_a_tag(page: Bytes, less: int) -> int:
+    """Return the place after what begins with the ``<`` at ``less`` and is no tag; 0 where it is one."""
+    end = page.size
+    if less + 1 >= end:
+        return end
+    following = page[less + 1]
+    if following == _BANG or following == _QUESTION:
+        return _comment_end(page, less)
+    closing = following == _SLASH
+    first = less + 2 if closing else less + 1
+    if first < end and _is_letter(int(page[first])):
+        return 0
+    return min(end, find_byte(page, less, _GREATER) + 1) if closing else less + 1
+
+
+@leaf
+def _read_attributes(
+    page: Bytes, at: int, kind: int, spans: Table, element: int, attributes: Table, n: int
+) -> tuple[int, int]:
+    """Read the attributes of a tag; return the place after it (-1: it never ends) and how many are noted by now.
+
+    ``kind`` is _ANCHOR, _IMAGE or _NOTED: the first href and rel, or alt, go to ``spans`` (start, end; -1 without one),
+    those of a noted element to ``attributes``. Of any other tag nothing is kept.
+    """
+    end, noted = page.size, n
+    while True:
+        while at < end and (page[at] <= 32 or page[at] == _SLASH):
+            at += 1
+        if at >= end:
+            return -1, noted
+        if page[at] == _GREATER:
+            return at + 1, n
+        called, at = _name(page, at)
+        start, stop, at = _value(page, at)
+        if kind == _NOTED:
+            which = _index(_NAME_KEYS, called)
+            if which >= 0 and n < attributes.shape[0]:
+                attributes[n, 0], attributes[n, 1], attributes[n, 2], attributes[n, 3] = element, which, start, stop
+                n += 1
+        elif kind != _OTHER:
+            for which in range(_HREF, _ALT + 1):
+                if called == _NAME_KEYS[which] and (which == _ALT) == (kind == _IMAGE) and spans[which, 0] < 0:
+                    spans[which, 0], spans[which, 1] = start, stop
+
+
+@leaf
 def scan(
-    page: Bytes, hrefs: Bytes, texts: Bytes, rels: Bytes, elements: Table, attributes: Table, sizes: Table
+    page: Bytes, hrefs: Bytes, texts: Bytes, rels: Bytes, elements: Table, attributes: Table, spans: Table, sizes: Table
 ) -> None:
     """Note what the tags of ``page`` say.
 
     ``hrefs``, ``texts`` and ``rels`` get those of anchors, a 0 after each: as written, white space of texts folded.
     ``elements`` gets rows (tag, start of content, end of content, whether in noscript), of title, time and script only
     with content; ``attributes`` rows (element, name, start, end); ``sizes`` their numbers: bytes of the three, rows of
-    the two. REQUIRES: room for the page's bytes in each of the three. What does not fit the two is not noted.
+    the two. REQUIRES: room for the page's bytes in each of the three; ``spans`` is 3 by 2, for its own use. What does
+    not fit elements and attributes is not noted.
     """
     end, at = page.size, 0
     h, t, r, e, n = 0, 0, 0, 0, 0
     started, blank = -1, False  # where the text of the open anchor starts in ``texts``; whether white space is due
-    alt, alt_end = 0, 0
     foreign, hidden, timing = 0, 0, -1
     while at < end:
         less = find_byte(page, at, _LESS)
-        if started >= 0:
-            t, blank = _fold(page, at, less, texts, t, started, blank)
-        if less + 1 >= end:
-            break
-        following = page[less + 1]
-        if following == _BANG or following == _QUESTION:
-            at = _comment_end(page, less)
+        passed = _not_a_tag(page, less)
+        if started >= 0:  # a ``<`` that begins nothing is text
+            t, blank = _fold(page, at, less + 1 if passed == less + 1 <= end else less, texts, t, started, blank)
+        if passed:
+            at = passed
             continue
-        closing = following == _SLASH
-        first = less + 2 if closing else less + 1
-        if first >= end:
-            break
-        if not _is_letter(int(page[first])):
-            if closing:
-                at = min(end, find_byte(page, less, _GREATER) + 1)
-            else:
-                if started >= 0:
-                    t, blank = _fold(page, less, less + 1, texts, t, started, blank)
-                at = less + 1
-            continue
-        name, at = _name(page, first)
-        anchor = name == _A
-        element = -1 if closing or anchor else _index(_TAG_KEYS, name)
-        if element >= 0 and e >= elements.shape[0]:
-            element = -1
-        image = name == _IMG and started >= 0 and alt_end == 0
-        noted = n
-        href, href_end, rel, rel_end, has_href = 0, 0, 0, 0, False
-        while at < end:
-            while at < end and (page[at] <= 32 or page[at] == _SLASH):
-                at += 1
-            if at >= end or page[at] == _GREATER:
-                break
-            called, at = _name(page, at)
-            start, stop, at = _value(page, at)
-            if anchor:
-                if called == _NAME_KEYS[_HREF] and not has_href:
-                    href, href_end, has_href = start, stop, True
-                elif called == _NAME_KEYS[_REL] and rel_end == 0:
-                    rel, rel_end = start, stop
-            elif image:
-                if called == _NAME_KEYS[_ALT] and alt_end == 0:
-                    alt, alt_end = start, stop
-            elif element >= 0:
-                which = _index(_NAME_KEYS, called)
-                if which >= 0 and n < attributes.shape[0]:
-                    attributes[n, 0], attributes[n, 1], attributes[n, 2], attributes[n, 3] = e, which, start, stop
-                    n += 1
-        if at >= end:  # a tag that never ends is none
-            n = noted
-            break
-        at += 1
-        if anchor:
+        closing = page[less + 1] == _SLASH
+        name, at = _name(page, less + 2 if closing else less + 1)
+        element, kind = -1, _OTHER
+        if name == _A:
             if started >= 0:
-                t = _end_text(page, alt, alt_end, texts, t, started)
-                started = -1
-            if not closing and has_href:
-                h = _write(page, href, href_end, hrefs, h)
-                r = _write(page, rel, rel_end, rels, r)
-                hrefs[h], rels[r] = 0, 0
-                h += 1
-                r += 1
-                started, blank, alt, alt_end = t, False, 0, 0
+                t, started = _end_text(page, spans[_ALT, 0], spans[_ALT, 1], texts, t, started), -1
+            if not closing:
+                kind = _ANCHOR
+                for which in range(_HREF, _ALT + 1):
+                    spans[which, 0], spans[which, 1] = -1, -1
+        elif name == _IMG:
+            kind = _IMAGE if started >= 0 else _OTHER
+        elif not closing:
+            element = _index(_TAG_KEYS, name)
+            if element >= 0 and e < elements.shape[0] and not (foreign and element == TITLE):
+                kind = _NOTED
+        at, n = _read_attributes(page, at, kind, spans, e, attributes, n)
+        if at < 0:  # a tag that never ends is none
+            break
+        if kind == _ANCHOR:
+            if spans[_HREF, 0] >= 0:
+                h = _write(page, spans[_HREF, 0], spans[_HREF, 1], hrefs, h)
+                r = _write(page, spans[_REL, 0], spans[_REL, 1], rels, r)
+                started, blank = t, False
         elif name == _SVG or name == _MATH:
-            foreign = max(0, foreign + (-1 if closing else 1))
+            foreign = max(0, foreign + (-1 if closing else int(page[at - 2] != _SLASH)))
         elif name == _NOSCRIPT:
             hidden = max(0, hidden + (-1 if closing else 1))
         elif closing:
             if name == _TIME_KEY and timing >= 0:
-                elements[timing, 2] = less
-                timing = -1
+                elements[timing, 2], timing = less, -1
         elif name == _PLAINTEXT_KEY:
             break
         else:
-            content_end = at
+            start = at
             if _index(_RAW_KEYS, name) >= 0 and not (foreign and name == _TITLE_KEY):
-                content_end = _raw_end(page, at, name)
-            if element >= 0:
-                if foreign and element == TITLE:
-                    n = noted
-                else:
-                    elements[e, 0], elements[e, 1], elements[e, 2], elements[e, 3] = element, at, content_end, hidden
-                    if element == TIME:
-                        timing = e
-                    e += 1
-            at = content_end
+                at = _raw_end(page, at, name)
+            if kind == _NOTED:
+                elements[e, 0], elements[e, 1], elements[e, 2], elements[e, 3] = element, start, at, hidden
+                timing = e if element == TIME else timing
+                e += 1
     if started >= 0:
-        t = _end_text(page, alt, alt_end, texts, t, started)
+        t = _end_text(page, spans[_ALT, 0], spans[_ALT, 1], texts, t, started)
     sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = h, t, r, e, n
