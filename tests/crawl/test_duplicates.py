@@ -197,6 +197,25 @@ def test_near_copies_are_marked_and_questions_survive_a_crash(tmp_path: Path) ->
         index.close()
 
 
+def test_a_near_copy_is_marked_whichever_of_its_twins_is_asked_about_first(tmp_path: Path) -> None:
+    base, copy = texts(2).values()
+    stamps = {"http://base.test/": 1, "http://elder.test/": 2, "http://younger.test/": 3}
+    for order in (("elder", "younger"), ("younger", "elder")):  # the elder may have been overtaken by another agent
+        with opened(tmp_path / order[0]) as store:
+            index = Beside(tmp_path / order[0] / "index", store)
+            examination = examiner(store, index.ask)
+            for name in ("base", *order):
+                href, text = f"http://{name}.test/", base if name == "base" else copy
+                put(examination, href, stamps[href], (name + text).encode(), text)
+                settle(examination)
+            index.close()
+            assert marks(store) == {
+                "http://elder.test/": ("http://base.test/", "jaccard"),
+                "http://younger.test/": ("http://elder.test/", "text"),
+            }
+            assert counted(store, "near") == 2
+
+
 def test_questions_stay_where_the_index_does_not_answer(tmp_path: Path) -> None:
     async def nobody(texts: object) -> list[Answer]:
         raise OSError("nobody")

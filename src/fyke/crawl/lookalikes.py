@@ -19,7 +19,7 @@ import msgspec
 from fyke.crawl.exchange import put_frame, take_frame
 from fyke.crawl.maintext import main_text_of
 from fyke.dedupe.breeding import Breeding
-from fyke.dedupe.index import DuplicateIndex
+from fyke.dedupe.index import SAME_TEXT, DuplicateIndex, Match
 from fyke.store import Store
 from fyke.url import Url
 
@@ -27,6 +27,8 @@ FOLDER = "duplicates"
 """Of the store: where the index is kept."""
 RECENT_TEXTS = 32 << 20
 """Characters of text that the index keeps, as a reader of the store sees new rows only after half a second."""
+RECENT_COPIES = 10_000
+"""Near copies whose originals the index keeps at hand: the pages of some minutes, among which agents may overtake."""
 MEMORY = 1 << 30
 """Bytes of the index's table and filter: five million documents, and slower lookups beyond."""
 SYNC_EVERY = 5.0
@@ -67,11 +69,16 @@ class _TextMemory:
 
 
 class LookAlikes:
-    """The index of a machine. ``store`` is asked for the texts of candidates, so that the true similarity decides."""
+    """The index of a machine. ``store`` is asked for the texts of candidates, so that the true similarity decides.
+
+    Of pages with the same words the owner of their digest chooses the original, which need not be the one asked about
+    first. So each of them is told what the first is a near copy of: whichever is chosen, it is marked.
+    """
 
     def __init__(self, folder: Path, store: Store, memory: int = MEMORY) -> None:
         self._store = store
         self._texts = _TextMemory(RECENT_TEXTS)
+        self._copies: OrderedDict[str, Match] = OrderedDict()
         self._breeding = Breeding()
         self._index = DuplicateIndex(folder, memory=memory, text_of=self._text_of)
         self._synced = time.monotonic()
@@ -97,6 +104,12 @@ class LookAlikes:
         place, reason = (verdict.place, verdict.reason) if verdict else ("", "")
         if match is None:
             return Answer(place=place, reason=reason)
+        if match.method == SAME_TEXT:
+            match = self._copies.get(match.id, match)
+        else:
+            self._copies[href] = match
+            if len(self._copies) > RECENT_COPIES:
+                self._copies.popitem(last=False)
         return Answer(match.id, match.similarity, match.method, place, reason)
 
     def _text_of(self, href: str) -> str | None:
