@@ -12,7 +12,6 @@ import functools
 import io
 import random
 import re
-import sqlite3
 import tempfile
 import time
 import zlib
@@ -21,27 +20,19 @@ from pathlib import Path
 
 import zstandard
 from fastwarc.warc import ArchiveIterator, WarcRecordType
-from rocksdict import WriteBatch
 
 from bench.measure import figure, table
-from fyke.formats.warc_write import WarcWriter
+from bench.store_peers import HEAD, REQUEST, Bare, Files, Sqlite, warc_bytes
 from fyke.store import Change, Page, RowMeta, Settings, Store
-from fyke.store.cells import cell_key, pack_page, unpack_page
+from fyke.store.cells import pack_page
 from fyke.store.codec import LEVEL, sha1
 from fyke.store.exporting import export
 from fyke.store.importing import import_file
 from fyke.store.maintenance import compact, stats
-from fyke.store.rocks import Memory, disk_bytes, open_primary
+from fyke.store.rocks import disk_bytes
 from fyke.url import Url
-from fyke.values import Exchange
 
-HEAD = b'HTTP/1.1 200 OK\r\nServer: nginx\r\nContent-Type: text/html\r\nETag: "5f3"\r\n\r\n'
-REQUEST = b"GET / HTTP/1.1\r\nHost: example\r\nUser-Agent: fyke\r\nAccept: */*\r\n\r\n"
 _TAGS = re.compile(rb"(?s)<(script|style).*?</\1>|<[^>]*>")
-
-
-def _is_page(file: Path) -> bool:
-    return file.is_file() and not file.is_symlink()
 
 
 def real_pages(folder: Path, count: int) -> dict[str, list[tuple[Url, bytes]]]:
@@ -105,85 +96,6 @@ def training(store: Store) -> float:
     return sum(tablet.trainer.seconds for tablet in store.tablets() if tablet.trainer is not None)
 
 
-class Bare:
-    """RocksDB with the same options and the same compressors, and nothing of rows."""
-
-    def __init__(self, path: Path, store: Store) -> None:
-        self.db = open_primary(path, Memory.make())
-        self.page, self.meta = (self.db.get_column_family_handle(name) for name in ("page", "meta"))
-        self.compressors: dict[str, zstandard.ZstdCompressor] = {}
-        self.dictionaries: dict[str, zstandard.ZstdCompressionDict] = {}
-        for tablet in store.tablets():
-            known = {identity.hex(): data for identity, data in tablet.ledger.dictionaries()}
-            for host in tablet.ledger.hosts():
-                if host.dictionary:
-                    dictionary = zstandard.ZstdCompressionDict(known[host.dictionary])
-                    dictionary.precompute_compress(level=LEVEL)
-                    self.dictionaries[host.name] = dictionary
-                    self.compressors[host.name] = zstandard.ZstdCompressor(level=LEVEL, dict_data=dictionary)
-        self.plain = zstandard.ZstdCompressor(level=LEVEL)
-
-    def compress(self, host: str, data: bytes) -> bytes:
-        return self.compressors.get(host, self.plain).compress(data)
-
-    def decompressors(self) -> dict[str, zstandard.ZstdDecompressor]:
-        return {host: zstandard.ZstdDecompressor(dict_data=d) for host, d in self.dictionaries.items()}
-
-    def put(self, url: Url, body: bytes) -> None:
-        key = url.key
-        batch = WriteBatch(raw_mode=True)
-        batch.put(cell_key(key, 1), self.compress(url.host, pack_page(Page(REQUEST, HEAD, body))), self.page)
-        batch.put(key, sha1(body) * 4, self.meta)
-        self.db.write(batch)
-
-
-class Sqlite:
-    """SQLite with a write-ahead log, a transaction per page, and the same compressors."""
-
-    def __init__(self, path: Path, bare: Bare) -> None:
-        self.db = sqlite3.connect(path, isolation_level=None)
-        self.db.execute("PRAGMA journal_mode=WAL")
-        self.db.execute("PRAGMA synchronous=NORMAL")
-        self.db.execute("CREATE TABLE page (url TEXT PRIMARY KEY, meta BLOB, body BLOB) WITHOUT ROWID")
-        self.bare = bare
-        self.plain = zstandard.ZstdDecompressor()
-        self.unpack = bare.decompressors()
-
-    def put(self, url: Url, body: bytes) -> None:
-        packed = self.bare.compress(url.host, pack_page(Page(REQUEST, HEAD, body)))
-        self.db.execute("INSERT INTO page VALUES (?, ?, ?)", (url.href, sha1(body) * 4, packed))
-
-    def get(self, url: Url) -> bytes:
-        (packed,) = self.db.execute("SELECT body FROM page WHERE url = ?", (url.href,)).fetchone()
-        return unpack_page(self.unpack.get(url.host, self.plain).decompress(packed)).body
-
-
-class Files:
-    """A file per document, zstd each."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        path.mkdir()
-        self.pack, self.unpack = zstandard.ZstdCompressor(level=LEVEL), zstandard.ZstdDecompressor()
-
-    def put(self, url: Url, body: bytes) -> None:
-        (self.path / sha1(url.key).hex()).write_bytes(self.pack.compress(body))
-
-    def get(self, url: Url) -> bytes:
-        return self.unpack.decompress((self.path / sha1(url.key).hex()).read_bytes())
-
-
-def warc_bytes(pages: list[tuple[Url, bytes]]) -> tuple[bytes, dict[str, int]]:
-    """A WARC of the pages, and where each record begins: what a CDXJ index would say."""
-    out, ids, places = io.BytesIO(), iter(range(1 << 30)), {}
-    writer = WarcWriter(out, lambda: f"urn:uuid:{next(ids):032x}")
-    for url, body in pages:
-        places[url.href] = writer.exchange(
-            url.href, Exchange(REQUEST, HEAD, body, 200, 1e9, 1e9), media_type="text/html"
-        ).offset
-    return out.getvalue(), places
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?", type=Path)
@@ -218,29 +130,7 @@ def compare(folder: Path, hosts: dict[str, list[tuple[Url, bytes]]], kind: str) 
         bare.put(*page)
         sqlite.put(*page)
     before = stats(store)
-    puts = {"fyke": 0.0, "bare rocksdict": 0.0, "SQLite WAL": 0.0, "file per document": 0.0, "WARC (gzip) + CDXJ": 0.0}
-    ways: dict[str, Callable[[Url, bytes], None]] = {
-        "fyke": functools.partial(put, store),
-        "bare rocksdict": bare.put,
-        "SQLite WAL": sqlite.put,
-        "file per document": files.put,
-    }
-    step, trained = max(1, len(late) // 10), 0.0
-    places: dict[str, tuple[bytes, int]] = {}
-    for start in range(0, len(late), step):  # in turns, since the machine is noisy
-        some = late[start : start + step]
-        before_training = training(store)
-        for name, way in ways.items():
-            began = time.process_time()
-            for page in some:
-                way(*page)
-            puts[name] += time.process_time() - began
-        puts["fyke"] -= training(store) - before_training  # told beside it
-        trained += training(store) - before_training
-        began = time.process_time()
-        data, found = warc_bytes(some)
-        puts["WARC (gzip) + CDXJ"] += time.process_time() - began
-        places |= {url: (data, offset) for url, offset in found.items()}
+    puts, trained, places = timed_puts(store, bare, sqlite, files, late)
     after = stats(store)
     gets = random_gets(store, sqlite, files, places, late)
     rows: list[list[object]] = []
@@ -265,6 +155,36 @@ def compare(folder: Path, hosts: dict[str, list[tuple[Url, bytes]]], kind: str) 
     print(f"on disk, compacted: fyke {own:,} bytes, SQLite {peer:,}")
     scan(folder, late)
     warc(folder, late)
+
+
+def timed_puts(
+    store: Store, bare: Bare, sqlite: Sqlite, files: Files, late: list[tuple[Url, bytes]]
+) -> tuple[dict[str, float], float, dict[str, tuple[bytes, int]]]:
+    """CPU seconds by store, those of training meanwhile, and in which WARC and where each page stands."""
+    ways: dict[str, Callable[[Url, bytes], None]] = {
+        "fyke": functools.partial(put, store),
+        "bare rocksdict": bare.put,
+        "SQLite WAL": sqlite.put,
+        "file per document": files.put,
+    }
+    puts = dict.fromkeys([*ways, "WARC (gzip) + CDXJ"], 0.0)
+    step, trained = max(1, len(late) // 10), 0.0
+    places: dict[str, tuple[bytes, int]] = {}
+    for start in range(0, len(late), step):  # in turns, since the machine is noisy
+        some = late[start : start + step]
+        before_training = training(store)
+        for name, way in ways.items():
+            began = time.process_time()
+            for page in some:
+                way(*page)
+            puts[name] += time.process_time() - began
+        puts["fyke"] -= training(store) - before_training  # told beside it
+        trained += training(store) - before_training
+        began = time.process_time()
+        data, found = warc_bytes(some)
+        puts["WARC (gzip) + CDXJ"] += time.process_time() - began
+        places |= {url: (data, offset) for url, offset in found.items()}
+    return puts, trained, places
 
 
 def random_gets(
