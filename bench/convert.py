@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import time
 from collections.abc import Callable
 from functools import partial
 from html import escape
-from pathlib import Path
 
 import lxml.html
 import resiliparse.extract.html2text
@@ -18,7 +16,7 @@ from resiliparse.parse.html import HTMLTree
 from selectolax.lexbor import LexborHTMLParser
 from trafilatura.utils import load_html
 
-from bench.measure import best_cpu, figure, table
+from bench.measure import SHARED, best_cpu, figure, table
 from fyke.convert import convert_here, prepare
 from fyke.convert.html import document, tagged
 from fyke.formats import html as pages
@@ -137,7 +135,7 @@ OFFICE = ("docx", "odt", "xlsx", "pptx", "ods", "doc", "xls", "ppt", "rtf", "pdf
 
 def office_rows(repeat: int = 3) -> list[list[object]]:
     """Real documents of the public set, those that the engine reads: its time alone, and ours in the same process."""
-    folder = Path(os.environ.get("FYKE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data" / "convert"
+    folder = SHARED / "data" / "convert"
     if not folder.is_dir():
         return [[f"the public set is not at {folder}; set FYKE_SHARED", "", "", "", ""]]
     config = xberg.ExtractionConfig(

@@ -27,7 +27,7 @@ from readability import Document
 from resiliparse.extract.html2text import extract_plain_text
 
 import fyke
-from bench.measure import best_cpu, figure, table
+from bench.measure import SHARED, best_cpu, figure, table
 from bench.train_content import FOLDS, SETS, host
 from fyke.clean import page as pages
 from fyke.clean.container_kernels import fill_features
@@ -38,7 +38,6 @@ from fyke.clean.main import Hosts, main_text
 from fyke.clean.model import Model, shipped
 from fyke.clean.slope import FINN, LAVRENKO
 
-SHARED = Path(__file__).parents[2] / "shared"
 TIMED = 8
 """Pages of each size that are timed at least, if there are so many."""
 LOOKED_AT = 400

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import defaultdict
-from pathlib import Path
 
-from bench.measure import table
+from bench.measure import SHARED, table
 from fyke.convert import Limits, prepare
 from fyke.values import Document
 from fyke.workers.pool import Pool
 
-FOLDER = Path(os.environ.get("FYKE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data" / "convert"
+FOLDER = SHARED / "data" / "convert"
 
 
 def main() -> None:

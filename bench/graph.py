@@ -5,18 +5,15 @@ On cnr-2000 in ../shared/data/graph (FYKE_SHARED names another place).
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 
-from bench.measure import best_cpu, figure, table
+from bench.measure import SHARED, best_cpu, figure, table
 from fyke.graph import rank
 from fyke.graph.graph import Graph
 from fyke.simulate.engine import Politeness, VirtualCrawl, World
 from fyke.simulate.policies import named
-
-SHARED = Path(os.environ.get("FYKE_SHARED", Path(__file__).parent.parent.parent / "shared"))
 
 
 def crawl(world: World, policy: str, in_flight: int) -> VirtualCrawl:

@@ -6,19 +6,15 @@ finds pages of high PageRank early. All policies start from the seed that reache
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 
-from bench.measure import table
+from bench.measure import SHARED, table
 from fyke.graph.graph import Graph
 from fyke.graph.rank import breadth_first, pagerank
 from fyke.simulate.engine import Politeness, VirtualCrawl, World
 from fyke.simulate.measures import kendall_tau
 from fyke.simulate.policies import named
 
-SHARED = Path(os.environ.get("FYKE_SHARED", Path(__file__).parent.parent.parent / "shared"))
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
 IN_FLIGHT = 64
 

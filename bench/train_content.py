@@ -25,6 +25,7 @@ import numpy as np
 
 from bench import boosting
 from bench.class_words import ClassWords, class_votes
+from bench.measure import SHARED
 from fyke.clean import container_kernels, context_kernels, feature_kernels, model, model_kernels
 from fyke.clean.choice_kernels import choose
 from fyke.clean.columns import WORDS
@@ -315,7 +316,7 @@ def report(results: dict[str, list[tuple[str, str, float]]]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data" / "extract")
+    parser.add_argument("--data", type=Path, default=SHARED / "data" / "extract")
     parser.add_argument("--check", choices=["folds", "sets"], help="test instead of writing a model")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "src/fyke/clean/content.model")
     parser.add_argument(

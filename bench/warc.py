@@ -5,10 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
-import os
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from fastwarc.stream_io import GzipWriter, ZstdWriter
@@ -18,7 +16,7 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter as WarcioWriter
 
-from bench.measure import best_cpu, figure, table
+from bench.measure import SHARED, best_cpu, figure, table
 from fyke.formats.cdxj import IndexLine, index_line, lookup, sorted_lines
 from fyke.formats.trec import read_trec, web_document, write_trec
 from fyke.formats.warc import read_record_at, read_records
@@ -33,8 +31,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nServer: nginx\r\nContent-Type: text/html; charset=ut
 
 def pages(count: int) -> list[bytes]:
     """Real pages from the public test data beside the project, or made ones where it is absent."""
-    shared = Path(os.environ.get("FYKE_SHARED", Path(__file__).parent.parent.parent / "shared"))
-    found = sorted((shared / "data" / "extract" / "wcxb-dev").rglob("*.html.gz"))[:count]
+    found = sorted((SHARED / "data" / "extract" / "wcxb-dev").rglob("*.html.gz"))[:count]
     if len(found) == count:
         return [gzip.decompress(path.read_bytes())[:LENGTH] for path in found]
     chance = random.Random(1)
