@@ -15,7 +15,7 @@ import psutil
 from bench.measure import best_cpu, figure, table
 from fyke.formats.html import Page
 from fyke.frontier.frontier import Frontier
-from fyke.frontier.keys import Entry, HostRecord, parse_queue_key
+from fyke.frontier.keys import Entry, HostRecord, sequence_of
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact, Politeness
 from fyke.frontier.seen import SeenSet, url_keys
@@ -80,7 +80,7 @@ def crawl(hosts: int, urls: int, fresh: int) -> int:
             found = []
             for sequence in range(wish.start, wish.start + wish.count):
                 key = wish.key[:-8] + sequence.to_bytes(8, "big")
-                found.append((parse_queue_key(key).sequence, Entry.decode(disk[key])))
+                found.append((sequence_of(key), Entry.decode(disk[key])))
             frontier.supply(wish, found, 0.0)
         lease = frontier.next(0.0)
         assert isinstance(lease, Lease)

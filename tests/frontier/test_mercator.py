@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from fyke.frontier.frontier import CHUNK, PARK, Frontier
-from fyke.frontier.keys import Entry, HostRecord, parse_queue_key
+from fyke.frontier.keys import Entry, HostRecord, sequence_of
 from fyke.frontier.leases import Idle, Lease, Refill, Why
 from fyke.frontier.politeness import Contact, Politeness
 from fyke.frontier.selector import Randomised, RoundRobin
@@ -19,6 +19,10 @@ HOSTS = [f"h{i}.test" for i in range(5)]
 K = 3
 B = 3
 DELAY = 1.0
+
+
+def read(disk: dict[bytes, bytes], wish: Refill) -> list[tuple[int, Entry]]:
+    return [(sequence_of(key), Entry.decode(disk[key])) for key in sorted(disk) if wish.key <= key < wish.end]
 
 
 class Mercator(RuleBasedStateMachine):
@@ -65,9 +69,7 @@ class Mercator(RuleBasedStateMachine):
     def serve(self) -> None:
         self.wishes += self.frontier.refills()
         for wish in self.wishes:
-            keys = sorted(k for k in self.disk if k >= wish.key and k[:-8] == wish.key[:-8])[: wish.count]
-            found = [(parse_queue_key(key).sequence, Entry.decode(self.disk[key])) for key in keys]
-            self.frontier.supply(wish, found, self.now)
+            self.frontier.supply(wish, read(self.disk, wish), self.now)
         self.wishes.clear()
 
     @rule(late=st.booleans())
@@ -199,8 +201,7 @@ def test_no_back_queue_is_unused_while_a_front_queue_holds_a_host() -> None:
     done = 0
     while done < 50:
         for wish in frontier.refills():
-            keys = sorted(k for k in disk if k >= wish.key and k[:-8] == wish.key[:-8])[: wish.count]
-            frontier.supply(wish, [(parse_queue_key(k).sequence, Entry.decode(disk[k])) for k in keys], 0.0)
+            frontier.supply(wish, read(disk, wish), 0.0)
         waiting = {host for queue in frontier.front_queues() for host in queue}
         backs = {host for host, _ in frontier.back_queues()}
         assert len(backs) == B or not waiting, "the front queues hold hosts and a back queue is unused"
@@ -229,8 +230,7 @@ def test_hosts_in_back_off_hold_up_nobody() -> None:
 
     def serve() -> None:
         for wish in frontier.refills():
-            keys = sorted(k for k in disk if k >= wish.key and k[:-8] == wish.key[:-8])[: wish.count]
-            frontier.supply(wish, [(parse_queue_key(k).sequence, Entry.decode(disk[k])) for k in keys], 0.0)
+            frontier.supply(wish, read(disk, wish), 0.0)
 
     serve()
     lease = frontier.next(0.0)
@@ -270,10 +270,6 @@ def test_entries_read_for_a_back_queue_that_was_given_up_are_not_taken_twice() -
     frontier = Frontier(Politeness(delay=0.0))
     disk = dict(frontier.add("a", [Entry(f"http://a/{i}", 1) for i in range(40)], 0.0))
 
-    def read(wish: Refill) -> list[tuple[int, Entry]]:
-        keys = sorted(k for k in disk if k >= wish.key)[: wish.count]
-        return [(parse_queue_key(k).sequence, Entry.decode(disk[k])) for k in keys]
-
     order: list[str] = []
     stale: list[tuple[Refill, list[tuple[int, Entry]]]] = []
     now = 0.0
@@ -284,7 +280,7 @@ def test_entries_read_for_a_back_queue_that_was_given_up_are_not_taken_twice() -
         del disk[lease.key]
         wishes = frontier.refills()
         if wishes and not stale:  # read, and parked before it is supplied
-            stale = [(wish, read(wish)) for wish in wishes]
+            stale = [(wish, read(disk, wish)) for wish in wishes]
             frontier.done(lease, now, Contact(now, 0.0, overloaded=True, retry_at=5000.0))
             assert frontier.next(now) == Idle(5000.0, Why.BACKOFF, "a")
             now = 5000.0
@@ -295,6 +291,6 @@ def test_entries_read_for_a_back_queue_that_was_given_up_are_not_taken_twice() -
         else:
             frontier.done(lease, now)
         for wish in wishes:
-            frontier.supply(wish, read(wish), now)
+            frontier.supply(wish, read(disk, wish), now)
     assert stale
     assert order == [f"http://a/{i}" for i in range(40)]

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fyke.formats.http import http_date, parse_head
 from fyke.frontier import change_kernels as change
 from fyke.frontier import revisit_kernels as kernels
 from fyke.frontier.honesty import Honesty
@@ -26,7 +25,6 @@ from fyke.frontier.revisit import (
     mean_freshness,
     visited,
 )
-from fyke.lecture.texts import HEAD_ANSWER
 
 RATES = st.floats(1e-4, 100)
 
@@ -65,14 +63,6 @@ def test_no_other_visits_are_better() -> None:
                 moved[j] -= 0.01
                 if i != j and moved[j] > 0 and visits[i] > 0:
                     assert cost(moved) > cost(visits)
-
-
-def test_the_lectures_head_answer() -> None:
-    head = parse_head(HEAD_ANSWER)
-    assert head.get("content-length") == "9590"
-    assert head.get("etag") == '"239c33-2576-2a2837c0"'
-    assert http_date(head.get("last-modified")) == 1_199_460_519.0
-    assert head.media_type == "text/html"
 
 
 @pytest.mark.kernel

@@ -10,7 +10,7 @@ import pytest
 from fyke.formats.html import parse
 from fyke.formats.http import parse_head
 from fyke.frontier.frontier import Frontier
-from fyke.frontier.keys import Entry, parse_queue_key
+from fyke.frontier.keys import Entry, sequence_of
 from fyke.frontier.leases import Idle, Why
 from fyke.frontier.politeness import Contact, Politeness
 from fyke.frontier.seen import SeenSet
@@ -83,8 +83,8 @@ class Crawl:
         self.offer(seeds, np.array([seen_key(seed) for seed in seeds], np.uint64), 0)
         while True:
             for wish in self.frontier.refills():
-                keys = sorted(k for k in self.disk if k >= wish.key and k[:-8] == wish.key[:-8])[: wish.count]
-                found = [(parse_queue_key(k).sequence, Entry.decode(self.disk[k])) for k in keys]
+                keys = sorted(key for key in self.disk if wish.key <= key < wish.end)
+                found = [(sequence_of(key), Entry.decode(self.disk[key])) for key in keys]
                 self.frontier.supply(wish, found, self.now)
             lease = self.frontier.next(self.now)
             if isinstance(lease, Idle):

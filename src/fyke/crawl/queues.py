@@ -20,7 +20,7 @@ from fyke.crawl.order import Order
 from fyke.crawl.reserve import ALL_WAITING, FED, WAITING, level_of
 from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
-from fyke.frontier.keys import Entry, HostRecord, lane_prefix, later_due, later_from, later_key, later_range
+from fyke.frontier.keys import Entry, HostRecord, later_due, later_from, later_key, later_range, sequence_of
 from fyke.frontier.leases import Lease
 from fyke.frontier.priority import Levels
 from fyke.frontier.seen import Keys, SeenSet, url_keys
@@ -256,15 +256,8 @@ class Queues:
         for wish in self.frontier.refills():
             self.prefetch(wish.host)
             tablet = self.store.tablet(self.tablet_of(Url(f"http://{wish.host}/")))
-            end = lane_prefix(wish.host, wish.priority) + b"\xff" * 8
-            found: list[tuple[int, Entry]] = []
-            for key, value in tablet.items("queue", wish.key, end):
-                sequence = int.from_bytes(key[-8:], "big")
-                if sequence >= wish.start + wish.count:
-                    break
-                found.append((sequence, Entry.decode(value)))
-                if len(found) == wish.count:
-                    break
+            items = islice(tablet.items("queue", wish.key, wish.end), wish.count)
+            found = [(sequence_of(key), Entry.decode(value)) for key, value in items]
             self.frontier.supply(wish, found, now)
 
     def wake(self, now: float) -> None:

@@ -31,9 +31,10 @@ import heapq
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from fyke.frontier.keys import VERSION, Entry, HostRecord, queue_key
+from fyke.frontier.host import Host, Lane
+from fyke.frontier.keys import Entry, HostRecord, queue_key
 from fyke.frontier.leases import Counts, Idle, Lease, Refill, Why
-from fyke.frontier.politeness import FRESH, Contact, Pace, Politeness, after, base_delay
+from fyke.frontier.politeness import Contact, Pace, Politeness, after, base_delay
 from fyke.frontier.selector import RoundRobin, Selector
 
 CHUNK = 32
@@ -44,31 +45,6 @@ PRIORITIES = 8
 BACK_QUEUES = 768
 """Three for each of 256 concurrent fetches, as Mercator's authors recommend."""
 _NEVER = float("inf")
-
-
-class _Lane:
-    __slots__ = ("head", "low", "placed", "tail")
-
-    def __init__(self, low: int = 0, tail: int = 0) -> None:
-        self.low = self.head = low
-        self.tail = tail
-        self.placed = False  # in a front queue, or set aside by its host
-
-
-class _Host:
-    __slots__ = ("aside", "back", "coming", "due", "lanes", "lease", "name", "pace", "parked", "queue")
-
-    def __init__(self, name: str, priorities: int) -> None:
-        self.name = name
-        self.lanes: list[_Lane | None] = [None] * priorities
-        self.due = 0.0
-        self.pace: Pace = FRESH
-        self.back: deque[tuple[int, Entry]] | None = None
-        self.queue = 0  # number of the back queue, a new one for each assignment
-        self.coming = 0  # entries asked for and not yet supplied
-        self.aside: tuple[int, ...] = ()  # priorities with more entries than the back queue has room for
-        self.lease: Lease | None = None
-        self.parked = False
 
 
 class Frontier:
@@ -86,11 +62,11 @@ class Frontier:
         self.priorities = priorities
         self._room = back_queues
         self._selector = selector or RoundRobin()
-        self._hosts: dict[str, _Host] = {}
-        self._front: list[deque[_Host]] = [deque() for _ in range(priorities)]
+        self._hosts: dict[str, Host] = {}
+        self._front: list[deque[Host]] = [deque() for _ in range(priorities)]
         self._used = 0  # back queues that hold a host
-        self._heap: list[tuple[float, int, _Host]] = []
-        self._parked: list[tuple[float, int, _Host]] = []
+        self._heap: list[tuple[float, int, Host]] = []
+        self._parked: list[tuple[float, int, Host]] = []
         self._turn = 0  # makes heap entries comparable, first come first served
         self._refills: list[Refill] = []
         self._awaited = 0  # entries asked for and not yet supplied
@@ -106,7 +82,7 @@ class Frontier:
         puts = []
         taken = self._take(record, now)
         for entry in entries:
-            lane = self._lane(record, entry.priority)
+            lane = record.lane(entry.priority)
             sequence = lane.tail
             lane.tail += 1
             puts.append((queue_key(host, entry.priority, sequence), entry.encode()))
@@ -132,17 +108,14 @@ class Frontier:
         for priority, low, tail in record.lanes:
             if not 1 <= priority <= self.priorities:
                 continue
-            lane = host.lanes[priority - 1] = _Lane(low, tail)
+            lane = host.lanes[priority - 1] = Lane(low, tail)
             self._queued += tail - low
             if low < tail:
                 self._place(host, priority, lane)
 
     def record(self, host: str) -> HostRecord:
         """Return what to write of a host after its queue or its pace changed."""
-        known = self._host(host)
-        lanes = tuple((p + 1, lane.low, lane.tail) for p, lane in enumerate(known.lanes) if lane is not None)
-        pace = known.pace
-        return HostRecord(VERSION, host, lanes, known.due, pace.crawl_delay, pace.usual, pace.failures)
+        return self._host(host).record()
 
     # ---- URLs out ---------------------------------------------------------------------------------------------
 
@@ -177,7 +150,7 @@ class Frontier:
             host.pace, due = after(host.pace, contact, self.politeness)
             host.due = max(host.due, due)
         host.due = max(host.due, not_before)
-        lane = self._lane(host, lease.entry.priority)
+        lane = host.lane(lease.entry.priority)
         if not keep:
             # Without a back queue nothing of the lane is in memory: what lies before its head is gone.
             self._raise_low(lane, lease.sequence + 1 if host.back is not None else lane.head)
@@ -259,23 +232,17 @@ class Frontier:
 
     # ---- inside -----------------------------------------------------------------------------------------------
 
-    def _host(self, name: str) -> _Host:
+    def _host(self, name: str) -> Host:
         host = self._hosts.get(name)
         if host is None:
-            host = self._hosts[name] = _Host(name, self.priorities)
+            host = self._hosts[name] = Host(name, self.priorities)
         return host
-
-    def _lane(self, host: _Host, priority: int) -> _Lane:
-        lane = host.lanes[priority - 1]
-        if lane is None:
-            lane = host.lanes[priority - 1] = _Lane()
-        return lane
 
     def _tick(self) -> int:
         self._turn += 1
         return self._turn
 
-    def _place(self, host: _Host, priority: int, lane: _Lane, *, first: bool = False) -> None:
+    def _place(self, host: Host, priority: int, lane: Lane, *, first: bool = False) -> None:
         lane.placed = True
         queue = self._front[priority - 1]
         if first:
@@ -283,10 +250,10 @@ class Frontier:
         else:
             queue.append(host)
 
-    def _push(self, host: _Host) -> None:
+    def _push(self, host: Host) -> None:
         heapq.heappush(self._heap, (host.due, self._tick(), host))
 
-    def _lease(self, host: _Host, now: float) -> Lease:
+    def _lease(self, host: Host, now: float) -> Lease:
         back = host.back
         assert back, f"{host.name} is in the heap without entries"
         sequence, entry = back.popleft()
@@ -300,7 +267,7 @@ class Frontier:
             self._fill(now)
         return lease
 
-    def _take(self, host: _Host, now: float) -> bool:
+    def _take(self, host: Host, now: float) -> bool:
         """Give a host a back queue at once where it would be the next one pulled, and spare reading what is at hand."""
         if host.back is not None or host.parked or self._used >= self._room or any(self._front):
             return False
@@ -309,7 +276,7 @@ class Frontier:
         self._assign(host)
         return True
 
-    def _assign(self, host: _Host) -> None:
+    def _assign(self, host: Host) -> None:
         host.back = deque()
         host.queue = self._tick()
         self._used += 1
@@ -321,7 +288,7 @@ class Frontier:
             if index < 0:
                 return
             host = self._front[index].popleft()
-            lane = self._lane(host, index + 1)
+            lane = host.lane(index + 1)
             lane.placed = False
             if lane.head == lane.tail or host.parked:
                 continue
@@ -336,7 +303,7 @@ class Frontier:
                 continue
             self._wish(host, index + 1, lane)
 
-    def _wish(self, host: _Host, priority: int, lane: _Lane) -> None:
+    def _wish(self, host: Host, priority: int, lane: Lane) -> None:
         count = min(CHUNK, lane.tail - lane.head)
         self._refills.append(Refill(host.name, priority, lane.head, count, host.queue))
         lane.head += count
@@ -345,7 +312,7 @@ class Frontier:
         if lane.head < lane.tail:
             self._place(host, priority, lane)
 
-    def _release(self, host: _Host) -> None:
+    def _release(self, host: Host) -> None:
         host.back = None
         self._used -= 1
         for lane in host.lanes:
@@ -353,12 +320,12 @@ class Frontier:
                 self._raise_low(lane, lane.head)
         self._return_aside(host)
 
-    def _return_aside(self, host: _Host) -> None:
+    def _return_aside(self, host: Host) -> None:
         for priority in host.aside:
-            self._place(host, priority, self._lane(host, priority))
+            self._place(host, priority, host.lane(priority))
         host.aside = ()
 
-    def _park(self, host: _Host) -> None:
+    def _park(self, host: Host) -> None:
         """Take a host out of front and back queues until it is due. REQUIRES: it is not in the heap."""
         host.parked = True
         if host.back is not None:
@@ -367,14 +334,14 @@ class Frontier:
             self._awaited -= host.coming
             host.coming = 0
         for priority in host.aside:
-            self._lane(host, priority).placed = False
+            host.lane(priority).placed = False
         host.aside = ()
         for lane in host.lanes:
             if lane is not None:
                 lane.head = lane.low
         heapq.heappush(self._parked, (host.due, self._tick(), host))
 
-    def _raise_low(self, lane: _Lane, low: int) -> None:
+    def _raise_low(self, lane: Lane, low: int) -> None:
         self._queued -= low - lane.low
         lane.low = low
 

@@ -12,8 +12,6 @@ keys share the family ``queue``, records have the family ``host``. Version 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 
 from fyke.url import Url, host_key
@@ -86,28 +84,14 @@ _entries = msgspec.msgpack.Decoder(Entry)
 _records = msgspec.msgpack.Decoder(HostRecord)
 
 
-@dataclass(frozen=True, slots=True)
-class QueueKey:
-    """A queue key, taken apart."""
-
-    host: str
-    priority: int
-    sequence: int
-
-
 def queue_key(host: str, priority: int, sequence: int) -> bytes:
     """Return the key of a queue entry."""
     return b"".join((_QUEUE, host_key(host), bytes((priority,)), sequence.to_bytes(8, "big")))
 
 
-def lane_prefix(host: str, priority: int) -> bytes:
-    """Return how the keys of a host's entries of one priority begin."""
-    return b"".join((_QUEUE, host_key(host), bytes((priority,))))
-
-
-def parse_queue_key(key: bytes) -> QueueKey:
-    """Take a queue key apart. REQUIRES: it was made by ``queue_key``."""
-    return QueueKey(key[3:-10].decode(), key[-9], int.from_bytes(key[-8:], "big"))
+def sequence_of(key: bytes) -> int:
+    """Return the sequence of a queue key."""
+    return int.from_bytes(key[-8:], "big")
 
 
 def later_key(due: float, url: Url) -> bytes:

@@ -24,7 +24,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Refill:
-    """A wish: ``count`` entries from ``start`` on, at most."""
+    """A wish: the entries of a lane from ``start`` on, ``count`` sequences of them."""
 
     host: str
     priority: int
@@ -35,8 +35,13 @@ class Refill:
 
     @property
     def key(self) -> bytes:
-        """Where to begin reading; the host's lane ends where the key's all but last 8 bytes change."""
+        """Where to begin reading."""
         return queue_key(self.host, self.priority, self.start)
+
+    @property
+    def end(self) -> bytes:
+        """Where to end: before this key."""
+        return queue_key(self.host, self.priority, self.start + self.count)
 
 
 class Why(StrEnum):

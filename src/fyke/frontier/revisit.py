@@ -288,10 +288,10 @@ def visited(state: ChangeState, now: float, changed: bool, modified: float | Non
     since = -1.0
     if modified is not None and modified <= now:
         since = (now - modified) / DAY
-    if interval > 0 and (since < 0 or since <= interval or not changed):
+    if changed and since > interval:
+        since = -1.0  # a change since the last look can not be older than that
+    if interval > 0:
         changes.observe(facts, counts, sums, interval, changed, since)
-    elif interval > 0:
-        changes.observe(facts, counts, sums, interval, changed, -1.0)
     return msgspec.structs.replace(
         state,
         signal=(0.0, 0.0),
