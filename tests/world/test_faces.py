@@ -24,7 +24,6 @@ from fyke.url import Url
 from fyke.values import Failed, Fetched, Moved, Outcome, Reason, Request, Unchanged, Validators
 from fyke.world import World, WorldConfig
 from fyke.world.config import START
-from fyke.world.http import REASONS
 from fyke.world.serve import Served, serve
 from fyke.world.transport import Visit, WorldTransport, response_head, shortest_gaps
 from tests.world.conftest import SMALL
@@ -196,7 +195,6 @@ def test_whatever_is_asked_gets_an_answer(number: int, target: str, etag: str, s
     world = WORLD
     for asked in ("/" + target, target, f"/calendar/{target}", f"/?sid={target}", f"/moved/{target}"):
         answer = world.answer(world.hosts[number].name, asked, START, etag, since)
-        assert answer.status in REASONS
         assert response_head(answer).startswith(b"HTTP/1.1 ")
 
 

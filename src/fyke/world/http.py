@@ -11,11 +11,6 @@ from fyke.world.config import START
 from fyke.world.site import http_date
 from fyke.world.truth import Host, Validity
 
-REASONS = {
-    200: "OK", 301: "Moved Permanently", 302: "Found", 304: "Not Modified", 400: "Bad Request", 404: "Not Found",
-    405: "Method Not Allowed", 410: "Gone", 421: "Misdirected Request", 503: "Service Unavailable",
-}  # fmt: skip
-
 
 class Fault(Enum):
     """What goes wrong on the connection."""

@@ -21,7 +21,7 @@ from typing import cast
 import msgspec
 
 from fyke.world.config import START, WorldConfig
-from fyke.world.http import REASONS, Answer, Fault, make_answer
+from fyke.world.http import Answer, Fault, make_answer
 from fyke.world.transport import ADDRESS, LOG_LENGTH, Visit, response_head
 from fyke.world.world import World
 
@@ -169,7 +169,7 @@ class Connection(asyncio.Protocol):
     def _refuse(self) -> None:
         assert self._transport is not None
         body = b"this server speaks GET and HEAD of HTTP/1.1\n"
-        head = f"HTTP/1.1 400 {REASONS[400]}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        head = f"HTTP/1.1 400 Bad Request\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
         self._transport.write(head.encode() + body)
         self._transport.close()
 

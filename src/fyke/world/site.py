@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from email.utils import formatdate
 from functools import lru_cache
 from xml.sax.saxutils import escape
 
@@ -118,17 +119,11 @@ _SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
 def _frequency(rate: float) -> str:
-    return (
-        "hourly"
-        if rate > 4
-        else "daily"
-        if rate > 0.5
-        else "weekly"
-        if rate > 0.07
-        else "monthly"
-        if rate
-        else "yearly"
-    )
+    """The word of the sitemap protocol for so many changes a day, as a webmaster would choose it."""
+    for word, least in (("hourly", 4.0), ("daily", 0.5), ("weekly", 0.07), ("monthly", 0.0)):
+        if rate > least:
+            return word
+    return "yearly"
 
 
 @lru_cache(maxsize=65_536)
@@ -141,15 +136,7 @@ def iso(t: float) -> str:
     return _iso(int(t))
 
 
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-
-
 @lru_cache(maxsize=65_536)
 def http_date(t: int) -> str:
     """A time as HTTP and RSS write it."""
-    g = time.gmtime(t)
-    return (
-        f"{_DAYS[g.tm_wday]}, {g.tm_mday:02} {_MONTHS[g.tm_mon - 1]} {g.tm_year} "
-        f"{g.tm_hour:02}:{g.tm_min:02}:{g.tm_sec:02} GMT"
-    )
+    return formatdate(t, usegmt=True)

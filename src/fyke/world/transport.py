@@ -6,11 +6,12 @@ import math
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from fyke.formats.http import build_head, outcome
 from fyke.interfaces import Clock
 from fyke.values import Exchange, Failed, Outcome, Reason, Request
-from fyke.world.http import REASONS, Answer, Fault
+from fyke.world.http import Answer, Fault
 from fyke.world.world import World
 
 ADDRESS = "127.0.0.1"
@@ -76,7 +77,7 @@ def response_head(answer: Answer) -> bytes:
     headers = list(answer.headers)
     if answer.status != 304:
         headers.append(("Content-Length", str(len(answer.body))))
-    return build_head(answer.status, REASONS[answer.status], headers)
+    return build_head(answer.status, HTTPStatus(answer.status).phrase, headers)
 
 
 def _request_head(request: Request) -> bytes:

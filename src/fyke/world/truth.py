@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -122,11 +122,11 @@ class Truth:
 class Expected:
     """What a correct crawl fetches: reachable, allowed, and no trap."""
 
-    pages: frozenset[str] = field(default_factory=frozenset)
+    pages: frozenset[str] = frozenset()
     """Documents: answered with 200, soft errors not counted."""
-    others: frozenset[str] = field(default_factory=frozenset)
+    others: frozenset[str] = frozenset()
     """Redirects, errors and soft errors that are linked, so asked for too."""
-    traps: frozenset[str] = field(default_factory=frozenset)
+    traps: frozenset[str] = frozenset()
     """The doors of traps: linked from ordinary pages. A crawler may enter, and must give up."""
-    disallowed: frozenset[str] = field(default_factory=frozenset)
+    disallowed: frozenset[str] = frozenset()
     """Linked, and not to be asked for."""
