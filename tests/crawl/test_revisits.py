@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +15,6 @@ from fyke.cli import run
 from fyke.clock import VirtualClock
 from fyke.crawl import freshness
 from fyke.crawl.budget import RevisitSettings
-from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent
 from fyke.crawl.gate import Gate
 from fyke.crawl.permissions import Permissions
@@ -26,7 +23,6 @@ from fyke.crawl.queues import Queues
 from fyke.crawl.revisits import Revisits
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
-from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
@@ -35,53 +31,17 @@ from fyke.frontier.revisit import DAY, ChangeState, Signal, visited
 from fyke.frontier.seen import SeenSet
 from fyke.store import Settings, Store, Tablet
 from fyke.url import Url
-from fyke.values import Exchange, Outcome, Request, Unchanged
+from fyke.values import Exchange, Request, Unchanged
 from fyke.world.config import START, WorldConfig
 from fyke.world.transport import WorldTransport, shortest_gaps
 from fyke.world.truth import Validity
 from fyke.world.world import World
-
-
-@dataclass
-class Ended:
-    agent: Agent
-    counters: Counter[str]
-
-
-def crawl(
-    path: Path, transport: object, seeds: list[str], clock: VirtualClock, days: float,
-    settings: RevisitSettings | None, *, sitemaps: bool = False,
-) -> Ended:  # fmt: skip
-    urls = [Url.parse(seed) for seed in seeds]
-    until = clock.now() + days * DAY
-    log = freshness.Log(path, 0)
-
-    def beat(agent: Agent) -> bool:
-        if agent.revisits is not None:
-            log.note(clock.now(), agent.revisits.gauge, agent.tally.revisits, agent.tally.changed, 1.0)
-        return clock.now() < until
-
-    processor = Processor("fyke")
-
-    async def main() -> Ended:
-        with Store.open(path, settings=Settings(tablets=2)) as store:
-            agent = Agent(
-                store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),  # type: ignore[arg-type]
-                Permissions("fyke"), processor, clock, revisits=settings, beat=beat, beat_every=1200.0,
-                discovery=Discovery(processor, sitemaps=sitemaps, poll=sitemaps),
-            )  # fmt: skip
-            await agent.run(urls)
-            counters: Counter[str] = Counter()
-            for tablet in store.tablets():
-                counters.update(tablet.ledger.counters())
-            return Ended(agent, counters)
-
-    return clock.run(main())
+from tests.crawl.continuous import Ended, OnePage, crawl, page
 
 
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, WorldTransport, Ended, Path, float]:
-    """Ten days of a world of three hosts' worth of difficulties, a visit per page and day."""
+    """Twelve days of a world, a little more than a visit per page and day."""
     world = World(WorldConfig(hosts=10, pages=120, formats=False, languages=False, encodings=False, traps=False))
     clock = VirtualClock(START)
     transport = WorldTransport(world, clock)
@@ -164,131 +124,9 @@ def test_freshness_is_told_now_and_over_time(crawled: Crawled, tmp_path: Path) -
     assert (tmp_path / "f.png").stat().st_size > 10_000
 
 
-class OnePage:
-    """A site of one page, answered by a function of (request, time)."""
-
-    def __init__(
-        self, clock: VirtualClock, answer: Callable[[Request, float], tuple[int, str, str]], sitemap: str = ""
-    ) -> None:
-        """``sitemap`` is the media type of its sitemap, where it has one."""
-        self._clock, self._answer, self._sitemap = clock, answer, sitemap
-        self.requests: list[Request] = []
-
-    async def fetch(self, request: Request) -> Outcome:
-        now = self._clock.now()
-        media = "text/html"
-        if request.url.path == "/robots.txt":
-            status, etag, body = (
-                (404, "", "") if not self._sitemap else (200, "", "Sitemap: http://one.test/sitemap.xml")
-            )
-        elif request.url.path == "/sitemap.xml" and not self._sitemap:
-            status, etag, body = 404, "", ""
-        else:
-            self.requests.append(request)
-            status, etag, body = self._answer(request, now)
-            media = self._sitemap if request.url.path == "/sitemap.xml" else media
-        headers = [("Content-Type", media), ("Content-Length", str(len(body)))]
-        if etag:
-            headers.append(("ETag", etag))
-        sent = b"" if request.method == "HEAD" or status == 304 else body.encode()
-        head = build_head(status, "-", headers)
-        return outcome(request.url, Exchange(b"GET", head, sent, status, now, now + 0.1))
-
-
-def _page(text: str, size: int = 0) -> str:
-    return f"<title>t</title><body><p>{text} {'word ' * size}</p><a href=/other>more</a></body>"
-
-
-def test_a_304_keeps_the_copy_and_offers_its_links_again(tmp_path: Path) -> None:
-    clock = VirtualClock(START)
-    site = OnePage(
-        clock, lambda request, now: (304, '"a"', "") if request.validators.etag else (200, '"a"', _page("x"))
-    )
-    ended = crawl(tmp_path / "s", site, ["http://one.test/"], clock, 3, RevisitSettings(budget=20 / DAY))
-    assert ended.counters["revisits:unchanged"] >= 5
-    with Store.open(tmp_path / "s", "r") as store:
-        row = store.get("http://one.test/")
-        assert row is not None
-        assert len(row.versions) == 1
-        assert [link.target.href for link in row.links] == ["http://one.test/other"]
-        assert ChangeState.decode(row.meta.change).seen > START + 2 * DAY
-
-
-def test_large_pages_of_honest_hosts_are_asked_for_by_head(tmp_path: Path) -> None:
-    clock = VirtualClock(START)
-
-    def answer(request: Request, now: float) -> tuple[int, str, str]:
-        version = int((now - START) / (DAY / 3))
-        etag = f'"{version}"'
-        if request.validators.etag == etag:
-            return 304, etag, ""
-        return 200, etag, _page(f"version {version}", 120_000)
-
-    site = OnePage(clock, answer)
-    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 8, RevisitSettings(budget=12 / DAY))
-    methods = [request.method for request in site.requests]
-    first = methods.index("HEAD")
-    assert methods[:first].count("GET") >= 4, "validators are tried before they are believed"
-    assert Counter(methods[first:])["HEAD"] >= 0.4 * len(methods[first:])
-    with Store.open(tmp_path / "s", "r") as store:
-        row = store.get("http://one.test/")
-        assert row is not None
-        assert len(row.versions) >= 10, "what a HEAD says to have changed is fetched"
-
-
-def test_pages_that_are_gone_are_retired_after_repeated_proof(tmp_path: Path) -> None:
-    clock = VirtualClock(START)
-    site = OnePage(clock, lambda request, now: (410, "", "gone") if now > START + DAY else (200, "", _page("x")))
-    ended = crawl(tmp_path / "s", site, ["http://one.test/"], clock, 12, RevisitSettings(budget=20 / DAY))
-    assert ended.counters["revisits:retired"] == 2
-    assert ended.counters["pages"] == 0
-    assert len(site.requests) <= 2 * 20 + 2 * 3, "what is retired is not asked for again"
-    with Store.open(tmp_path / "s", "r") as store:
-        row = store.get("http://one.test/")
-        assert row is not None
-        assert (row.meta.error, row.meta.status) == ("gone", 410)
-        assert len(row.versions) == 2, "the last copy is kept"
-        assert freshness.collection(store.scan(), clock.now()).whole.pages == 0
-
-
-def test_a_page_that_comes_back_is_not_retired(tmp_path: Path) -> None:
-    clock = VirtualClock(START)
-    bad = (START + DAY, START + 2.5 * DAY)
-    site = OnePage(clock, lambda request, now: (404, "", "") if bad[0] < now < bad[1] else (200, "", _page("x")))
-    ended = crawl(tmp_path / "s", site, ["http://one.test/"], clock, 8, RevisitSettings(budget=20 / DAY))
-    assert ended.counters["revisits:absent"] >= 1
-    assert ended.counters["revisits:retired"] == 0
-    assert ended.counters["pages"] == 2
-
-
-def test_pages_that_all_say_sorry_are_gone_too(tmp_path: Path) -> None:
-    clock = VirtualClock(START)
-
-    def answer(request: Request, now: float) -> tuple[int, str, str]:
-        own = f"the page {request.url.path} tells of its own matters and of nothing else"
-        return 200, "", _page(own if now < START + DAY else "sorry, we cannot find what you asked for")
-
-    site = OnePage(clock, answer)
-    ended = crawl(tmp_path / "s", site, ["http://one.test/"], clock, 14, RevisitSettings(budget=20 / DAY))
-    assert ended.counters["revisits:retired"] == 2
-
-
-def test_a_crawl_that_is_not_continuous_is_taken_up_and_ends_by_itself(tmp_path: Path) -> None:
-    clock = VirtualClock(START)
-    site = OnePage(clock, lambda request, now: (200, "", _page(f"at {now:.0f}")))
-    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 1, None)
-    before = len(site.requests)
-    assert before == 2  # the page and its link
-    ended = crawl(tmp_path / "s", site, ["http://one.test/"], clock, 2, RevisitSettings(budget=20 / DAY))
-    assert ended.counters["revisits:changed"] >= 5
-    again = len(site.requests)
-    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 1, None)
-    assert len(site.requests) <= again + 2, "a crawl without revisits makes none"
-
-
 def test_a_trusted_signal_brings_the_visit_forward(tmp_path: Path) -> None:
     clock = VirtualClock(START)
-    site = OnePage(clock, lambda request, now: (200, "", _page("new" if now > START + 4 * DAY else "old")))
+    site = OnePage(clock, lambda request, now: (200, "", page("new" if now > START + 4 * DAY else "old")))
     crawl(tmp_path / "s", site, ["http://one.test/"], clock, 4, None)
     clock.advance(4 * DAY)
     with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as store:
@@ -320,7 +158,7 @@ def test_a_trusted_signal_brings_the_visit_forward(tmp_path: Path) -> None:
 def test_a_page_is_judged_by_what_is_known_of_its_like_by_now(tmp_path: Path) -> None:
     """Two quiet looks, when nothing was known yet, must not put a page off for ever."""
     clock = VirtualClock(START)
-    site = OnePage(clock, lambda request, now: (200, "", _page("old")))
+    site = OnePage(clock, lambda request, now: (200, "", page("old")))
     crawl(tmp_path / "s", site, ["http://one.test/"], clock, 2, None)
     with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as store:
         revisits = Revisits(RevisitSettings(budget=10.0))
@@ -360,7 +198,7 @@ def test_what_a_sitemap_says_is_weighed_by_what_visits_find(tmp_path: Path) -> N
             rows = (f"<url><loc>http://one.test/{n}</loc><lastmod>{_iso(t)}</lastmod></url>" for n, t in pages)
             return 200, "", f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{''.join(rows)}</urlset>"
         if not path[1:].isdigit():
-            return 200, "", _page("home")
+            return 200, "", page("home")
         return 200, "", f"<title>t</title><p>page {path} as of {at(int(path[1:]), now):.0f}</p>"
 
     site = OnePage(clock, answer, "application/xml")
@@ -396,7 +234,7 @@ def test_the_command_tells_and_draws(crawled: Crawled, tmp_path: Path, capsys: p
 
 def test_a_hub_waits_for_a_contact_and_not_for_the_longest_there_could_be(tmp_path: Path) -> None:
     clock = VirtualClock(START)
-    site = OnePage(clock, lambda request, now: (200, "", _page("hub")))
+    site = OnePage(clock, lambda request, now: (200, "", page("hub")))
     gate = Gate(Politeness(delay=1.0), 180.0)
 
     async def main() -> float:
