@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -62,6 +64,43 @@ def test_urls_and_others_come_from_a_store(tmp_path: Path, capfd: pytest.Capture
         arguments = ["topic", "test", f"http://a.test/{k}", "--store", str(tmp_path / "s")]
         assert run([*arguments, "--model", str(tmp_path / "t.model"), "--json"]) == 0
         assert json.loads(capfd.readouterr().out)["relevant"] is relevant
+
+
+@pytest.mark.parametrize(
+    ("status", "rules", "said"),
+    [
+        (200, b"User-agent: *\nDisallow: /private/", ""),
+        (200, b"User-agent: *\nDisallow: /", "may not be fetched"),
+        (503, b"", "may not be fetched"),
+    ],
+)
+def test_an_example_on_the_web_is_fetched_where_robots_txt_lets_us(
+    status: int, rules: bytes, said: str, folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            robots = self.path == "/robots.txt"
+            self.send_response(status if robots else 200)
+            self.send_header("Content-Type", "text/plain" if robots else "text/html")
+            self.end_headers()
+            self.wfile.write(rules if robots else html("sailing", 99).encode())
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    assert run(["topic", "train", str(folder)]) == 0
+    model = str(tmp_path / "boats.model")
+    with HTTPServer(("127.0.0.1", 0), Site) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            found = run(["topic", "test", f"http://127.0.0.1:{server.server_port}/page", "--model", model])
+        finally:
+            server.shutdown()
+            thread.join()
+    told = capfd.readouterr()
+    assert (found, "relevant  sailing 99" in told.out) == ((2, False) if said else (0, True))
+    assert said in told.err
 
 
 def test_without_others_a_world_gives_them(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

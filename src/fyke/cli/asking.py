@@ -21,6 +21,8 @@ class Answer:
     body: bytes
     url: str = ""
     """Where the body was found in the end; empty for a file."""
+    media_type: str = ""
+    """The Content-Type that came with it."""
 
 
 def read_source(source: str, agent: str, max_bytes: int, path: str = "") -> Answer:
@@ -38,6 +40,7 @@ async def _ask(address: str, agent: str, max_bytes: int, path: str) -> Answer:
     from fyke.fetch.address import Veto
     from fyke.fetch.dns import Resolver
     from fyke.fetch.http import FetchSettings, HttpTransport
+    from fyke.formats.http import parse_head
     from fyke.url import Url
     from fyke.values import Moved, Request
 
@@ -56,4 +59,7 @@ async def _ask(address: str, agent: str, max_bytes: int, path: str) -> Answer:
     finally:
         await transport.close()
     exchange = outcome.exchange
-    return Answer(exchange.status, exchange.body, outcome.url.href) if exchange else Answer(0, b"", outcome.url.href)
+    if exchange is None:
+        return Answer(0, b"", outcome.url.href)
+    media_type = parse_head(exchange.response_head).get("content-type")
+    return Answer(exchange.status, exchange.body, outcome.url.href, media_type)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fyke.errors import StorageError, UserError
 
 if TYPE_CHECKING:
+    from fyke.sites.robots import Robots
     from fyke.topic.model import PageText
     from fyke.topic.topic import Topic
     from fyke.topic.train import Trained
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 NEGATIVES = 300
 """Pages drawn where no irrelevant ones are given."""
 _SCANNED = 20_000
+"""Rows among which they are drawn: a larger store need not be read to its end."""
 
 
 def train_file(file: Path, store: Path | None, negatives: int = NEGATIVES) -> Trained:
@@ -75,8 +77,8 @@ def pages_of(names: Sequence[str], base: Path, store: Path | None) -> list[PageT
     urls = [name for name in names if "://" in name]
     stored = stored_pages(store, urls) if store else {}
     found += stored.values()
-    missing = [url for url in urls if url not in stored]
-    return found + (asyncio.run(fetched_pages(missing)) if missing else [])
+    rules: dict[str, Robots | None] = {}
+    return found + [fetched_page(url, rules) for url in urls if url not in stored]
 
 
 def page_of_file(file: Path) -> PageText:
@@ -122,43 +124,31 @@ def stored_pages(store: Path, urls: Iterable[str]) -> dict[str, PageText]:
     return found
 
 
-async def fetched_pages(urls: Sequence[str]) -> list[PageText]:
-    """Fetch pages one after the other, as far as robots.txt lets us. Raises ``UserError`` where one does not come."""
-    from fyke.clock import SystemClock
-    from fyke.fetch.address import Veto
-    from fyke.fetch.dns import Resolver
-    from fyke.fetch.http import FetchSettings, HttpTransport
-    from fyke.formats.http import parse_head
-    from fyke.sites.robots import Robots, product_token
-    from fyke.url import Url
-    from fyke.values import Fetched, Moved, Request
+def fetched_page(address: str, rules: dict[str, Robots | None]) -> PageText:
+    """Fetch a page, as far as robots.txt lets us; ``rules`` are those known by site, None where nothing is allowed.
 
-    wanted = [Url.parse(url) for url in urls]
-    clock, settings = SystemClock(), FetchSettings()
-    transport = HttpTransport(settings, Resolver(clock), Veto(frozenset(url.host for url in wanted)), clock)
-    rules: dict[str, Robots] = {}
-    found = []
-    try:
-        for url in wanted:
-            if url.site not in rules:
-                said = await transport.fetch(Request(Url(url.site + "/robots.txt")))
-                rules[url.site] = Robots.parse(said.exchange.body if isinstance(said, Fetched) else b"")
-            if not rules[url.site].allows(product_token(settings.user_agent), url.href):
-                raise UserError(f"{url.href} may not be fetched, its robots.txt says; save it and give the file")
-            outcome = await transport.fetch(Request(url))
-            for _ in range(5):
-                if not isinstance(outcome, Moved):
-                    break
-                outcome = await transport.fetch(Request(outcome.target))
-            if not isinstance(outcome, Fetched):
-                raise UserError(
-                    f"{url.href} did not come ({getattr(outcome, 'reason', 'moved on')}); give another example"
-                )
-            declared = parse_head(outcome.exchange.response_head).get("content-type")
-            found.append(page_of_bytes(outcome.exchange.body, declared, outcome.url.href, outcome.url.href))
-    finally:
-        await transport.close()
-    return found
+    Raises ``UserError`` where it does not come.
+    """
+    from fyke.cli.asking import read_source
+    from fyke.fetch.http import FetchSettings
+    from fyke.sites.robots import MAX_BYTES, Robots, product_token
+    from fyke.sites.standing import Verdict, stand
+    from fyke.url import Url
+
+    settings, url = FetchSettings(), Url.parse(address)
+    agent = settings.user_agent
+    if url.site not in rules:
+        said = read_source(url.href, agent, MAX_BYTES + 1, "/robots.txt")
+        verdict = stand(None, said.status, 0.0, user_agent=agent).verdict
+        rules[url.site] = None if verdict is Verdict.DENY else Robots.parse(said.body if said.status == 200 else b"")
+    known = rules[url.site]
+    if known is None or not known.allows(product_token(agent), url.href):
+        raise UserError(f"{url.href} may not be fetched, its robots.txt says; save it and give the file")
+    answer = read_source(url.href, agent, settings.max_body)
+    if answer.status != 200:
+        why = f"status {answer.status}" if answer.status else "no answer"
+        raise UserError(f"{url.href} did not come ({why}); give another example")
+    return page_of_bytes(answer.body, answer.media_type, answer.url, answer.url)
 
 
 def drawn(store: Path, count: int) -> list[PageText]:
@@ -167,13 +157,12 @@ def drawn(store: Path, count: int) -> list[PageText]:
     from fyke.store import Store
     from fyke.topic.model import PageText
 
-    ranked: list[tuple[bytes, str]] = []
     try:
         with Store.open(store, "r") as opened:
-            for number, row in enumerate(opened.scan(parts=())):
-                if row.meta.status in (0, 200) and not row.meta.error and number < _SCANNED:
-                    ranked.append((hashlib.blake2b(row.url.encode(), digest_size=8).digest(), row.url))
-            rows = [opened.get(url) for _, url in sorted(ranked)[:count]]
+            met = islice(opened.scan(parts=()), _SCANNED)
+            urls = [row.url for row in met if row.meta.status in (0, 200) and not row.meta.error]
+            urls.sort(key=lambda url: hashlib.blake2b(url.encode(), digest_size=8).digest())
+            rows = [opened.get(url) for url in urls[:count]]
             return [
                 PageText(main_text_of(row), row.meta.title, row.url, row.meta.language, row.meta.type)
                 for row in rows
