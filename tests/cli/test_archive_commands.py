@@ -92,7 +92,7 @@ def test_warc_files_give_summaries_links_and_dates(tmp_path: Path, capfd: pytest
     assert run([*sub, str(tmp_path / "none"), "--since", "2026-11-15", "--before", "2026-11-15", "--json"]) == 0
     assert [each["documents"] for each in said(capfd)] == [10, 0]
     assert run([*sub, str(tmp_path / "x"), "--since", "yesterday"]) == 2
-    assert "not a date" in capfd.readouterr().err
+    assert "is no date or time" in capfd.readouterr().err
 
 
 def test_sub_archives_and_simulation(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> str:
             links=[("/tank.html", "tanks")],
             anchors={"http://a.example/": "fish shop"},
             fetched=852082305,
-            meta=RowMeta(status=200, type="text/html", language="en"),
+            meta=RowMeta(status=200, type="text/html", language="en", depth=0),
         )
         opened.put(URL, raw=b"second", text="second", fetched=852082400)
         opened.put("http://www.example.com/copy", raw=b"x", fetched=1e9, meta=RowMeta(status=200, duplicate_of=URL))
@@ -56,6 +56,8 @@ def test_get_shows_each_part(store: str, capfd: pytest.CaptureFixture[str]) -> N
     assert meta["url"] == URL
     assert (meta["status"], meta["type"], meta["length"], meta["fetched"], meta["title"], meta["language"]) == (
         200, "text/html", 31, "1997-01-01T01:31:45Z", "Fish", "en")  # fmt: skip
+    assert meta["depth"] == 0, "a seed's"
+    assert not {"relevance", "truncated", "error"} & meta.keys(), "what does not apply is left out"
     assert [json.loads(line)["length"] for line in get("--show", "versions", "--json").splitlines()] == [6, 31]
 
 
@@ -63,7 +65,7 @@ def test_get_names_what_is_wrong(store: str, capfd: pytest.CaptureFixture[str]) 
     for words, status, message in [
         (("get", "http://nowhere.example/", "--store", store), 1, "is not in"),
         (("get", URL, "--store", store + "x"), 1, "does not exist"),
-        (("get", URL, "--at", "yesterday", "--store", store), 2, "is no time"),
+        (("get", URL, "--at", "yesterday", "--store", store), 2, "is no date or time"),
         (("get", "nonsense", "--store", store), 2, "not a URL"),
     ]:
         assert run(words) == status

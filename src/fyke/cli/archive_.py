@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -136,6 +136,7 @@ def sub(
     import numpy as np
 
     from fyke.archive.archive import Archive
+    from fyke.cli.get_ import parse_time
     from fyke.simulate.collection import graph_of, hosts_of
     from fyke.simulate.topic import from_words
 
@@ -154,7 +155,11 @@ def sub(
         fetched = archive.fetched()
         if not fetched.any():
             raise UserError(f"{folder} does not know when its documents were fetched; build it from a store or WARC")
-        keep &= (fetched > 0) & (fetched >= _seconds(since, 0)) & (fetched < _seconds(before, 1 << 62))
+        keep &= fetched > 0
+        if since:
+            keep &= fetched >= parse_time(since).timestamp()
+        if before:
+            keep &= fetched < parse_time(before).timestamp()
     made = archive.sub(np.flatnonzero(keep), out)
     if json:
         print_json({"folder": str(out), "documents": len(made)})
@@ -167,17 +172,6 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UserError(f"{file} cannot be read ({error.strerror}); give a text file") from None
-
-
-def _seconds(date: str, otherwise: int) -> int:
-    """Return an ISO date or time, in UTC where it says no other zone, as seconds since 1970."""
-    if not date:
-        return otherwise
-    try:
-        when = datetime.fromisoformat(date)
-    except ValueError:
-        raise UserError(f"not a date: {date!r}; write 2026-11-16 or 2026-11-16T08:00:00Z") from None
-    return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -193,22 +187,18 @@ def _coding(mode: str, codes: list[str], window: int, max_chain: int) -> Any:
     return Coding(mode, tuple(tuple(code.split("=", 1)) for code in codes), window, max_chain)  # type: ignore[misc]
 
 
-class _progress:  # noqa: N801 - used as a function
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int], None]]:
     """A line on stderr that counts pages, where stderr is a terminal."""
+    from rich.console import Console
 
-    def __enter__(self) -> Callable[[str, int], None]:
-        from rich.console import Console
+    last = 0
+    with Console(stderr=True).status("reading") as status:
 
-        self._console = Console(stderr=True)
-        self._status = self._console.status("reading")
-        self._last = 0
-        self._status.start()
-        return self._show
+        def show(what: str, pages: int) -> None:
+            nonlocal last
+            if abs(pages - last) >= 500:
+                last = pages
+                status.update(f"{what}: {pages:,} pages")
 
-    def _show(self, what: str, pages: int) -> None:
-        if abs(pages - self._last) >= 500:
-            self._last = pages
-            self._status.update(f"{what}: {pages:,} pages")
-
-    def __exit__(self, *_: object) -> None:
-        self._status.stop()
+        yield show

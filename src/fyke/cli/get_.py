@@ -68,7 +68,7 @@ def parse_time(text: str) -> datetime:
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
-        raise UserError(f"{text!r} is no time; write it as in 2026-11-15T12:00:00") from None
+        raise UserError(f"{text!r} is no date or time; write 2026-11-15 or 2026-11-15T12:00:00") from None
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
@@ -85,7 +85,7 @@ def facts(row: Row) -> dict[str, object]:
         "language": meta.language,
         "depth": meta.depth if meta.depth >= 0 else None,
         "duplicate_of": meta.duplicate_of,
-        "relevance": meta.relevance,
+        "relevance": meta.relevance if meta.relevance >= 0 else None,
         "similarity": round(meta.similarity, 4) if meta.duplicate_of else "",
         "duplicate_by": meta.duplicate_by,
         "error": meta.error,
@@ -100,10 +100,12 @@ def facts(row: Row) -> dict[str, object]:
     document = meta.document
     if document is not None:
         named |= {name: getattr(document, name) for name in document.__slots__ if getattr(document, name)}
-    always = ("url", "status", "type", "length", "fetched", *(("relevance",) if meta.relevance >= 0 else ()))
-    if meta.relevance < 0:
-        del named["relevance"]
-    return {name: value for name, value in named.items() if name in always or value not in ("", None, False)}
+    always = ("url", "status", "type", "length", "fetched")
+    return {name: value for name, value in named.items() if name in always or not _says_nothing(value)}
+
+
+def _says_nothing(value: object) -> bool:
+    return value is None or value is False or value == ""
 
 
 def iso(when: datetime) -> str:
