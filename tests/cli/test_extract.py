@@ -49,7 +49,7 @@ def test_the_curve_is_drawn(page: Path) -> None:
     picture = page.with_suffix(".png")
     assert run(["extract", str(page), "--plot", str(picture)]) == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert run(["extract", str(page), "--plot", str(page.with_suffix(".nothing"))]) == 1
+    assert run(["extract", str(page), "--plot", str(page.with_suffix(".nothing"))]) == 2
 
 
 def test_other_encodings_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

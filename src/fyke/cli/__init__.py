@@ -110,4 +110,9 @@ def run(arguments: Sequence[str]) -> int:
     except FykeError as error:
         typer.echo(f"fyke: {error}", err=True)
         return 1
+    except OSError as error:
+        if error.filename is None:
+            raise
+        typer.echo(f"fyke: {error.filename}: {error.strerror}; name another file or folder", err=True)
+        return 1
     return 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fyke.cli.options import Json, print_json
+from fyke.cli.options import Json, drawing, print_json
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,14 +31,18 @@ class _FindByDefault(TyperGroup):
 app = typer.Typer(cls=_FindByDefault, rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
 
-class Method(StrEnum):  # noqa: D101 - the words of --method
+class Method(StrEnum):
+    """What ``--method`` takes."""
+
     minhash = "minhash"
     simhash = "simhash"
     fingerprint = "fingerprint"
     exact = "exact"
 
 
-class Checks(StrEnum):  # noqa: D101
+class Checks(StrEnum):
+    """What ``--check`` takes."""
+
     jaccard = "jaccard"
     containment = "containment"
     cosine = "cosine"
@@ -46,12 +50,16 @@ class Checks(StrEnum):  # noqa: D101
     edit = "edit"
 
 
-class Clusters(StrEnum):  # noqa: D101
+class Clusters(StrEnum):
+    """What ``--cluster`` takes."""
+
     linked = "linked"
     star = "star"
 
 
-class Representatives(StrEnum):  # noqa: D101
+class Representatives(StrEnum):
+    """What ``--representative`` takes."""
+
     oldest = "oldest"
     longest = "longest"
     best_linked = "best-linked"
@@ -145,7 +153,8 @@ def plan(
         raise UserError("--k and --groups go together; give both, or neither to have them chosen")
     made = plans.plan(p, q, k, groups) if k else plans.suggest(p, q, bits, max_fn, max_fp)
     if plot is not None:
-        _draw(plot, made.k, made.groups, p, q)
+        with drawing(plot):
+            _draw(plot, made.k, made.groups, p, q)
     facts = {"k": made.k, "groups": made.groups, "p": p, "q": q}
     facts |= {"false_negative": made.false_negative, "false_positive": made.false_positive}
     if json:
@@ -248,22 +257,17 @@ def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
 
 
 def _draw(path: Path, k: int, groups: int, p: float, q: float) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     from fyke.dedupe.plan import false_positive
 
     xs = [i / 200 for i in range(201)]
-    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
     axes.plot(xs, [false_positive(x, k, groups) for x in xs], label=f"1 − (1 − s^{k})^{groups}")
     for x, name in ((p, "p"), (q, "q")):
         axes.axvline(x, linestyle=":", color="grey")
         axes.annotate(f"{name} = {x}", (x, 0.02), rotation=90)
-    axes.set_xlabel("chance s that one bit agrees")
-    axes.set_ylabel("chance to become candidates")
+    axes.set(xlabel="chance s that one bit agrees", ylabel="chance to become candidates")
     axes.legend()
-    figure.tight_layout()
     figure.savefig(path, dpi=120)
-    pyplot.close(figure)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import fyke
-from fyke.cli.options import Json, print_json
+from fyke.cli.options import Json, drawing, print_json
 from fyke.errors import StorageError
 
 if TYPE_CHECKING:
@@ -73,12 +73,8 @@ def extract(
     if plot is not None:
         from fyke.clean.curve import draw
 
-        try:
+        with drawing(plot):
             draw(html.encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
-        except (OSError, ValueError) as error:
-            raise StorageError(
-                f"{plot} can not be drawn ({error}): name a file that ends in .png, .svg or .pdf"
-            ) from error
         typer.echo(f"{plot}: the slope curve of {file}", err=True)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fyke.cli.options import Json, StorePath, print_json
+from fyke.cli.options import Json, StorePath, drawing, print_json
 from fyke.errors import UserError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -35,10 +35,8 @@ def freshness(
     if plot is not None:
         if not lines:
             raise UserError(f"{store} has no freshness over time; crawl it with `fyke crawl --continuous`")
-        try:
+        with drawing(plot):
             rooms.plot(plot, lines)
-        except (OSError, ValueError) as error:
-            raise UserError(f"cannot draw {plot}: {error}; name a file that ends in .png") from None
     largest = sorted(found.hosts.items(), key=lambda pair: -pair[1].pages)[:hosts]
     if json:
         named = {host: {"pages": r.pages, "freshness": r.freshness, "age_days": r.age} for host, r in largest}

@@ -1,13 +1,14 @@
-"""What commands share: flags made of a configuration's fields, and JSON output."""
+"""What commands share: flags made of a configuration's fields, JSON output, pictures."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ import msgspec
 import typer
 
 from fyke import config
+from fyke.errors import UserError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line for a listing.")]
 
@@ -25,6 +27,15 @@ def print_json(value: object) -> None:
     """Write ``value`` as one line of JSON to stdout."""
     sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
     sys.stdout.buffer.flush()
+
+
+@contextlib.contextmanager
+def drawing(picture: Path) -> Iterator[None]:
+    """Turn what goes wrong while a picture is drawn into one sentence."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot draw {picture}: {error}; name a file that ends in .png, .svg or .pdf") from None
 
 
 def flags(kind: type[Any], **defaults: object) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fyke.cli.options import Json, flags, print_json
+from fyke.cli.options import Json, drawing, flags, print_json
 from fyke.errors import UserError
 from fyke.simulate.settings import Settings
 
@@ -71,12 +71,14 @@ def simulate(
     results = run(
         archive, policy or ["bfs"], graph=graph, seeds=seeds, topic=chosen, settings=settings, evidence=evidence
     )
+    focused = chosen is not None or evidence is not None
     if csv is not None:
         measures.write_csv(csv, results)
     if plot is not None:
-        measures.plot(plot, results, chosen is not None or evidence is not None)
+        with drawing(plot):
+            measures.plot(plot, results, focused)
     for result in results:
-        _show(result, json, chosen is not None or evidence is not None)
+        _show(result, json, focused)
 
 
 def _document(archive: Archive, graph: Graph, url: str) -> int:
