@@ -1,4 +1,4 @@
-"""`fyke world` and `fyke demo` as a user meets them: real processes that end."""
+"""`fyke world` and `fyke demo` as a user meets them: what they tell, and that their processes end."""
 
 from __future__ import annotations
 
@@ -10,27 +10,23 @@ from pathlib import Path
 
 import pytest
 
-# Without robots.txt there is no Crawl-delay to wait for, without other formats no worker to start.
-SMALL = ["--hosts", "5", "--pages", "100", "--no-robots", "--no-formats"]
+from fyke.cli import demo_acts, run
+
+# No Crawl-delay to wait for, no worker to start for other formats, no trap to give up.
+SMALL = ["--hosts", "5", "--pages", "60", "--no-robots", "--no-formats", "--no-traps"]
 
 
-def fyke(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "fyke", *words], capture_output=True, text=True, timeout=60, check=False
-    )
-
-
-def test_demo_tells_the_story_and_ends(tmp_path: Path) -> None:
-    result = fyke("demo", *SMALL, "--out", str(tmp_path))
+def test_demo_tells_the_story_draws_and_ends(tmp_path: Path) -> None:
+    """The facts on stdout; the story, as always with ``--json`` what is for people, on stderr."""
+    words = [sys.executable, "-m", "fyke", "demo", "--json", *SMALL, "--out", str(tmp_path)]
+    result = subprocess.run(words, capture_output=True, text=True, timeout=90, check=False)
     assert result.returncode == 0, result.stderr
-    assert "A correct crawl" in result.stdout
-    assert "Try next" in result.stdout
+    for act in demo_acts.ACTS:
+        assert f". {(act.__doc__ or '').splitlines()[0].rstrip('.')}" in result.stderr.replace("\n", " ")
+    assert "Try next" in result.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"slope.png", "freshness.png", "policies.png"}
     assert all(path.stat().st_size > 5000 for path in tmp_path.iterdir())
-
-
-def test_demo_prints_json(tmp_path: Path) -> None:
-    facts = json.loads(fyke("demo", "--json", *SMALL, "--out", str(tmp_path)).stdout)
+    facts = json.loads(result.stdout)
     assert facts["hosts"]["hosts"] == 5
     assert facts["crawl"]["found"] == facts["crawl"]["expected"] > 20
     assert facts["crawl"]["early"] == 0
@@ -42,10 +38,22 @@ def test_demo_prints_json(tmp_path: Path) -> None:
     assert 0 < facts["policies"]["pagerank_at_a_quarter"]["opic"] <= 1
 
 
-def test_facts_and_truth_as_json() -> None:
-    rows = [json.loads(line) for line in fyke("world", "--facts", "--json", *SMALL).stdout.splitlines()]
+def test_demo_without_json_tells_its_story_on_stdout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo_acts, "ACTS", demo_acts.ACTS[:1])
+    assert run(["demo", *SMALL, "--out", str(tmp_path)]) == 0
+    said = capfd.readouterr().out
+    assert "A correct crawl" in said
+    assert "Try next" in said
+
+
+def test_facts_and_truth_as_json(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["world", "--facts", "--json", *SMALL]) == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert len(rows) == 5
-    truth = json.loads(fyke("world", "--truth", rows[0]["url"], "--json", *SMALL).stdout)
+    assert run(["world", "--truth", rows[0]["url"], "--json", *SMALL]) == 0
+    truth = json.loads(capfd.readouterr().out)
     assert truth["status"] == 200
     assert truth["links"]
 
@@ -70,8 +78,6 @@ def test_world_serves_until_interrupted() -> None:
 @pytest.mark.parametrize(
     ("words", "part"), [(["--hosts", "0"], "hosts"), (["--pages", "10"], "pages"), (["--truth", "http://x/"], "'x'")]
 )
-def test_mistakes_are_named(words: list[str], part: str) -> None:
-    result = fyke("world", *words)
-    assert result.returncode == 2
-    assert part in result.stderr
-    assert "Traceback" not in result.stderr
+def test_mistakes_are_named(words: list[str], part: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["world", *words]) == 2
+    assert part in capfd.readouterr().err

@@ -42,7 +42,7 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(f"{out} can not be made ({error.strerror}): name another folder with --out") from None
-    console = Console(quiet=json, highlight=False)
+    console = Console(stderr=json, highlight=False)
     found = {}
     with tempfile.TemporaryDirectory(prefix="fyke-demo-") as folder, serve(settings) as served:
         stage = Stage(served, console, Path(folder), out)
@@ -50,9 +50,7 @@ def demo(
             title = (act.__doc__ or "").split("\n")[0].rstrip(".")
             console.print(f"\n[b]{number}. {title}[/b]")
             found[act.__name__] = act(stage)
+    pictures = ", ".join(sorted(path.name for path in out.glob("*.png")))
+    console.print(f"\nThe pictures are in {out}/: {pictures}.\n{NEXT}")
     if json:
         print_json(found)
-    else:
-        console.print(
-            f"\nThe pictures are in {out}/: {', '.join(sorted(path.name for path in out.glob('*.png')))}.\n{NEXT}"
-        )

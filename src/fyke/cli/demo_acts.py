@@ -28,7 +28,7 @@ class Stage:
     served: Served
     """The world, on loopback; ``served.world`` knows what is true."""
     console: Console
-    """Where it shows itself; silent under ``--json``."""
+    """Where it shows itself; stderr under ``--json``."""
     folder: Path
     """Scratch: the store and the collection."""
     pictures: Path
