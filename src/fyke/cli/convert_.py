@@ -78,16 +78,18 @@ def _paths(files: list[str]) -> Iterator[str]:
 
 def _documents(paths: list[str], media_type: str, url: str, table: Table) -> Iterator[tuple[str, Document]]:
     """Yield each file's document, several files at a time; progress on stderr."""
+    from collections import deque
     from concurrent.futures import Future
-    from itertools import islice
+    from itertools import count, islice
 
+    from fyke.cli.progress import bar
     from fyke.convert import convert_here, prepare
     from fyke.url import Url
     from fyke.workers.conversion import needs_worker
     from fyke.workers.pool import Pool
 
     where = Url.parse(url) if url else None
-    with Pool() as pool, _Progress(len(paths)) as advance:
+    with Pool() as pool, bar("converting", len(paths), "files") as progress:
 
         def begin(path: str) -> tuple[str, Future[Document]]:
             source = prepare(_read(path), media_type or None, where, name=path if path != "-" else "", table=table)
@@ -98,12 +100,14 @@ def _documents(paths: list[str], media_type: str, url: str, table: Table) -> Ite
             return path, done
 
         waiting = iter(paths)
-        running = [begin(path) for path in islice(waiting, 2 * pool.size)]
-        while running:
-            path, future = running.pop(0)
+        running = deque(begin(path) for path in islice(waiting, 2 * pool.size))
+        for done in count(1):
+            if not running:
+                return
+            path, future = running.popleft()
             yield path, future.result()
-            advance()
-            running += [begin(path) for path in islice(waiting, 1)]
+            progress(done)
+            running.extend(begin(path) for path in islice(waiting, 1))
 
 
 def _read(path: str) -> bytes:
@@ -113,27 +117,6 @@ def _read(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise FykeError(f"cannot read {path}: {error.strerror}; check its permissions") from None
-
-
-class _Progress:
-    """A bar on stderr for many files; nothing for one."""
-
-    def __init__(self, total: int) -> None:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        self._bar = Progress(console=Console(stderr=True), transient=True, disable=total < 2)
-        self._task = self._bar.add_task("converting", total=total)
-
-    def __enter__(self) -> _Progress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def __call__(self) -> None:
-        self._bar.advance(self._task)
 
 
 def _print(path: str, document: Document, form: Form) -> None:

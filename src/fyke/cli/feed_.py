@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +11,7 @@ from fyke.cli.options import Json, print_json
 
 if TYPE_CHECKING:
     from fyke.cli.asking import Answer
-    from fyke.sites.feed import Feed
+    from fyke.sites.feed import Feed, Item
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -65,12 +66,12 @@ def feed(
             }
         )
         return
-    _tell(found, limit, posting.rate * 86_400, wait)
+    _tell(found, shown, posting.rate * 86_400, wait)
 
 
-def _tell(found: Feed, limit: int, a_day: float, wait: float) -> None:
+def _tell(found: Feed, shown: Sequence[Item], a_day: float, wait: float) -> None:
     """Say in words what a feed holds and when it wants to be asked again."""
-    rhythm, shown = found.rhythm, found.items[:limit] if limit else found.items
+    rhythm = found.rhythm
     typer.echo(f"{found.kind}: {found.title or 'no title'}, {len(found.items)} items")
     for item in shown:
         typer.echo(f"{item.meta.published or item.meta.updated or '-':20}  {item.title}  {item.link}")

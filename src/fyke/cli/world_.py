@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,7 @@ from fyke.cli.options import Json, flags, print_json
 from fyke.world.config import START, WorldConfig
 
 if TYPE_CHECKING:
-    from fyke.world import World
+    from fyke.world import Host, World
 
 EXPECT_AT_MOST = 20_000
 """Pages: beyond, working out what a crawl would fetch takes longer than a user waits for a server."""
@@ -67,8 +68,8 @@ def world(
 def _print_facts(world: World, resolve: list[str], json: bool) -> None:
     """What there is in a world: one line, or one object, a host."""
     if json:
-        for host, base in zip(world.hosts, world.bases, strict=True):
-            print_json({"url": base + "/", "resolve": f"{host.name}:127.0.0.1" if resolve else "", **_fields(host)})
+        for host, base, where in zip(world.hosts, world.bases, resolve or [""] * len(world.hosts), strict=True):
+            print_json({"url": base + "/", "resolve": where, **dataclasses.asdict(host)})
         return
     pages = sum(host.pages for host in world.hosts)
     typer.echo(f"seed {world.config.seed}: {len(world.hosts)} hosts, {pages:,} pages")
@@ -86,15 +87,10 @@ def _print_facts(world: World, resolve: list[str], json: bool) -> None:
         typer.echo("\n" + "\n".join(f"--resolve {line}" for line in resolve), color=False)
 
 
-def _fields(host: object) -> dict[str, object]:
-    return {name: getattr(host, name) for name in host.__slots__}  # type: ignore[attr-defined]  # a dataclass
-
-
-def oddities(host: object) -> list[str]:
+def oddities(host: Host) -> list[str]:
     """What is peculiar about a host, in words."""
-    from fyke.world import Host, RobotsKind, Validity
+    from fyke.world import RobotsKind, Validity
 
-    assert isinstance(host, Host)
     told = {
         "mirror": host.mirror_of is not None,
         f"robots.txt {host.robots}": host.robots is not RobotsKind.RULES,
