@@ -18,15 +18,14 @@ def walk(page: Path, folder: Path, *more: str) -> dict[str, str]:
     """Take every step of a page; return what the commands said."""
     text = page.read_text(encoding="utf-8")
     said = {}
-    with walkthrough.stage(folder) as on:
+    with walkthrough.stage(folder, delay=0.0) as on:
         on.write(text)
         for language, step in walkthrough.steps(text):
             if language == "python":
                 on.execute(step)
             elif not walkthrough.unread(step):
                 added = [word for word in more if word not in shlex.split(step)]
-                run = on.run if "--continuous" in step else on.call
-                answer = run(step, *added)
+                answer = on.call(step, *added)
                 assert answer.status == 0, f"{page.name}: {step}\n{answer.output}\n{answer.errors}"
                 said[step] = answer.output
     return said

@@ -16,6 +16,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from typer.testing import CliRunner
 
 from fyke import assemble
 from fyke.cli import run
+from fyke.crawl import freshness
 from fyke.world.config import WorldConfig
 from fyke.world.serve import Served, serve
 
@@ -38,7 +40,7 @@ STAND_IN = "https://example.org/"
 UNREAD = ("fyke world", "fyke demo")
 """Commands that are shown and not run: the stage itself, and the demo, which tests/cli runs."""
 SECONDS = 15.0
-"""Of a continuous crawl, before it is stopped as by Ctrl-C."""
+"""From the first note of its freshness until a continuous crawl is stopped as by Ctrl-C."""
 LONGEST = 30
 """Lines of an answer that a page shows."""
 
@@ -61,6 +63,8 @@ class Stage:
 
     served: Served
     folder: Path
+    delay: float = 0.01
+    """Between contacts of a host."""
 
     def words(self, command: str) -> list[str]:
         """The words of a command as they are run: the stand-in replaced, a crawl told where the world is."""
@@ -70,6 +74,7 @@ class Stage:
             told = (self.folder / "web" / "crawl.toml").read_text(encoding="utf-8")
             if own and words[own] != "web/crawl.toml":
                 told += (self.folder / words[own]).read_text(encoding="utf-8")
+            told = told.replace("delay = 0.01", f"delay = {self.delay}")
             (self.folder / "web" / "told.toml").write_text(told, encoding="utf-8")
             words = [word for i, word in enumerate(words) if not own or i not in (own - 1, own)]
             words += ["--config", "web/told.toml"]
@@ -97,27 +102,51 @@ class Stage:
             words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "COLUMNS": "110", "NO_COLOR": "1"},
         )  # fmt: skip
-        try:
-            output, errors = started.communicate(timeout=SECONDS if "--continuous" in words else 300)
-        except subprocess.TimeoutExpired:
-            started.send_signal(signal.SIGINT)
-            output, errors = started.communicate(timeout=60)
+        with self.stopping(words, SECONDS, started.pid):
+            output, errors = started.communicate(timeout=300)
         return Answer(started.returncode, output, errors)
 
     def call(self, command: str, *more: str) -> Answer:
         """Run a command in this process: quicker, for tests."""
         words = [*self.words(command), *more]
         assert words[0] == "fyke", command
-        with contextlib.chdir(self.folder), CliRunner().isolation() as streams:
+        ended = self.stopping(words, 0.0, os.getpid())
+        with contextlib.chdir(self.folder), CliRunner().isolation() as streams, ended:
             status = run(words[1:])
             output, errors = streams[0].getvalue(), streams[1].getvalue()
         return Answer(status, output.decode(), errors.decode())
+
+    @contextlib.contextmanager
+    def stopping(self, words: list[str], seconds: float, process: int) -> Iterator[None]:
+        """End what does not end by itself: a Ctrl-C, ``seconds`` after a continuous crawl noted its freshness."""
+        over = threading.Event()
+
+        def watch(log: Path) -> None:
+            before = _size(log)
+            while _size(log) == before:
+                if over.wait(0.05):
+                    return
+            if not over.wait(seconds):
+                os.kill(process, signal.SIGINT)
+
+        watcher = None
+        if "--continuous" in words:
+            log = self.folder / words[words.index("--store") + 1] / freshness.FILE
+            watcher = threading.Thread(target=watch, args=(log,))
+            watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            if watcher is not None:
+                watcher.join()
 
     def execute(self, program: str) -> None:
         """Run a Python program of a page in this process; ``fyke.crawl`` goes to the world."""
         crawl = assemble.crawl
         world: dict[str, Any] = {
-            "delay": 0.01,
+            "agents": 1,
+            "delay": self.delay,
             "patience": 2.0,
             "allow_private": True,
             "resolve": tuple(self.served.resolve()),
@@ -125,7 +154,7 @@ class Stage:
         sys.path.insert(0, str(self.folder))
         try:
             with (
-                mock.patch.object(assemble, "crawl", lambda seeds, **options: crawl(seeds, **world, **options)),
+                mock.patch.object(assemble, "crawl", lambda seeds, **options: crawl(seeds, **{**world, **options})),
                 contextlib.chdir(self.folder),
                 contextlib.redirect_stdout(io.StringIO()),
             ):
@@ -135,11 +164,15 @@ class Stage:
 
 
 @contextlib.contextmanager
-def stage(folder: Path, port: int = 0) -> Iterator[Stage]:
-    """Serve the world, and write its seeds and settings, and a few files, into ``folder``."""
+def stage(folder: Path, port: int = 0, delay: float = 0.01) -> Iterator[Stage]:
+    """Serve the world, and write its seeds and settings into ``folder``."""
     with serve(WORLD, port) as served:
         served.write(folder / "web")
-        yield Stage(served, folder)
+        yield Stage(served, folder, delay)
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
 
 
 def steps(text: str) -> Iterator[tuple[str, str]]:
@@ -170,7 +203,7 @@ def drawn(text: str, on: Stage) -> str:
                 continue
             answer = on.run(command)
             if answer.status != 0:
-                print(f"status {answer.status}: {command}\n{answer.errors}", file=sys.stderr)
+                sys.exit(f"status {answer.status}: {command}\n{answer.errors}")
             said = on_page(answer.output if answer.output.strip() else answer.errors, on, STAND_IN in text)
             lines += said[:LONGEST] + (["…"] if len(said) > LONGEST else [])
         return "```console\n" + "\n".join(lines) + "\n```"
