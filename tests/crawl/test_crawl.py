@@ -11,11 +11,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fyke.assemble import crawl
+from fyke.cli import run as fyke_command
+from fyke.crawl import status as statuses
 from fyke.store import EXACT, Store
 from fyke.world.config import WorldConfig
 from fyke.world.pairs import resembling
@@ -56,12 +60,21 @@ class Crawled:
     visits: Counter[tuple[str, str]]
 
 
-@pytest.fixture(scope="module", params=[1, 4])
+def run_here(served: Served, store: Path, **options: int) -> dict[str, object]:
+    """The same by one agent, in this process."""
+    how: dict[str, Any] = {"scope": "any", "delay": 0.0, "patience": 1.0, "agents": 1, **options}
+    return asdict(crawl(served.world.seeds, store, resolve=tuple(served.resolve()), **how))
+
+
+@pytest.fixture(scope="module", params=[1, 3])
 def crawled(served: Served, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Crawled:
-    """A whole crawl of the world by one agent, and one by four."""
+    """A whole crawl of the world by one agent in this process, and one by three in theirs."""
     served.log()
     store = tmp_path_factory.mktemp("whole") / "s"
-    summary = run(command(served, store, "--agents", str(request.param)))
+    if request.param == 1:
+        summary = run_here(served, store)
+    else:
+        summary = run(command(served, store, "--agents", str(request.param)))
     return Crawled(store, summary, Counter((visit.host, visit.target) for visit in served.log()))
 
 
@@ -122,23 +135,23 @@ def test_kill_9_of_the_whole_tree_loses_nothing(served: Served, tmp_path: Path) 
 
 
 def test_max_pages_is_a_total_and_the_rest_stays_queued(served: Served, tmp_path: Path) -> None:
-    for total, agents in ((30, 2), (70, 1)):
-        summary = run(command(served, tmp_path / "s", "--agents", str(agents), "--max-pages", str(total)))
-        assert summary["pages"] == total
+    summary = run(command(served, tmp_path / "s", "--agents", "2", "--max-pages", "30"))
+    assert summary["pages"] == 30
+    summary = run_here(served, tmp_path / "s", max_pages=70)
+    assert summary["pages"] == 70
     assert isinstance(summary["queued"], int)
     assert summary["queued"] > 0
 
 
-def test_ctrl_c_stops_cleanly_and_status_tells(served: Served, tmp_path: Path) -> None:
+def test_ctrl_c_stops_cleanly_and_status_tells(
+    served: Served, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     words = command(served, tmp_path / "s", "--agents", "2", "--delay", "0.2")
     crawl = subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE, text=True)
-    status = [sys.executable, "-m", "fyke", "status", "--store", str(tmp_path / "s"), "--json"]
-    for _ in range(200):
-        asked = subprocess.run(status, capture_output=True, text=True, check=False)
-        if asked.returncode == 0 and json.loads(asked.stdout)["pages"] > 5:
-            break
+    while crawl.poll() is None and statuses.total(statuses.read(tmp_path / "s"), time.time()).pages <= 5:
         time.sleep(0.1)
-    assert json.loads(asked.stdout)["running"]
+    assert fyke_command(["status", "--store", str(tmp_path / "s"), "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["running"]
     os.killpg(crawl.pid, signal.SIGINT)
     out, _ = crawl.communicate(timeout=10)
     assert crawl.returncode == 0
