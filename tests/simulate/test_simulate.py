@@ -152,7 +152,6 @@ class SameFormula(BySignal):
     """Not the very class, so that it is asked page by page."""
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("name", ["best-first", "opic"])
 def test_the_compiled_crawl_is_the_crawl(archive: Archive, name: str) -> None:
     """A score that is the signal itself runs in a kernel from end to end: the order is that of the loop."""
@@ -258,10 +257,12 @@ def test_kendall_tau_against_all_pairs() -> None:
 
 
 @pytest.mark.kernel
-def test_every_kernel_in_a_small_crawl(archive: Archive) -> None:
+def test_every_kernel_in_a_small_crawl(tmp_path: Path) -> None:
+    collection.build(pages(50), tmp_path, PLAIN)
+    archive = Archive.open(tmp_path)
     topic = from_examples(archive, np.array([0, 1, 2]), "svm", np.random.default_rng(0))
     with np.errstate(over="ignore"):  # hashes wrap around
-        for name in ("bfs", "pagerank", "larger-sites-first", "online-best-first"):
+        for name in ("bfs", "pagerank", "larger-sites-first", "online-best-first", "best-first", "opic"):
             assert simulate(archive, name, budget=20, topic=topic, seeds=[3]).order.size == 20
     heap = (np.empty(9), np.empty(9, np.int64), np.empty(9, np.int64))
     scores = np.array([2.0, 5.0, 1.0, 5.0])
