@@ -26,12 +26,17 @@ def option(default: Any, help: str) -> Any:  # noqa: A002 - it is what --help pr
     return dataclasses.field(default=default, metadata={"help": help})
 
 
-def read(kind: type[C], path: Path | None = None, overrides: Mapping[str, object] | None = None) -> C:
-    """Return a ``kind`` from its defaults, the TOML file at ``path``, and ``overrides`` that are not None.
+def read(
+    kind: type[C],
+    path: Path | None = None,
+    overrides: Mapping[str, object] | None = None,
+    defaults: Mapping[str, object] | None = None,
+) -> C:
+    """Return a ``kind`` from its defaults, or ``defaults``, the TOML file at ``path``, and ``overrides`` but None.
 
     Raises ``ConfigError`` that names the file, the key and the remedy.
     """
-    settings: dict[str, object] = {}
+    settings: dict[str, object] = {**(defaults or {})}
     if path is not None:
         settings.update(_read_toml(path))
     settings.update({key: value for key, value in (overrides or {}).items() if value is not None})

@@ -42,6 +42,24 @@ def test_flags_are_fields() -> None:
     )
 
 
+def test_a_command_may_have_other_defaults_which_a_file_and_the_line_overrule(tmp_path: Path) -> None:
+    other = typer.Typer()
+
+    @other.command()
+    @flags(Settings, max_pages=5, strict=True)
+    def own(*, settings: Settings) -> None:
+        print(settings)
+
+    def said(*words: str) -> str:
+        return CliRunner().invoke(other, list(words), catch_exceptions=False).output.strip()
+
+    file = tmp_path / "s.toml"
+    file.write_text("strict = false\n")
+    assert said() == str(Settings(5, True))
+    assert said("--config", str(file)) == str(Settings(5, False))
+    assert said("--config", str(file), "--max-pages", "4") == str(Settings(4, False))
+
+
 def test_file_decides_where_the_command_line_is_silent(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text("max_pages = 3\nname = 'n'\n")

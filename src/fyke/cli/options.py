@@ -56,8 +56,7 @@ def flags(kind: type[Any], **defaults: object) -> Callable[[Callable[..., None]]
             file: Path | None = given.pop("config", None)
             chosen = {field.name: given.pop(field.name) for field in fields}
             chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in chosen.items() if v != []}
-            missing = {name: value for name, value in defaults.items() if chosen.get(name) is None}
-            command(settings=config.read(kind, file, {**chosen, **missing} if file is None else chosen), **given)
+            command(settings=config.read(kind, file, chosen, defaults), **given)
 
         added = [_flag(field, hints[field.name], defaults.get(field.name, field.default)) for field in fields]
         added.append(
