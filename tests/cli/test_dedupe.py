@@ -149,6 +149,9 @@ def test_plan_prints_the_lectures_errors(tmp_path: Path, capfd: pytest.CaptureFi
         (["broken.jsonl"], "line 2 of broken.jsonl is not JSON"),
         (["fields.jsonl"], "line 1 of fields.jsonl has no field 'text'"),
         (["fake.parquet"], "fake.parquet is not a Parquet file"),
+        (["torn.jsonl.gz"], "torn.jsonl.gz is damaged"),
+        (["fake.jsonl.gz"], "fake.jsonl.gz is damaged"),
+        (["fake.jsonl.zst"], "fake.jsonl.zst is damaged"),
     ],
 )
 def test_mistakes_are_one_sentence(
@@ -157,7 +160,9 @@ def test_mistakes_are_one_sentence(
     monkeypatch.chdir(tmp_path)
     Path("broken.jsonl").write_text('{"id": 1, "text": "a"}\nbroken\n')
     Path("fields.jsonl").write_text('{"a": 1}\n')
-    Path("fake.parquet").write_text("no")
+    for fake in ("fake.parquet", "fake.jsonl.gz", "fake.jsonl.zst"):
+        Path(fake).write_text("no")
+    Path("torn.jsonl.gz").write_bytes(gzip.compress(b'{"id": 1, "text": "a"}\n' * 99)[:-12])
     assert run(["dedupe", *words]) == 2
     captured = capfd.readouterr().err.strip()
     assert message in captured

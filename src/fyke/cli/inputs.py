@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 import msgspec
+import zstandard
 
 from fyke.errors import UserError
 
@@ -101,25 +103,22 @@ def _json_lines(path: Path, id_field: str, text_field: str) -> Iterator[Document
     decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
     value = msgspec.json.Decoder()
     id_name, text_name = id_field, text_field
-    with _opened(path) as lines:
-        number = 0
-        while line := lines.readline(MAX_LINE):
-            number += 1
-            if not line.strip():
-                continue
-            try:
-                row = decoder.decode(line)
-                id_name = id_name or _named(row, ID_FIELDS)
-                text_name = text_name or _named(row, TEXT_FIELDS)
-                text = value.decode(row[text_name])
-                name = str(value.decode(row[id_name])) if id_name in row else f"{path}:{number}"
-            except (msgspec.DecodeError, KeyError) as error:
-                what = f"has no field {error}" if isinstance(error, KeyError) else f"is not JSON ({error})"
-                raise UserError(
-                    f"line {number} of {path} {what}; each line is an object with id and text, or name the fields "
-                    "with --id-field and --text-field"
-                ) from None
-            yield name, text if isinstance(text, str) else ""
+    for number, line in enumerate(_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            row = decoder.decode(line)
+            id_name = id_name or _named(row, ID_FIELDS)
+            text_name = text_name or _named(row, TEXT_FIELDS)
+            text = value.decode(row[text_name])
+            name = str(value.decode(row[id_name])) if id_name in row else f"{path}:{number}"
+        except (msgspec.DecodeError, KeyError) as error:
+            what = f"has no field {error}" if isinstance(error, KeyError) else f"is not JSON ({error})"
+            raise UserError(
+                f"line {number} of {path} {what}; each line is an object with id and text, or name the fields "
+                "with --id-field and --text-field"
+            ) from None
+        yield name, text if isinstance(text, str) else ""
 
 
 def _parquet(path: Path, id_field: str, text_field: str) -> Iterator[Document]:
@@ -151,11 +150,18 @@ def _named(row: Iterable[str], candidates: tuple[str, ...]) -> str:
     return next((name for name in candidates if name in present), candidates[0])
 
 
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with _opened(path) as lines:
+            while line := lines.readline(MAX_LINE):
+                yield line
+    except (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError) as error:
+        raise UserError(f"{path} is damaged ({error}); fetch or write it anew") from None
+
+
 def _opened(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
         return io.BufferedReader(gzip.open(path), 1 << 20)
     if path.suffix == ".zst":
-        import zstandard
-
         return io.BufferedReader(zstandard.open(path, "rb"), 1 << 20)
     return path.open("rb", buffering=1 << 20)
