@@ -18,7 +18,7 @@ from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry, HostRecord, sequence_of
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact, Politeness
-from fyke.frontier.seen import SeenSet, url_keys
+from fyke.frontier.seen import SeenSet, sorted_run, url_keys
 from fyke.sites.links import LinkMemo, find_links
 from fyke.sites.robots import Robots
 from fyke.sites.traps import HostHistory, TrapJudge, seen_form
@@ -52,9 +52,10 @@ def seen_set() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "seen.run"
-        seen.spill().tofile(path)
+        sorted_run(seen.spill()).tofile(path)
         run = np.memmap(path, np.uint64, "r")
         over = SeenSet(runs=[run])
+        assert over.contains(old[:LINKS]).all()
         row("check, sorted run of 8 M keys on disk, in batches of 2 M", best_cpu(lambda: over.contains(asked), 3), KEYS)
         row(
             f"check, the same, a page of {LINKS} at a time",
