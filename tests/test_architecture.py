@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import grimp
@@ -45,9 +45,9 @@ def graph() -> grimp.ImportGraph:
     return grimp.build_graph("fyke", include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None)
 
 
-def modules() -> Iterator[tuple[Path, ast.Module]]:
-    for path in sorted(SOURCE.rglob("*.py")):
-        yield path, ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def modules() -> list[tuple[Path, ast.Module]]:
+    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(SOURCE.rglob("*.py"))]
 
 
 def in_core(module: str) -> bool:

@@ -47,6 +47,11 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_no_page_shows_a_program_that_failed(page: Path) -> None:
+    assert "Traceback" not in page.read_text(encoding="utf-8"), "run `make tour`"
+
+
 def test_figures_of_readme_are_those_of_the_bench() -> None:
     block = (
         (ROOT / "README.md").read_text(encoding="utf-8").split("<!-- figures: begin")[1].split("<!-- figures: end")[0]

@@ -136,30 +136,24 @@ def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, 
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(run.store))
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
+        thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
+        began, log = time.time(), Log(run.store, 0)
         permits = iter(range(run.pages_left))
-        limited = bool(run.plan.settings.max_pages)
+        interrupted: list[int] = []
+
+        def permit() -> bool:
+            return not run.plan.settings.max_pages or next(permits, None) is not None
 
         def beat(agent: Agent) -> bool:
             told = report(0, agent, began)
             statuses.write(run.store, told)
-            log_freshness(log_, agent)
+            log_freshness(log, agent)
             progress(statuses.total([told], time.time()))
             return not interrupted and has_room(run.store, run.plan.settings.min_free_disk)
 
-        interrupted: list[int] = []
-        began, log_ = time.time(), Log(run.store, 0)
         make = agent_maker(run, store, prioritizer, scope)
         with Signals(interrupted.append):
-            return run_loop(
-                _run_agent(
-                    run,
-                    make,
-                    permit=(lambda: next(permits, None) is not None) if limited else lambda: True,
-                    beat=beat,
-                    ask=index.ask,
-                    thread=stack.enter_context(ThreadPoolExecutor(1, "fyke-examination")),
-                )
-            )
+            return run_loop(_run_agent(run, make, permit=permit, beat=beat, ask=index.ask, thread=thread))
 
 
 async def _run_agent(run: Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> bool:
