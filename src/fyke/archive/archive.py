@@ -25,9 +25,10 @@ from fyke.archive.files import (
 )
 from fyke.archive.writer_kernels import FYKE_STREAMS, PAPER_STREAMS
 from fyke.bits.coding import Code, Codes
-from fyke.bits.eliasfano import EliasFano, sizes, words_for
+from fyke.bits.eliasfano import EliasFano, sizes
 from fyke.bits.frontcoded import FrontCoded
 from fyke.bits.lists import unpack
+from fyke.bits.stream import words_for
 from fyke.errors import StorageError
 
 Ints = NDArray[np.int64]
