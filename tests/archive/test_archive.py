@@ -268,6 +268,23 @@ def test_damaged_summaries_do_not_leave_memory(tmp_path: Path) -> None:
                 assert "does not decode" in str(error)  # noqa: PT017 - either outcome is right, a crash is not
 
 
+def test_a_hole_of_zeros_is_read_to_an_end(tmp_path: Path) -> None:
+    """As a crash of the machine leaves them: no run of a summary may be endless, or lead backwards."""
+    archive = build(pages(80), tmp_path, Coding("fyke", max_chain=3))
+    file = tmp_path / "archive" / "summaries.bits"
+    good = file.read_bytes()
+    refused = 0
+    for kept in range(0, len(good), 61):
+        file.write_bytes(good[:kept] + bytes(len(good) - kept))
+        damaged = Archive.open(tmp_path / "archive", verify=False)
+        for d in range(len(archive)):
+            try:
+                damaged[d]
+            except StorageError:
+                refused += 1
+    assert refused > 100
+
+
 def test_foreign_and_other_versions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"has no archive\.json"):
         Archive.open(tmp_path)
