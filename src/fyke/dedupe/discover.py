@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fyke.bits import unionfind
 from fyke.dedupe import lsh_kernels, similarity_kernels
 from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch
@@ -95,8 +96,7 @@ def near_duplicates(
 
     def measure(left: Ints, right: Ints) -> Floats:
         documents, back = np.unique(np.concatenate([left, right]), return_inverse=True)
-        buffer, offsets = pack([texts[d] for d in documents.tolist()])
-        return jaccard(buffer, offsets, back[: len(left)], back[len(left) :], parameters)
+        return jaccard([texts[d] for d in documents.tolist()], back[: len(left)], back[len(left) :], parameters)
 
     def measure_likely(left: Ints, right: Ints) -> Floats:
         similarity = estimate(sketches.signatures, left, right)
@@ -111,8 +111,9 @@ def near_duplicates(
     return gather(found, sketches.keys, measure, threshold, cluster, preference(representative, found, lengths))
 
 
-def jaccard(buffer: Any, offsets: Any, left: Ints, right: Ints, parameters: Parameters) -> Floats:
-    """Return the true Jaccard coefficient of each pair of packed texts."""
+def jaccard(texts: Sequence[str | bytes], left: Ints, right: Ints, parameters: Parameters) -> Floats:
+    """Return the true Jaccard coefficient of each pair of texts; ``left`` in order is quickest."""
+    buffer, offsets = pack(texts)
     sizes = np.zeros((len(left), 3), np.int64)
     table = character_table(parameters.folding)
     similarity_kernels.common_shingles(buffer, offsets, left, right, parameters.n, table, sizes)
@@ -205,7 +206,7 @@ def discover(
         similarity = measure(left, right)
         near = similarity >= threshold
         found.append((left[near], right[near], similarity[near]))
-        lsh_kernels.join(parent, left[near], right[near])
+        unionfind.join_pairs(parent, left[near], right[near])
     if not found:
         return Found(first, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), passed)
     left, right, similarity = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -284,8 +285,8 @@ def gather(
 
 def _linked_roots(found: Found, count: int) -> Ints:
     parent = np.arange(count, dtype=np.int64)
-    lsh_kernels.join(parent, found.left, found.right)
-    lsh_kernels.flatten(parent)
+    unionfind.join_pairs(parent, found.left, found.right)
+    unionfind.flatten(parent)
     return parent
 
 
