@@ -233,6 +233,22 @@ def test_sub_archives_are_layers(tmp_path: Path) -> None:
         Archive.open(tmp_path / "sub")
 
 
+def test_a_damaged_sub_archive_is_named_without_checksums(tmp_path: Path) -> None:
+    archive = build(pages(60), tmp_path, Coding())
+    archive.sub(np.arange(0, 60, 3), tmp_path / "sub")
+    members = tmp_path / "sub" / "members.ef"
+    members.write_bytes(bytes(members.stat().st_size))
+    with pytest.raises(StorageError, match="sub is damaged"):
+        Archive.open(tmp_path / "sub", verify=False)
+
+
+def test_a_scan_replaces_what_an_earlier_one_left(tmp_path: Path) -> None:
+    for count, memory in ((300, 60_000), (5, 60_000)):
+        for _ in scan(pages(count), tmp_path, PLAIN, memory):
+            pass
+    assert len(Catalogue(runs_of([tmp_path]))) == 5
+
+
 def test_a_flipped_byte_is_found_anywhere(tmp_path: Path) -> None:
     build(pages(60), tmp_path, Coding())
     folder = tmp_path / "archive"
