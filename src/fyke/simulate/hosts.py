@@ -125,7 +125,7 @@ class KnownRank:
         self.mean = 0.0
         """The rank of an ordinary page; 0 before the first computation."""
         self.path_depth = np.empty(0)
-        if (graph.basename.parent / f"{graph.basename.name}.urls").exists():
+        if graph.has_urls:
             depths = (path_depth(url.decode()) for url in graph.urls)
             self.path_depth = np.fromiter(depths, np.float64, graph.nodes)
 

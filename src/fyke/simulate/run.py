@@ -83,7 +83,7 @@ def make_world(
 ) -> World:
     """Compute what all policies of a run share."""
     graph = graph or graph_of(archive)
-    hosts = hosts_of(graph)[1] if (graph.basename.parent / f"{graph.basename.name}.urls").exists() else None
+    hosts = hosts_of(graph)[1] if graph.has_urls else None
     below = archive.below(np.arange(len(archive)))
     members = None
     if archive.members is not None:
