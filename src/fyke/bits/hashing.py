@@ -5,8 +5,6 @@ Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +18,7 @@ _S27, _S30, _S31 = np.uint64(27), np.uint64(30), np.uint64(31)
 
 
 @inlined
-def mix(x: Any) -> Any:
+def mix(x: np.uint64) -> np.uint64:
     """Finish a 64-bit hash, so that each input bit reaches each output bit; one to one, and 0 stays 0."""
     x ^= x >> _S30
     x *= _FIRST

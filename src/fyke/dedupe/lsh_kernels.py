@@ -36,8 +36,7 @@ def band_key(signature: Array, band: int, rows: int) -> np.uint64:
         if j & 3 == 3:
             h = mix(h ^ word)
             word = U0
-    key: np.uint64 = mix(h ^ word ^ (np.uint64(rows) << U48))
-    return key
+    return mix(h ^ word ^ (np.uint64(rows) << U48))
 
 
 @leaf
