@@ -13,15 +13,16 @@ import numpy as np
 from bench.measure import best_cpu, figure, table
 from fyke.graph import rank
 from fyke.graph.graph import Graph
-from fyke.simulate.engine import Politeness, VirtualCrawl, World
+from fyke.simulate.engine import VirtualCrawl
 from fyke.simulate.policies import named
+from fyke.simulate.web import Timing, Web
 
 SHARED = Path(os.environ.get("FYKE_SHARED", Path(__file__).parent.parent.parent / "shared"))
 
 
-def crawl(world: World, policy: str, in_flight: int) -> VirtualCrawl:
-    run = VirtualCrawl(world, named(policy, np.random.default_rng(0)), in_flight, Politeness())
-    run.run(world.graph.nodes)
+def crawl(web: Web, policy: str, in_flight: int) -> VirtualCrawl:
+    run = VirtualCrawl(web, named(policy, np.random.default_rng(0)), in_flight, Timing())
+    run.run(web.graph.nodes)
     return run
 
 
@@ -71,14 +72,14 @@ def main() -> None:
     rows.append(
         ["breadth-first kernel, pages/s", reached / best_cpu(lambda: rank.breadth_first(graph, np.array([seed])))]
     )
-    world = World(
+    web = Web(
         graph,
         np.array([seed]),
         rank.pagerank(graph),
         relevance=np.random.default_rng(2).normal(size=graph.nodes).astype(np.float32),
     )
     for policy, in_flight in (("bfs", 1), ("best-first", 64), ("opic", 64), ("opic", 1)):
-        seconds = best_cpu(lambda p=policy, n=in_flight: crawl(world, p, n), 1)  # type: ignore[misc]
+        seconds = best_cpu(lambda p=policy, n=in_flight: crawl(web, p, n), 1)  # type: ignore[misc]
         rows.append([f"simulated {policy}, {in_flight} in flight, pages/s", reached / seconds])
     told = {str(row[0]): row[1] for row in rows}
     own = float(str(told["random one by one from Python, ns/arc"]))

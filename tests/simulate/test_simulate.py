@@ -285,6 +285,10 @@ def test_wrong_input_is_named(archive: Archive, tmp_path: Path) -> None:
         from_examples(archive, np.array([1]), "forest", np.random.default_rng(0))
     with pytest.raises(UserError, match="failure_rate"):
         Settings(failure_rate=1.5)
+    for name in ("delay", "latency", "bandwidth"):
+        for wrong in (-1.0, float("nan")):
+            with pytest.raises(UserError, match="time goes forwards"):
+                dataclasses.replace(Settings(), **{name: wrong})  # type: ignore[arg-type]
     collection.build(pages(50), tmp_path / "c", PLAIN)
     write_graph(tmp_path / "c" / "graph", [lists(web(40))], Parameters())
     with pytest.raises(StorageError, match="50 documents but a graph of 40 nodes"):
