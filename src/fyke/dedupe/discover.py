@@ -237,19 +237,15 @@ def _known(found: Found, left: Ints, right: Ints, measure: Measure) -> Floats:
     return similarity
 
 
-def preference(
-    representative: Representative, found: Found, lengths: Ints, inlinks: NDArray[Any] | None = None
-) -> Floats:
+def preference(representative: Representative, found: Found, lengths: Ints) -> Floats:
     """Return what orders the members of a cluster, the representative first; ties go to the earlier document.
 
-    Best-linked is by ``inlinks`` where they are known, else by the number of pairs a document is in.
+    Best-linked is what is in most pairs.
     """
     count = len(found.first)
     if representative == "longest":
         return -np.asarray(lengths, np.float64)
     if representative == "best-linked":
-        if inlinks is not None:
-            return -np.asarray(inlinks, np.float64)
         return -np.bincount(np.concatenate([found.left, found.right]), minlength=count).astype(np.float64)
     return np.zeros(count)
 

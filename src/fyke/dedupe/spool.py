@@ -48,6 +48,8 @@ S = TypeVar("S", bound=np.generic)
 
 BATCH_SHARE = 16
 """A batch of texts takes a sixteenth of the memory: some are in work at once, each with its sketches and buffers."""
+LEAST_MEMORY = 1 << 15
+"""With less, a collection would be read in more parts than it has documents."""
 PAIR_BYTES = 64
 """Bytes in memory for an entry of a band while it is sorted and paired."""
 
@@ -85,7 +87,7 @@ class Spool:
         self.threshold = threshold
         self.parameters = parameters
         self._check = check
-        self._memory = memory
+        self._memory = max(memory, LEAST_MEMORY)
         self._progress = progress
         self._workers = workers or os.cpu_count() or 1
         self._scratch = tempfile.TemporaryDirectory(prefix="fyke-dedupe-", dir=folder)
