@@ -308,6 +308,10 @@ def test_foreign_and_other_versions_are_refused(tmp_path: Path) -> None:
     write_manifest(archive.folder, msgspec.structs.replace(archive.manifest, version=9))
     with pytest.raises(StorageError, match="fyke-archive 9"):
         Archive.open(archive.folder)
+    for name in ("terms", "largest", "postings"):
+        write_manifest(archive.folder, msgspec.structs.replace(archive.manifest, **{name: 10**15}))
+        with pytest.raises(StorageError, match="contradict one another"):
+            Archive.open(archive.folder)
     with pytest.raises(StorageError, match="no runs"):
         runs_of([tmp_path / "archive"])
     with pytest.raises(IndexError):

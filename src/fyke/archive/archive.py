@@ -255,10 +255,17 @@ def _open(folder: Path, manifest: Manifest, verify: bool) -> Archive:
     streams = PAPER_STREAMS if manifest.mode == "paper" else FYKE_STREAMS
     if set(manifest.codes) != set(streams):
         raise ValueError(f"mode {manifest.mode} has other streams")
+    numbers = section("permutation.bits").view(np.uint64)
+    if (
+        manifest.terms * number_width(manifest.terms) > numbers.size * 64
+        or not 0 <= manifest.largest <= manifest.terms
+        or not 0 <= manifest.postings <= manifest.documents * manifest.largest
+    ):
+        raise ValueError("its numbers contradict one another")
     pointers = _elias_fano(section("pointers.ef"), manifest.documents - manifest.missing + 1, manifest.stream_bits + 1)
     missing = _elias_fano(section("missing.ef"), manifest.missing, manifest.documents + 1)
     permutation = np.empty(manifest.terms, np.int64)
-    unpack(section("permutation.bits").view(np.uint64), number_width(manifest.terms), permutation)
+    unpack(numbers, number_width(manifest.terms), permutation)
     dictionary = Dictionary(
         FrontCoded(manifest.terms, section("terms.bytes"), section("terms.starts").view(np.uint64)),
         permutation,
@@ -270,7 +277,7 @@ def _open(folder: Path, manifest: Manifest, verify: bool) -> Archive:
         manifest.mode == "paper",
         manifest.terms,
         max(1, manifest.largest),
-        manifest.max_chain + 1,
+        min(manifest.max_chain, manifest.documents) + 1,
         manifest.documents,
         pointers.low,
         pointers.high,
