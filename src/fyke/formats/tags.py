@@ -249,10 +249,12 @@ def _iso(parts: dict[str, str | None]) -> str:
             moment = moment.replace(tzinfo=timezone(timedelta(hours=offset))).astimezone(UTC)
     except (ValueError, OverflowError):
         return ""
+    if moment.year < 1000:  # three digits are no year; and strftime would write them without a zero
+        return ""
     if day is None:
-        return f"{year:04d}-{moment.month:02d}"
+        return f"{moment:%Y-%m}"
     if hour is None:
-        return f"{moment:%Y-%m-%d}" if year >= 1000 else ""
+        return f"{moment:%Y-%m-%d}"
     return f"{moment:%Y-%m-%dT%H:%M}" + (f":{moment:%S}" if second else "") + ("Z" if moment.tzinfo else "")
 
 
