@@ -42,7 +42,7 @@ class Limits:
     max_text: int = 50_000_000
     """Characters of output, HTML and text each; what an archive may expand to."""
     max_parts: int = 1_000
-    """Members, messages and attachments, all levels together."""
+    """Members, messages or attachments of one container."""
     max_depth: int = 3
     """Containers within containers."""
     seconds: float = 20.0
