@@ -23,14 +23,10 @@ from dataclasses import dataclass, field
 
 import xxhash
 
-from fyke.url import Url
+from fyke.url import PATH_SESSION, SESSION_PARAMETER, Url
 from fyke.values import Drop
 
-_SESSION = re.compile(
-    r"(?:^|(?<=&))(?:phpsessid|jsessionid|session_?id|s_?id|aspsessionid\w*|cfid|cftoken|zenid|oscsid)=[^&]*&?",
-    re.IGNORECASE,
-)
-_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sessionid|sid)=[^/;?]*|/\(S\(\w{24}\)\)", re.IGNORECASE)
+_SESSION = re.compile(r"(?:^|(?<=&))" + SESSION_PARAMETER + r"[^&]*&?", re.IGNORECASE)
 _CALENDAR = re.compile(r"calend|\bcal\b|month|\byear|\bday\b|\bdate\b|week|agenda|schedule|event", re.IGNORECASE)
 _DATE = re.compile(
     r"(?<!\d)(\d{4})(?:[-/_.]|&\w+=)(?:0?[1-9]|1[0-2])(?!\d)|\b(?:year|yr|y|date|month)=(\d{4})(?!\d{4})"
@@ -183,7 +179,7 @@ def seen_form(url: Url) -> str:
         return href
     path, mark, query = href.partition("?")
     if ";" in path or "(" in path:
-        path = _PATH_SESSION.sub("", path)
+        path = PATH_SESSION.sub("", path)
     if query:
         query = _SESSION.sub("", query).rstrip("&")
     return path + mark + query if query else path
