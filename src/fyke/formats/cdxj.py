@@ -22,8 +22,8 @@ import msgspec
 from fyke.errors import UrlError
 from fyke.formats.http import parse_head
 from fyke.formats.streams import Seekable
-from fyke.formats.warc import Record, format_date, sha1_base32
 from fyke.formats.warc_exchange import split_head
+from fyke.formats.warc_record import Record, sha1_base32, timestamp
 from fyke.formats.warc_write import Written
 from fyke.url import Url
 
@@ -83,12 +83,6 @@ def _reversed_host(authority: str) -> str:
     if host.startswith("["):
         return authority
     return ",".join(reversed(_WWW.sub("", host).split("."))) + colon + port
-
-
-def timestamp(date: float) -> str:
-    """Fourteen digits of a time, UTC."""
-    text = format_date(date)
-    return text[0:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19]
 
 
 def index_line(written: Written, filename: str) -> IndexLine:

@@ -16,9 +16,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fyke.errors import UrlError
-from fyke.formats.coding import MAX_BODY, decode_body
+from fyke.formats.damage import Report
 from fyke.formats.http import parse_head
-from fyke.formats.warc import Record, Report, parse_date
+from fyke.formats.http_body import MAX_BODY, decode_body
+from fyke.formats.warc_record import Record, parse_date
 from fyke.url import Url
 from fyke.values import Exchange
 

@@ -25,7 +25,7 @@ from lxml import etree
 
 from fyke.errors import UrlError
 from fyke.formats import xml
-from fyke.formats.coding import gunzip
+from fyke.formats.http_body import gunzip
 from fyke.formats.tags import moment
 from fyke.formats.xml import local_name
 from fyke.url import MAX_LENGTH, whatwg
