@@ -56,7 +56,6 @@ class Capture:
     exchange: Exchange
     """A resource has empty heads and status 0."""
     media_type: str
-    record_id: str
     offset: int
     digest: str = ""
     """WARC-Payload-Digest as stated."""
@@ -201,7 +200,6 @@ def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
             truncated=truncated,
         ),
         media_type,
-        record.id,
         record.offset,
         record.digest,
         original,

@@ -20,6 +20,9 @@ _LOOSE = re.compile(
     rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)", re.DOTALL
 )
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]+")
+_HEAD = 65_536
+"""Bytes in which the root must begin: after warnings that a script printed, say."""
+_PROLOGUE = re.compile(rb"<\?xml\s")
 _WIDE = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 
 
@@ -97,6 +100,23 @@ def widened(data: bytes) -> tuple[bytes, str | None]:
     if wide:
         data = data.decode(wide, "replace").encode("utf-8", "replace")
     return data.removeprefix(b"\xef\xbb\xbf").lstrip(), "utf-8" if wide else None
+
+
+def root_pattern(*names: str) -> re.Pattern[bytes]:
+    """Return a pattern for the start tag of an element of one of these names, in any case and namespace."""
+    return re.compile(rb"<(?:[\w.-]{1,64}:)?(" + "|".join(names).encode() + rb")[\s>/]", re.IGNORECASE)
+
+
+def from_root(data: bytes, root: re.Pattern[bytes]) -> tuple[str, bytes]:
+    """Return the name of the element that ``root`` finds, in lower case, and ``data`` from its prologue on.
+
+    An empty name where there is no such element.
+    """
+    found = root.search(data, 0, _HEAD)
+    if found is None:
+        return "", data
+    prologue = _PROLOGUE.search(data, 0, found.start())
+    return found[1].decode().lower(), data[(prologue or found).start() :]
 
 
 def repaired(data: bytes) -> bytes:

@@ -34,9 +34,7 @@ MAX_ITEMS = 5_000
 MAX_BYTES = 20_000_000
 """Of a feed; what comes after is not read."""
 
-_HEAD = 65_536
-_ROOT = re.compile(rb"<(?:[\w.-]{1,64}:)?(rss|rdf|feed|channel)[\s>/]", re.IGNORECASE)
-_PROLOGUE = re.compile(rb"<\?xml\s")
+_ROOT = xml.root_pattern("rss", "rdf", "feed", "channel")
 _MARKUP = re.compile(r"<!--.*?-->|</?[A-Za-z!][^<>]{0,4000}>", re.DOTALL)
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -144,14 +142,12 @@ def parse_feed(body: bytes | str, url: str = "") -> Feed:
         from fyke.sites.jsonfeed import read_json
 
         return read_json(data, url, faults)
-    root = _ROOT.search(data, 0, _HEAD)
-    if root is None:
+    root, data = xml.from_root(data, _ROOT)
+    if not root:
         return Feed(FeedKind.NONE, faults=((FeedFault.NO_FEED, 1),))
-    prologue = _PROLOGUE.search(data, 0, root.start())
-    name = root[1].decode().lower()
-    kind = {"rss": FeedKind.RSS, "rdf": FeedKind.RDF, "feed": FeedKind.ATOM}.get(name, FeedKind.CDF)
+    kind = {"rss": FeedKind.RSS, "rdf": FeedKind.RDF, "feed": FeedKind.ATOM}.get(root, FeedKind.CDF)
     reader = _Reader(kind, url, faults)
-    reader.read(xml.repaired(data[(prologue or root).start() :]), encoding)
+    reader.read(xml.repaired(data), encoding)
     return reader.feed()
 
 
