@@ -16,7 +16,7 @@ from fyke.convert.members import Member
 from fyke.convert.registry import Source
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
-from fyke.formats.sniff import EMAIL
+from fyke.formats.media_types import EMAIL
 from fyke.values import Document
 
 _HEADERS = ("Subject", "From", "To", "Date")

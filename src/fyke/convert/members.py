@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from fyke.convert.registry import Limits, Refused
-from fyke.formats import sniff as kinds
+from fyke.formats import media_types as kinds
 from fyke.formats.encoding import decoded
 from fyke.values import Reason
 
