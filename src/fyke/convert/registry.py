@@ -91,7 +91,7 @@ _ENGINE = "fyke.convert.engine:convert"
 _XML = (kinds.DOCBOOK, kinds.OPML, kinds.FICTIONBOOK, kinds.JATS, kinds.SVG)
 
 FORMATS = (
-    Format("HTML", (kinds.HTML, kinds.XHTML), "fyke.convert.pages:convert", isolated=False),
+    Format("HTML", (kinds.HTML, kinds.XHTML), "fyke.convert.html:convert", isolated=False),
     Format("XML", (kinds.XML, "text/xml", *_XML), "fyke.convert.xml:convert", isolated=False),
     Format("feed", (kinds.RSS, kinds.ATOM, kinds.RDF), "fyke.convert.xml:convert", isolated=False),
     Format("text", (kinds.TEXT, kinds.JAVASCRIPT, "text/css"), "fyke.convert.text:convert", isolated=False),
@@ -117,7 +117,7 @@ FORMATS = (
 
 @lru_cache(maxsize=1)
 def formats() -> dict[str, Format]:
-    """Return media type → format, ours first replaced by what entry points add."""
+    """Return media type → format; what entry points add comes before ours."""
     known = [*FORMATS, *(point.load() for point in entry_points(group="fyke.converters"))]
     return {media_type: found for found in known for media_type in found.media_types}
 
