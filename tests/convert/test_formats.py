@@ -227,6 +227,16 @@ def test_entities_do_not_grow() -> None:
     assert len(found.text) < 100
 
 
+@pytest.mark.parametrize("opening", ["<!--", "<!DOCTYPE a [", "<?x "])
+def test_a_prologue_that_never_ends_costs_its_length(opening: str) -> None:
+    data = f'<?xml version="1.0"?>{opening}{"x " * 500_000}'.encode()
+    tracemalloc.start()
+    convert(data, "application/xml")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30 * len(data)
+
+
 @pytest.mark.parametrize("unit", ["<a>", "<a b='c'>", "<p><table><row>"])
 def test_deep_xml_is_no_danger(unit: str) -> None:
     found = convert(('<?xml version="1.0"?>' + unit * 100_000 + "end").encode())
