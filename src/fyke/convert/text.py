@@ -18,7 +18,7 @@ MAX_ROWS = 200_000
 _SAMPLE = 8192
 """Characters of a table whose most frequent delimiter is the table's."""
 
-_PARAGRAPH = re.compile(r"\S(?:.*\S)?(?:\n[^\S\n]*\S(?:.*\S)?)*")
+_PARAGRAPH = re.compile(r"\S(?:.*\S)?(?:\n[^\S\n]*\S(?:.*\S)?)*+")
 _CONTROLS = dict.fromkeys(set(range(32)) - {9, 10}, None)
 
 

@@ -46,7 +46,7 @@ _INLINE = frozenset(
     )
 )
 _PROLOGUE = re.compile(
-    r"\s*(?:<\?xml\b[^>]{0,300}\?>)?(?:\s|<!--.*?-->|<\?.*?\?>)*(?:<!DOCTYPE\b[^\[>]*(?:\[.*?\]\s*)?>)?",
+    r"\s*(?:<\?xml\b[^>]{0,300}\?>)?(?:\s|<!--.*?-->|<\?.*?\?>)*+(?:<!DOCTYPE\b[^\[>]*(?:\[.*?\]\s*)?>)?",
     re.DOTALL | re.IGNORECASE,
 )
 _SAID = {"outline": ("text", "title"), "ct": ("s",)}
