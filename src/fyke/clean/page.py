@@ -39,6 +39,12 @@ class Tokens:
     head: Array
     remarks: Array
 
+    @property
+    def title(self) -> str:
+        """The text of the first title element, white space folded."""
+        start, end = self.head[0]
+        return text_of(self.page[start:end].tobytes())
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -59,8 +65,7 @@ class Page:
     @property
     def title(self) -> str:
         """The text of the first title element, white space folded."""
-        start, end = self.tokens.head[0]
-        return text_of(self.tokens.page[start:end].tobytes())
+        return self.tokens.title
 
 
 def text_of(data: bytes) -> str:
