@@ -26,6 +26,7 @@ import msgspec
 
 from fyke.errors import UrlError
 from fyke.sites.feed import Feed
+from fyke.sites.kept import Kept
 from fyke.url import Url
 
 LEASE = 10 * 86_400.0
@@ -83,7 +84,7 @@ class Topic:
     hub: str
 
 
-class Subscription(msgspec.Struct, frozen=True, array_like=True):
+class Subscription(Kept, frozen=True):
     """A topic, the hub that pushes it, and how things stand; kept over restarts."""
 
     topic: str
@@ -98,15 +99,6 @@ class Subscription(msgspec.Struct, frozen=True, array_like=True):
     """When the lease ends."""
     renew: float = 0.0
     """When to ask (again)."""
-
-    def encode(self) -> bytes:
-        """Return this as MessagePack; ``decode`` is the inverse."""
-        return msgspec.msgpack.encode(self)
-
-    @classmethod
-    def decode(cls, data: bytes) -> Subscription:
-        """Return what ``encode`` wrote."""
-        return msgspec.msgpack.decode(data, type=cls)
 
     def is_active(self, now: float) -> bool:
         """Whether the hub pushes, so that polling is only a safeguard."""
@@ -143,7 +135,7 @@ class Subscription(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Answer:
     """What to answer a hub that asks back, and what stands afterwards."""
 
     status: int
@@ -175,30 +167,30 @@ def discover(links: Iterable[str], feed: Feed, url: str) -> Topic | None:
     return Topic(topic, hub) if hub.startswith(("http://", "https://")) else None
 
 
-def verify(subscription: Subscription | None, query: str, now: float) -> Verdict:
+def verify(subscription: Subscription | None, query: str, now: float) -> Answer:
     """Judge a hub's GET of a callback: ``query`` is what follows the ``?``, ``subscription`` that of the token."""
     if subscription is None:
-        return Verdict(404, b"", None, Refusal.UNKNOWN)
+        return Answer(404, b"", None, Refusal.UNKNOWN)
     said = {name: values[0] for name, values in parse_qs(query[:16_384], keep_blank_values=True).items()}
     mode, topic = said.get("hub.mode", ""), said.get("hub.topic", "")
     if topic != subscription.topic:
-        return Verdict(404, b"", None, Refusal.TOPIC)
+        return Answer(404, b"", None, Refusal.TOPIC)
     if mode == "denied":
         denied = msgspec.structs.replace(subscription, state=State.DENIED, asked=0.0, until=0.0, renew=now + RETRY)
-        return Verdict(200, b"", denied)
+        return Answer(200, b"", denied)
     if mode != "subscribe" or not subscription.asked:
-        return Verdict(404, b"", None, Refusal.NOT_ASKED)
+        return Answer(404, b"", None, Refusal.NOT_ASKED)
     challenge = said.get("hub.challenge", "")
     if not 1 <= len(challenge) <= 4096 or not challenge.isprintable():
-        return Verdict(404, b"", None, Refusal.CHALLENGE)
+        return Answer(404, b"", None, Refusal.CHALLENGE)
     text = said.get("hub.lease_seconds", str(int(LEASE)))
     if not text.isdecimal() or not 0 < len(text) <= 12 or int(text) == 0:
-        return Verdict(404, b"", None, Refusal.LEASE)
+        return Answer(404, b"", None, Refusal.LEASE)
     lease = min(max(float(text), SHORTEST_LEASE), LONGEST_LEASE)
     active = msgspec.structs.replace(
         subscription, state=State.ACTIVE, asked=0.0, until=now + lease, renew=now + lease * RENEW_AT
     )
-    return Verdict(200, challenge.encode(), active)
+    return Answer(200, challenge.encode(), active)
 
 
 def check(subscription: Subscription | None, signature: str, body: bytes, now: float) -> Refusal | None:
