@@ -30,7 +30,9 @@ from fyke.url import Url
 _WWW = re.compile(r"^www\d*\.")
 _SLASHES = re.compile(r"//+")
 _MAX_LINE = 1 << 17
+"""Bytes of a line: a URL at its longest, twice, and the rest."""
 _STEP = 1 << 13
+"""Bytes read at once: some twenty lines."""
 
 
 @dataclass(frozen=True, slots=True)

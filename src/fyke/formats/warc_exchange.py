@@ -30,6 +30,7 @@ IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-d
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
 _MAX_HEAD = 1 << 20
+"""Bytes in which an HTTP head must end; without an end it is cut there."""
 _CODING = rb"(?:Content-Encoding|Transfer-Encoding|Content-Length)[ \t]*:"
 _CODED = re.compile(rb"(?im)^(?=(?:X-Crawler-)*" + _CODING + rb")")
 _STORED = re.compile(rb"(?im)^X-Crawler-(?=(?:X-Crawler-)*" + _CODING + rb")")

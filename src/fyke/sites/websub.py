@@ -40,6 +40,9 @@ PATIENCE = 600.0
 RETRY = 86_400.0
 """Seconds before a hub that refused or did not answer is asked again."""
 MAX_CONTENT = 10_000_000
+"""Bytes that a hub may push at once: a feed of news has a hundredth."""
+_MAX_HEADER = 16_384
+"""Characters of a query or a Link header that are looked at."""
 
 _METHODS = {"sha1": hashlib.sha1, "sha256": hashlib.sha256, "sha384": hashlib.sha384, "sha512": hashlib.sha512}
 _LINK = re.compile(r'<([^<>]{1,4000})>((?:\s*;\s*[\w*-]+\s*=\s*(?:"[^"]*"|[^\s",;]+))*)')
@@ -150,28 +153,22 @@ def discover(links: Iterable[str], feed: Feed, url: str) -> Topic | None:
 
     ``links`` are the values of its Link headers, which come before what the feed itself says (WebSub, 4).
     """
-    hubs: list[str] = []
-    own = ""
-    for target, relations in _header_links(links):
-        if "hub" in relations:
-            hubs.append(target)
-        if "self" in relations:
-            own = own or target
-    hubs = hubs or list(feed.hubs)
-    own = own or feed.self_url or url
+    said = _header_links(links)
+    hubs = [target for target, relations in said if "hub" in relations] or feed.hubs
+    own = next((target for target, relations in said if "self" in relations), "") or feed.self_url or url
     try:
-        topic = Url.parse(url).join(own).href if url else Url.parse(own).href
-        hub = Url.parse(url).join(hubs[0]).href if hubs and url else Url.parse(hubs[0]).href if hubs else ""
+        here = Url.parse(url)
+        found = Topic(here.join(own).href, here.join(hubs[0]).href if hubs else "")
     except UrlError:
         return None
-    return Topic(topic, hub) if hub.startswith(("http://", "https://")) else None
+    return found if found.hub.startswith(("http://", "https://")) else None
 
 
 def verify(subscription: Subscription | None, query: str, now: float) -> Answer:
     """Judge a hub's GET of a callback: ``query`` is what follows the ``?``, ``subscription`` that of the token."""
     if subscription is None:
         return Answer(404, b"", None, Refusal.UNKNOWN)
-    said = {name: values[0] for name, values in parse_qs(query[:16_384], keep_blank_values=True).items()}
+    said = {name: values[0] for name, values in parse_qs(query[:_MAX_HEADER], keep_blank_values=True).items()}
     mode, topic = said.get("hub.mode", ""), said.get("hub.topic", "")
     if topic != subscription.topic:
         return Answer(404, b"", None, Refusal.TOPIC)
@@ -217,7 +214,7 @@ def _header_links(values: Iterable[str]) -> list[tuple[str, list[str]]]:
     """(target, relations) of each link in Link headers (RFC 8288), tolerantly."""
     links = []
     for value in values:
-        for target, parameters in _LINK.findall(value[:16_384]):
+        for target, parameters in _LINK.findall(value[:_MAX_HEADER]):
             found = _REL.search(parameters)
             links.append((target.strip(), (found[1] or found[2] or "").lower().split() if found else []))
     return links
