@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,10 @@ ROOT = Path(__file__).parent.parent
 # Derandomised: a failure in CI is a failure here. No deadline: the machine is shared, and the first example compiles.
 hypothesis.settings.register_profile("fyke", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("fyke")
+
+
+# Where the suite runs in a script's background, Ctrl-C is ignored, and by every process that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -51,6 +51,7 @@ def traced(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Traced:
         "gone": next(u for u in sorted(expected.others) if world.truth(u).status == 404),
         "excluded": plain[-1],
         "quarantined": plain[1],
+        "trap": next(url for url in expected.traps if url.endswith("/deep/")) + "more/" * 3,
         "lost": LOST,
     }
     Store.open(folder).close()
@@ -90,6 +91,7 @@ def test_a_page_goes_through_every_room(traced: Traced) -> None:
         ("gone", "store", "no document: client-error"),
         ("excluded", "sites/scope", "dropped: exclude"),
         ("quarantined", "store", "no document: quarantined"),
+        ("trap", "sites/traps", "dropped: repetition"),
         ("moved", "fetch", "moved to"),
     ],
 )

@@ -97,6 +97,18 @@ def test_memory_is_bounded_and_the_disk_answers_the_same(texts: list[str], tmp_p
         ask_all(DuplicateIndex(memory=1 << 16), texts)
 
 
+def test_most_of_an_index_is_on_the_disk_long_before_its_memory_is_full(
+    texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fyke.dedupe.index.YOUNG", 1 << 14)
+    with DuplicateIndex() as whole, DuplicateIndex(tmp_path / "index") as index:
+        assert ask_all(index, texts) == ask_all(whole, texts)
+        assert index.memory < whole.memory / 4
+    with DuplicateIndex(tmp_path / "index") as index:
+        assert all(ask_all(index, texts, 1000)), "also after a restart"
+        assert index.memory < whole.memory / 4
+
+
 CRASH = """
 import os, sys
 from fyke.dedupe.index import DuplicateIndex

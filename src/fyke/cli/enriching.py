@@ -34,7 +34,7 @@ class Enricher:
         head = parse_head(page.response_head)
         source = prepare(page.body, head.get("content-type") or change.meta.type, url)
         if source.media_type in MARKUP:
-            made, found, main = read(page.body, head, url, self._memo)
+            _, _, found, main, made = read(page.body, head, url, self._memo)
             change = replace(change, weights=main.weights, links=found.links)
         elif is_isolated(source):
             return change

@@ -81,7 +81,7 @@ class Duplicates:
         if sightings:
             marks += self._sight(batch, here, sightings)
         for mark in marks:
-            self._mark(batch, here, mark)
+            self.mark(batch, here, mark)
 
     def _sight(self, batch: Batch, here: int, sightings: list[Sighting]) -> list[Mark]:
         """Enter sightings; return the marks for rows of this tablet, and mail the others."""
@@ -101,7 +101,8 @@ class Duplicates:
                     self._post.write(batch, here, owner, [], [mark])
         return marks
 
-    def _mark(self, batch: Batch, here: int, mark: Mark) -> None:
+    def mark(self, batch: Batch, here: int, mark: Mark) -> None:
+        """Write into a row of tablet ``here`` that it is a copy, unless it is known by a firmer method."""
         row = Url(mark.href).key
         version = batch.version(row, mark.stamp)
         if version is None or _FIRMNESS.get(version.meta.duplicate_by, 0) >= _FIRMNESS[mark.method]:

@@ -109,8 +109,8 @@ class Agent:
             self.queues.order = order(Reserve(store, frontier, self.queues.write_host, concurrency))
         self.idle = Idle(0.0, Why.EMPTY)
         """What the agent last waited for."""
-        self._transport = transport
-        self._permissions = permissions
+        self.transport = transport
+        self.permissions = permissions
         self.discovery = discovery or Discovery(processor, sitemaps=False)
         self._clock = clock
         self._gate = gate or Gate(frontier.politeness, MAX_FETCH)
@@ -125,11 +125,11 @@ class Agent:
         self.revisits = Revisits(revisits) if revisits else None
         if self.revisits is not None:
             self.queues.judge = self.revisits.judge
-        self._keeper = Keeper(
+        self.keeper = Keeper(
             self.queues, rules, processor, self.discovery, self._examination, clock,
             permit=permit, work_on=work_on, revisits=self.revisits,
         )  # fmt: skip
-        self.tally = self._keeper.tally
+        self.tally = self.keeper.tally
         self._beat_every = beat_every
         self._visits: set[asyncio.Task[None]] = set()
         self._awake = asyncio.Event()
@@ -166,7 +166,7 @@ class Agent:
 
     def push(self, url: Url, offers: Sequence[Offer]) -> None:
         """Take in what a hub pushed from the feed at ``url``."""
-        self._keeper.lister.push(url, offers)
+        self.keeper.lister.push(url, offers)
         self._settled = False
         self._awake.set()
 
@@ -296,22 +296,22 @@ class Agent:
         """Contact a host once: for its robots.txt, or for the page."""
         url = lease.entry.url
         tablet = self.queues.store.tablet(self.queues.tablet_of(url))
-        permission = self._permissions.known(url, tablet, self._clock.now())
+        permission = self.permissions.known(url, tablet, self._clock.now())
         if permission is None:
             if self._enter(lease):
                 await self._ask_permission(lease, url)
         elif permission.standing.verdict is Verdict.DENY:
             self._wait_for_site(lease, permission)
         elif not permission.allows(url):
-            self._keeper.keep(lease, refused(lease.entry.depth, self._clock.now(), Drop.ROBOTS), None)
+            self.keeper.keep(lease, refused(lease.entry.depth, self._clock.now(), Drop.ROBOTS), None)
         elif url.href in self._quarantined:
-            self._keeper.keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.QUARANTINED), None)
+            self.keeper.keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.QUARANTINED), None)
         elif self._enter(lease):
             if lease.entry.kind == AGAIN and self.revisits is not None:
                 request = self.revisits.request(lease.entry, tablet, self._clock.now())
-                outcome = await self._transport.fetch(request)
+                outcome = await self.transport.fetch(request)
                 self._gate.leave(lease.host, self._clock.now())
-                await Retaker(self._keeper, self.revisits, self._clock).take(lease, request, outcome)
+                await Retaker(self.keeper, self.revisits, self._clock).take(lease, request, outcome)
                 return
             if not is_free(lease.entry.kind) and not self._permit():
                 self._gate.leave(lease.host, 0.0)
@@ -319,9 +319,9 @@ class Agent:
                 self.stop()
                 return
             validators = self.discovery.validators(lease.entry, tablet)
-            outcome = await self._transport.fetch(Request(url, validators=validators))
+            outcome = await self.transport.fetch(Request(url, validators=validators))
             self._gate.leave(lease.host, self._clock.now())
-            await self._keeper.take(lease, outcome)
+            await self.keeper.take(lease, outcome)
 
     def _enter(self, lease: Lease) -> bool:
         """Pass the gate, or put the URL back until the host's address is free."""
@@ -333,21 +333,21 @@ class Agent:
 
     async def _ask_permission(self, lease: Lease, url: Url) -> None:
         started = self._clock.now()
-        outcome = await self._permissions.ask(url, self._pass_gate)
+        outcome = await self.permissions.ask(url, self._pass_gate)
         now = self._clock.now()
         self.tally.contacts += 1
         if isinstance(outcome, Failed) and outcome.reason in _NOBODY:
-            self._keeper.fail(lease, Failed(url, outcome.reason, detail=outcome.detail), None, now)
+            self.keeper.fail(lease, Failed(url, outcome.reason, detail=outcome.detail), None, now)
             return
         tablet = self.queues.store.tablet(self.queues.tablet_of(url))
         batch = tablet.batch()
-        permission = self._permissions.answered(batch, tablet, url, outcome, now)
+        permission = self.permissions.answered(batch, tablet, url, outcome, now)
         self.frontier.set_crawl_delay(lease.host, permission.delay)
         self.frontier.done(lease, now, contact_of(outcome, started, now), keep=True)
         self.queues.write_host(batch, lease.host)
         if self.discovery.sitemaps:
             self.queues.offer(
-                batch, self.queues.tablet_of(url), self._keeper.lister.wanted(batch, places(url, permission)), now
+                batch, self.queues.tablet_of(url), self.keeper.lister.wanted(batch, places(url, permission)), now
             )
         tablet.write(batch)
 
@@ -363,7 +363,7 @@ class Agent:
             # A contact under way is claimed for as long as it may take, and mostly over in a moment.
             await self._clock.sleep(min(busy - self._clock.now(), GATE_RETRY))
         try:
-            return await self._transport.fetch(request)
+            return await self.transport.fetch(request)
         finally:
             self._gate.leave(host, self._clock.now())
 

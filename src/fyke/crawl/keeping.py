@@ -84,7 +84,7 @@ class Keeper:
         self.processor = processor
         self.discovery = discovery
         self.work_on = work_on
-        self._rules = rules
+        self.rules = rules
         self._examination = examination
         self._clock = clock
         self._permit = permit
@@ -192,11 +192,11 @@ class Keeper:
         if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
             fresh = [*targets]  # from one session id of the page to another: follow it, as far as the hops go
         if self.queues.order is not None:
-            refusal = self._rules.belongs if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
+            refusal = self.rules.belongs if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
             visit = Visit.of(batch, self.queues.tablet_of(entry.url), entry, processed, fresh, depth, kind, refusal)
             return self.queues.order.offers(visit)
         for url in fresh:
-            why = self._rules.belongs(url)
+            why = self.rules.belongs(url)
             if hops > MAX_HOPS:
                 why = Drop.REDIRECTS
             if why is None:

@@ -30,7 +30,7 @@ RECENT_TEXTS = 32 << 20
 RECENT_COPIES = 10_000
 """Near copies whose originals the index keeps at hand: the pages of some minutes, among which agents may overtake."""
 MEMORY = 1 << 30
-"""Bytes of the index's table and filter: five million documents, and slower lookups beyond."""
+"""Bytes of the index's table and filter, at most: ten million documents, and slower lookups beyond."""
 SYNC_EVERY = 5.0
 """Seconds between syncs of the index: what it forgets in a power cut."""
 

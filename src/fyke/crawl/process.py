@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fyke.clean.main import Main
 from fyke.convert import Source, convert_here, prepare
 from fyke.convert.html import document
 from fyke.crawl.maintext import MARKUP, Material, main_of
-from fyke.formats.encoding import decoded
+from fyke.formats.encoding import Decoded, decoded
+from fyke.formats.html import Page as HtmlPage
 from fyke.formats.html import parse
 from fyke.formats.http import Head, parse_head
 from fyke.formats.sniff import sniff
@@ -75,7 +76,7 @@ class Processor:
     def page(self, outcome: Fetched, depth: int) -> Processed:
         """HTML: parsed once, for links and for text."""
         head = parse_head(outcome.exchange.response_head)
-        made, found, main = read(outcome.exchange.body, head, outcome.url, self._memo, self._agent)
+        _, _, found, main, made = read(outcome.exchange.body, head, outcome.url, self._memo, self._agent)
         return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped, main)
 
     def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
@@ -102,22 +103,29 @@ class Processor:
 
 
 class Reading(NamedTuple):
-    """A page, read: its text, its links, its main content."""
+    """A page, read: what each room makes of it, in their order."""
 
-    document: Document
-    """With its text alone, by blocks (BLOCK_END): no HTML, no tags, no links."""
+    text: Decoded
+    page: HtmlPage
     found: PageLinks
     main: Main
+    document: Document
+    """With its text alone, by blocks (BLOCK_END): no HTML, no tags, no links."""
 
 
 def read(body: bytes, head: Head, url: Url, memo: LinkMemo, agent: str = "") -> Reading:
     """Read the HTML page at ``url``: decoded and parsed once for conversion, links and cleaning."""
-    text = decoded(body, head.get("content-type"))
-    page = parse(text.text)
+    return Reading._make(read_by_room(body, head, url, memo, agent))
+
+
+def read_by_room(body: bytes, head: Head, url: Url, memo: LinkMemo, agent: str = "") -> Iterator[Any]:
+    """Yield what each room makes of a page, the fields of ``Reading``, when it is made."""
+    yield (text := decoded(body, head.get("content-type")))
+    yield (page := parse(text.text))
     tags, refresh = head.get_all("x-robots-tag"), head.get("refresh")
-    found = find_links(page, url, memo, agent=agent, robots_tags=tags, refresh_header=refresh)
-    main = main_of(body, text)
-    return Reading(document(page, text, url, links=(), text=main.blocks), found, main)
+    yield find_links(page, url, memo, agent=agent, robots_tags=tags, refresh_header=refresh)
+    yield (main := main_of(body, text))
+    yield document(page, text, url, links=(), text=main.blocks)
 
 
 def warm(processor: Processor) -> None:

@@ -62,7 +62,7 @@ class Queues:
         self._prioritizer = prioritizer
         self._levels = Levels(frontier.priorities)
         self._seen = seen
-        self._worth = worth
+        self.worth = worth
         self._later: dict[int, float] = {}
         """For each tablet, a lower bound of when its first entry for later is due: nothing stands before it."""
         self._next_later = float("inf")
@@ -159,7 +159,7 @@ class Queues:
             return
         wanted: list[Offer] = []
         for each in offers:
-            why = self._worth(Url(each.href), each.depth, now)
+            why = self.worth(Url(each.href), each.depth, now)
             if why is None:
                 wanted.append(each)
             else:
@@ -186,7 +186,7 @@ class Queues:
             known = int(order.reserve.levels(key)[0])
             if known == FED or 0 < known <= level:
                 continue
-            why = self._worth(url, each.depth, now) if not known else None
+            why = self.worth(url, each.depth, now) if not known else None
             if why is not None:
                 batch.count("dropped:" + why)
                 order.reserve.refuse(key)

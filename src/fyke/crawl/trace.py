@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fyke.convert.html import document
-from fyke.crawl.maintext import MARKUP, main_of
+from fyke.crawl.maintext import MARKUP
+from fyke.crawl.process import Reading, read_by_room
 from fyke.errors import StorageError, UrlError
 from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 from fyke.formats.http import parse_head
 from fyke.formats.sniff import sniff
-from fyke.sites.links import LinkMemo, find_links
+from fyke.sites.links import LinkMemo
 from fyke.sites.standing import Verdict
 from fyke.store import Store
 from fyke.url import Url
@@ -78,20 +79,19 @@ def known(store: Path, href: str) -> str:
 def attach(agent: Agent, store: Path, urls: Sequence[str]) -> None:
     """Watch ``urls`` in all that ``agent`` does."""
     watch = _Watch(store / FILE, {Url.parse(url).href for url in urls})
-    keeper, queues = agent._keeper, agent.queues
-    rules = keeper._rules
+    keeper, queues = agent.keeper, agent.queues
     _around(keeper.processor, "fetched", watch.processed)
     _around(keeper, "offers", watch.linked)
     _around(keeper, "keep", watch.kept)
     _around(keeper.lister, "wanted", watch.listed)
     _around(queues, "unseen", watch.sifted)
-    _around(queues, "_worth", watch.judged)
+    _around(queues, "worth", watch.judged)
     _around(queues, "postpone", watch.postponed)
     _around(queues.frontier, "add", watch.queued)
-    _around(queues.duplicates, "_mark", watch.marked)
-    _around(rules, "belongs", watch.scoped)
-    _around(agent._permissions, "known", watch.permitted)
-    agent._transport = _Traced(agent._transport.fetch, watch)
+    _around(queues.duplicates, "mark", watch.marked)
+    _around(keeper.rules, "belongs", watch.scoped)
+    _around(agent.permissions, "known", watch.permitted)
+    agent.transport = _Traced(agent.transport.fetch, watch)
     for href in watch.urls:
         number = queues.tablet_of(Url(href))
         if number in queues.store.owned and (said := _row(agent, href)):
@@ -236,10 +236,12 @@ class _Watch:
             self.tell(entry.href, "frontier", f"try {entry.tries + 1} in {max(0.0, due - time.time()):.0f} s")
         return original(batch, entry, due)
 
-    def marked(self, original: Callable[..., Any], batch: Any, here: int, mark: Any) -> Any:
+    def marked(self, original: Callable[..., Any], batch: Any, here: int, mark: Any) -> None:
+        began = time.perf_counter()
+        original(batch, here, mark)
         if mark.href in self.urls:
-            self.tell(mark.href, "dedupe", f"{mark.method} copy of {mark.original} ({mark.similarity:.2f})")
-        return original(batch, here, mark)
+            said = f"{mark.method} copy of {mark.original} ({mark.similarity:.2f})"
+            self.tell(mark.href, "dedupe", said, time.perf_counter() - began)
 
 
 def _rooms(outcome: Fetched) -> Iterator[tuple[str, str, float]]:
@@ -250,22 +252,20 @@ def _rooms(outcome: Fetched) -> Iterator[tuple[str, str, float]]:
     if kind not in MARKUP:
         yield "convert", f"{kind}: by its converter", -1.0
         return
-    times = [time.perf_counter()]
-
-    def lap() -> float:
+    times, parts = [time.perf_counter()], []
+    for part in read_by_room(exchange.body, head, url, LinkMemo()):
         times.append(time.perf_counter())
-        return times[-1] - times[-2]
-
-    text = decoded(exchange.body, head.get("content-type"))
-    yield "formats/encoding", f"{text.encoding}, {len(text.text):,} characters", lap()
-    page = parse(text.text)
-    yield "formats/html", "parsed", lap()
-    found = find_links(page, url, LinkMemo(), robots_tags=head.get_all("x-robots-tag"))
-    yield "sites/links", f"{len(found.links)} links", lap()
-    main = main_of(exchange.body, text)
-    yield "clean", f"{len(main.text.split()):,} words of main content", lap()
-    made = document(page, text, url, links=(), text=main.blocks)
-    yield "convert", f"{made.title!r}, {made.language or 'no language'}, {len(made.text.split()):,} words", lap()
+        parts.append(part)
+    text, _, found, main, made = Reading._make(parts)
+    said = {
+        "formats/encoding": f"{text.encoding}, {len(text.text):,} characters",
+        "formats/html": "parsed",
+        "sites/links": f"{len(found.links)} links",
+        "clean": f"{len(main.text.split()):,} words of main content",
+        "convert": f"{made.title!r}, {made.language or 'no language'}, {len(made.text.split()):,} words",
+    }
+    for (room, words), (began, ended) in zip(said.items(), pairwise(times), strict=True):
+        yield room, words, ended - began
 
 
 def _unfollowed(outcome: Fetched, wanted: set[str], followed: set[str]) -> Iterator[str]:

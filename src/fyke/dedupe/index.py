@@ -1,8 +1,9 @@
 """DuplicateIndex: has a text like this one been seen? Asked for one text at a time, as a crawl does.
 
-Memory is bounded: the bands of young documents are a table in memory, and when it reaches its share of ``memory`` they
-are merged into a sorted run on disk, behind a filter of ten bits for each band. Everything else is mapped from the
-files of a folder (see `disk`), from which an index opens as it was left, also after a crash.
+Memory is bounded and small: the bands of young documents are a table in memory, and when it is an eighth of what is on
+disk, or its share of ``memory``, they are merged into a sorted run there, behind a filter of ten bits for each band.
+Everything else is mapped from the files of a folder (see `disk`), from which an index opens as it was left, also after
+a crash.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ INLINE = Parameters(permutations=128)
 """25 bands of 5: a quarter faster than 192 places, and as complete; estimates err by 0.035 instead of 0.029."""
 FILTER_BITS = 10
 """Bits of the filter for a slot on disk: a lookup of an absent key goes to the disk 3 times in 100."""
+YOUNG = 8 << 20
+"""Bytes that the table in memory of an index with a folder may always have: 29,000 documents."""
+RUN_TO_TABLE = 8
+"""Beyond that the table grows with the run on disk, to an eighth of it: each merge writes the run anew, so that a slot
+is written about eight times, however many documents there are."""
 SAME_TEXT = "text"
 """The method of a match with the same words in the same order, by a key of 64 bits."""
 CHECK_MARGIN = 0.1
@@ -120,9 +126,9 @@ class DuplicateIndex:
         self._signature = np.empty(parameters.permutations, np.uint32)
         self._tags = np.empty(bands, np.uint64)
         self._scratch = np.empty((2, 1 << 14), np.uint64)
-        first = min(1 << 15, 1 << (self._memory // 16).bit_length() - 1)  # slots: 256 KB, or half of the memory
-        self._set_table(np.zeros(first, np.uint64), 0)
         self._run: NDArray[np.uint64] = np.empty(0, np.uint64)
+        first = min(1 << 15, 1 << (self._table_bytes() // 8).bit_length() - 1)  # slots: 256 KB, or what it may have
+        self._set_table(np.zeros(first, np.uint64), 0)
         self._marks: NDArray[np.uint64] = np.empty(0, np.uint64)
         self._filter = np.zeros(1, np.uint64)
         if self._folder is not None:
@@ -196,11 +202,16 @@ class DuplicateIndex:
         similarity = jaccard(data, other, self._parameters.n, self._parameters.folding)
         return Match(name, similarity, "jaccard") if similarity >= self.threshold else None
 
+    def _table_bytes(self) -> int:
+        """How large the table may be, in bytes."""
+        half = self._memory // 2
+        return half if self._folder is None else min(half, max(YOUNG, self._run.nbytes // RUN_TO_TABLE))
+
     def _make_room(self) -> None:
-        """Double the table, or where it has reached half of the memory, move it to the disk."""
+        """Double the table, or where it is as large as it may be, move it to the disk."""
         if self._kept.count + len(self._slots) > index_kernels.MAX_DOCUMENTS:
             raise UserError(f"an index holds at most {index_kernels.MAX_DOCUMENTS:,} documents; begin another folder")
-        if 2 * self._slots.nbytes <= self._memory // 2:
+        if 2 * self._slots.nbytes <= self._table_bytes():
             longer = np.zeros(2 * len(self._slots), np.uint64)
             self._set_table(longer, int(index_kernels.insert_all(longer, self._slots)))
         elif self._folder is None:
@@ -237,7 +248,7 @@ class DuplicateIndex:
         run, covered = folder.bands(self._shape)
         if covered:
             self._set_run(run)
-        most = self._memory // 2 // self._slots.itemsize  # slots that a table may have
+        most = self._table_bytes() // self._slots.itemsize
         step = max(1, min(1024, most // 4 // len(self._tags)))
         for start in range(covered, folder.count, step):
             while self._filled + step * len(self._tags) > self._full:
@@ -245,6 +256,7 @@ class DuplicateIndex:
                     self._make_room()
                 else:
                     self._spill(folder, start)
+                    most = self._table_bytes() // self._slots.itemsize
             end = min(start + step, folder.count)
             rows = int(self._settings[index_kernels.ROWS])
             self._filled += int(

@@ -31,7 +31,7 @@ from fyke.values import Drop, Links
 
 MAX_LINKS = 20_000
 """Links taken from one page: the largest real index pages have a few thousand."""
-_MEMO_ENTRIES = 100_000  # about 35 MB
+_MEMO_ENTRIES = 50_000  # about 17 MB: the links of the pages of one depth on a thousand sites
 _MEMO_HREF = 512  # a longer href is hardly met twice
 
 _FOLLOWED_RELATIONS = frozenset(

@@ -54,11 +54,6 @@ def tablet_of(row: bytes, tablets: int) -> int:
     return (row[0] << 8 | row[1]) * tablets >> 16
 
 
-def first_row(tablet: int, tablets: int) -> bytes:
-    """Return the smallest possible row key of a tablet."""
-    return (-(-(tablet << 16) // tablets)).to_bytes(3, "big")[1:] if tablet < tablets else b"\xff\xff\xff"
-
-
 def tablet_path(store: Path, tablet: int) -> Path:
     """Return the directory of a tablet."""
     return store / f"tablet-{tablet:02}"

@@ -1,0 +1,77 @@
+"""Anonymous memory and CPU of a long crawl, as it goes on: neither should grow with the collection.
+
+``python -m bench.memory [--pages 100000]``, everything on, one agent, on the site of ``bench.crawl_site``. A row for
+each tenth of the pages: the median and the most of the anonymous memory, looked at twice a second, and CPU per page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from bench import crawl_site
+from bench.crawl import fyke_words
+from bench.measure import figure, table
+from fyke.crawl import status
+from fyke.errors import StorageError
+
+ROWS = 10
+PAUSE = 0.5
+
+
+def anonymous(process: int) -> float:
+    """MB of anonymous memory of a process."""
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("Anonymous:")).split()[1]) / 1024
+
+
+def cpu(process: int) -> float:
+    """CPU seconds of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def watch(crawl: subprocess.Popen[bytes], store: Path) -> list[tuple[int, float, float]]:
+    """(pages, MB, CPU seconds) of a crawl, again and again until it ends."""
+    seen: list[tuple[int, float, float]] = []
+    while crawl.poll() is None:
+        time.sleep(PAUSE)
+        try:
+            [told] = status.read(store)
+            seen.append((told.pages, anonymous(crawl.pid), cpu(crawl.pid)))
+        except (StorageError, ValueError, OSError, StopIteration):  # it has not begun, or has just ended
+            continue
+    return seen
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pages", type=int, default=100_000)
+    options = parser.parse_args()
+    with crawl_site.serve(options.pages), tempfile.TemporaryDirectory(prefix="fyke-bench-") as folder:
+        store = Path(folder) / "store"
+        with subprocess.Popen(fyke_words(store, 1), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as crawl:
+            seen = watch(crawl, store)
+    step = options.pages // ROWS
+    rows: list[tuple[str, float, float, float]] = []
+    for start in range(0, options.pages, step):
+        part = [each for each in seen if start <= each[0] < start + step]
+        if len(part) > 1 and part[-1][0] > part[0][0]:
+            memory = [each[1] for each in part]
+            each_page = (part[-1][2] - part[0][2]) / (part[-1][0] - part[0][0]) * 1000
+            rows.append((f"{start:,} to {start + step:,}", statistics.median(memory), max(memory), each_page))
+    print(table(["pages", "median MB", "most MB", "CPU ms a page"], rows))
+    growth = rows[-1][1] / rows[0][1] - 1
+    print(f"anonymous memory of the last tenth beside the first: {growth:+.1%}")
+    figure(
+        "anonymous memory, the last tenth of a crawl beside the first", "share", growth, size=f"{options.pages:,} pages"
+    )
+
+
+if __name__ == "__main__":
+    main()
