@@ -43,7 +43,6 @@ class Reason(StrEnum):
     GONE = "gone"
     TOO_MANY_REQUESTS = "too-many-requests"
     SERVER_ERROR = "server-error"
-    REDIRECT_LOOP = "redirect-loop"
     # what a document turned out to be
     TOO_LARGE = "too-large"
     ENCRYPTED = "encrypted"
@@ -80,7 +79,6 @@ class Drop(StrEnum):
     REPETITION = "repetition"
     QUERY = "query"
     CALENDAR = "calendar"
-    SESSION = "session"
     SAME_CONTENT = "same-content"
     SOFT_ERROR = "soft-error"
     TOO_MANY_LINKS = "too-many-links"
