@@ -34,7 +34,8 @@ from fyke.clean.container_kernels import fill_features
 from fyke.clean.extract import Auto
 from fyke.clean.feature_kernels import width_of
 from fyke.clean.features import PAD, ROWS
-from fyke.clean.main import Hosts, main_text
+from fyke.clean.furniture import Hosts
+from fyke.clean.main import main_text
 from fyke.clean.model import Model, shipped
 from fyke.clean.slope import FINN, LAVRENKO
 

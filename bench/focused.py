@@ -30,9 +30,10 @@ from fyke.graph.graph import Graph, write_urls
 from fyke.graph.properties import Parameters
 from fyke.graph.rank import pagerank
 from fyke.simulate import measures
-from fyke.simulate.engine import Politeness, VirtualCrawl, World
+from fyke.simulate.engine import VirtualCrawl
 from fyke.simulate.focused import clues_of_pages
 from fyke.simulate.policies import named
+from fyke.simulate.web import Timing, Web
 from fyke.topic.features import link_features, surroundings
 from fyke.topic.links import LinkModel, Page
 from fyke.topic.model import PageText
@@ -41,7 +42,7 @@ from fyke.topic.train import train
 from fyke.url import Url
 from fyke.values import Exchange, Fetched
 from fyke.world.config import START, WorldConfig
-from fyke.world.world import World as Web
+from fyke.world.world import World
 
 EXAMPLES, OTHERS = 20, 200
 HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
@@ -75,7 +76,7 @@ class Crawled:
 
 def world_pages(hosts: int, pages: int) -> list[Crawled]:
     """Every page of a world that a crawl from one of its home pages may meet."""
-    web = Web(
+    web = World(
         WorldConfig(
             hosts=hosts,
             pages=pages,
@@ -173,8 +174,8 @@ def naive_bayes(
     return found
 
 
-def crawl(web: World, name: str, budget: int, in_flight: int = 1) -> NDArray[np.int64]:
-    run = VirtualCrawl(web, named(name, np.random.default_rng(0)), in_flight, Politeness())
+def crawl(web: Web, name: str, budget: int, in_flight: int = 1) -> NDArray[np.int64]:
+    run = VirtualCrawl(web, named(name, np.random.default_rng(0)), in_flight, Timing())
     run.run(budget)
     return np.asarray(run.order)
 
@@ -218,7 +219,7 @@ def focused(
     for name in ("bfs", "backlinks", "plain best-first", "best-first", "online-best-first", "omniscient"):
         truth = np.where(targets, 1.0, -1.0)
         relevance = {"plain best-first": bayes, "omniscient": truth}.get(name, odds(p))
-        web = World(
+        web = Web(
             found.graph, seeds, found.rank, relevance.astype(np.float32), found.hosts, clues=clues, targets=targets
         )
         order = crawl(web, "best-first" if name == "plain best-first" else name, found.graph.nodes)
@@ -244,7 +245,7 @@ def quality(found: Set, name: str, few: bool = False) -> list[list[object]]:
         seeds = seeds[[0, len(seeds) // 3, 2 * len(seeds) // 3]]
     rows: list[list[object]] = []
     for policy in ("omniscient", "quality", "opic", "bfs", "pagerank", "backlinks", "random"):
-        order = crawl(World(found.graph, seeds, found.rank, None, found.hosts), policy, found.graph.nodes, 16)
+        order = crawl(Web(found.graph, seeds, found.rank, None, found.hosts), policy, found.graph.nodes, 16)
         total = np.cumsum(found.rank[order]) / found.rank[order].sum()
         rows.append([name, policy, *(round(float(total[int(s * len(order))]), 3) for s in SHARES)])
     return rows
@@ -276,7 +277,7 @@ def cost(found: Set) -> list[list[object]]:
     """
     seeds = seeds_of(found, np.ones(len(found.pages), np.bool_), "hosts")
     quarter = len(found.pages) // 4
-    order = crawl(World(found.graph, seeds, found.rank, None, found.hosts), "bfs", quarter)
+    order = crawl(Web(found.graph, seeds, found.rank, None, found.hosts), "bfs", quarter)
     when = {found.pages[page].page.url: k for k, page in enumerate(order.tolist())}
     pages = [found.pages[page] for page in order[:: max(1, quarter // 100)].tolist()]
     chosen = [

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 SHARED = Path(os.environ.get("FYKE_SHARED", Path(__file__).parent.parent.parent / "shared"))
-"""Public data and tools beside the project, or where FYKE_SHARED says."""
+"""Where public data is that benches are measured on, beside the project."""
 FIGURES = "FYKE_BENCH_FIGURES"
 """The file that ``figure`` appends to; ``python -m bench`` names it and makes docs/benchmarks.md of it."""
 

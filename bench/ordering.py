@@ -8,33 +8,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.measure import SHARED, table
-from fyke.graph.graph import Graph
+from bench.graph import cnr_2000
+from bench.measure import table
 from fyke.graph.rank import breadth_first, pagerank
-from fyke.simulate.engine import Politeness, VirtualCrawl, World
+from fyke.simulate.engine import VirtualCrawl
 from fyke.simulate.measures import kendall_tau
 from fyke.simulate.policies import named
+from fyke.simulate.web import Timing, Web
 
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
 IN_FLIGHT = 64
 
 
 def main() -> None:
-    base = SHARED / "data" / "graph" / "cnr-2000" / "cnr-2000"
-    if not base.with_suffix(".graph").exists():
-        print(f"cnr-2000 is not at {base}; set FYKE_SHARED")
-        return
-    graph = Graph.open(base)
+    graph = cnr_2000()
     values = pagerank(graph)
     seeds = np.random.default_rng(0).integers(0, graph.nodes, 60).tolist()
     seed = max(seeds, key=lambda s: len(breadth_first(graph, np.array([s]))[0]))
-    world = World(graph, np.array([seed]), values)
+    web = Web(graph, np.array([seed]), values)
     rows: list[list[object]] = []
     for name in ("omniscient", "pagerank", "opic", "bfs", "backlinks", "random", "dfs"):
         # Depth-first with many in flight would not be depth-first.
-        crawl = VirtualCrawl(
-            world, named(name, np.random.default_rng(0)), 1 if name == "dfs" else IN_FLIGHT, Politeness()
-        )
+        crawl = VirtualCrawl(web, named(name, np.random.default_rng(0)), 1 if name == "dfs" else IN_FLIGHT, Timing())
         crawl.run(graph.nodes)
         order = crawl.order
         total = np.cumsum(values[order]) / values[order].sum()

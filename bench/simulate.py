@@ -24,12 +24,13 @@ from fyke.archive.run import Page
 from fyke.graph.graph import Graph
 from fyke.graph.rank import breadth_first
 from fyke.simulate import collection
-from fyke.simulate.engine import Politeness, VirtualCrawl, World
+from fyke.simulate.engine import VirtualCrawl
 from fyke.simulate.measures import kendall_tau
 from fyke.simulate.policies import named
-from fyke.simulate.run import make_world, simulate
+from fyke.simulate.run import make_web, simulate
 from fyke.simulate.settings import Settings
-from fyke.simulate.topic import Topic, from_examples, from_words
+from fyke.simulate.topic import SummaryModel, from_examples, from_words
+from fyke.simulate.web import Timing, Web
 
 WORDS = os.environ.get("FYKE_TOPIC", "database transaction index query")
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
@@ -49,32 +50,32 @@ def synthetic(count: int = 20_000) -> Iterator[Page]:
 
 
 def ordering(archive: Archive, graph: Graph) -> None:
-    world = make_world(archive, graph, None, None, Settings())
+    web = make_web(archive, graph, None, None, Settings())
     rows: list[list[object]] = []
     for name in ORDERS:
         # Depth-first with many in flight would not be depth-first.
-        crawl = VirtualCrawl(world, named(name, np.random.default_rng(0)), 1 if name == "dfs" else 64, Politeness())
+        crawl = VirtualCrawl(web, named(name, np.random.default_rng(0)), 1 if name == "dfs" else 64, Timing())
         crawl.run(graph.nodes)
         order = crawl.order
-        total = np.cumsum(world.pagerank[order]) / world.pagerank[order].sum()
-        rows.append([name, *(float(total[int(s * len(order))]) for s in SHARES), kendall_tau(order, world.pagerank)])
+        total = np.cumsum(web.pagerank[order]) / web.pagerank[order].sum()
+        rows.append([name, *(float(total[int(s * len(order))]) for s in SHARES), kendall_tau(order, web.pagerank)])
     print(f"\n{len(order):,} of {graph.nodes:,} pages reached; share of PageRank after a share of them\n")
     print(table(["policy", *(f"{s:.0%}" for s in SHARES), "τ"], rows))
 
 
 def site_by_site(archive: Archive, graph: Graph) -> None:
     """Each site crawled alone from its front page, as Cho's Stanford was: share of its PageRank after a quarter."""
-    ranks = make_world(archive, graph, None, None, Settings()).pagerank
+    ranks = make_web(archive, graph, None, None, Settings()).pagerank
     names, hosts = collection.hosts_of(graph)
     rows: list[list[object]] = []
     for host, name in enumerate(names):
         nodes = np.flatnonzero(hosts == host)
         short = nodes[np.argsort([len(graph.urls[int(n)]) for n in nodes], kind="stable")[:12]]
         seed = max(short.tolist(), key=lambda s: len(breadth_first(graph, np.array([s]))[0]))
-        world = World(graph, np.array([seed]), ranks)
+        web = Web(graph, np.array([seed]), ranks)
         shares = []
         for policy in SITE_ORDERS:
-            crawl = VirtualCrawl(world, named(policy, np.random.default_rng(0)), 16, Politeness())
+            crawl = VirtualCrawl(web, named(policy, np.random.default_rng(0)), 16, Timing())
             crawl.run(graph.nodes)
             total = np.cumsum(ranks[crawl.order])
             shares.append(float(total[crawl.fetched // 4] / total[-1]))
@@ -87,7 +88,7 @@ def site_by_site(archive: Archive, graph: Graph) -> None:
     print(f"\npartial PageRank is ahead of breadth-first on {ahead[2]} of {len(rows) - 1} sites")
 
 
-def focus(archive: Archive, graph: Graph, topic: Topic) -> None:
+def focus(archive: Archive, graph: Graph, topic: SummaryModel) -> None:
     settings = Settings(in_flight=64, budget=2000)
     names = ["omniscient", "best-first", "opic", "random", "bfs"]
     runs = simulate(archive, names, graph=graph, topic=topic, settings=settings)
@@ -96,20 +97,20 @@ def focus(archive: Archive, graph: Graph, topic: Topic) -> None:
     print(table(["policy", "harvest rate", "recall"], rows))
 
 
-def speed(archive: Archive, graph: Graph, topic: Topic) -> None:
+def speed(archive: Archive, graph: Graph, topic: SummaryModel) -> None:
     """A focused crawl of everything, its parts told apart, and what it holds beyond the mapped files."""
     rows: list[list[object]] = []
-    world = make_world(archive, graph, None, topic, Settings())
+    web = make_web(archive, graph, None, topic, Settings())
     for name, in_flight in (("best-first", 64), ("best-first", 1), ("bfs", 64)):
         began = time.process_time()
         if name == "best-first":
             topic.score(archive, np.arange(len(archive)))
         scored = time.process_time()
-        crawl = VirtualCrawl(world, named(name, np.random.default_rng(0)), in_flight, Politeness())
+        crawl = VirtualCrawl(web, named(name, np.random.default_rng(0)), in_flight, Timing())
         crawl.run(graph.nodes)
         ended = time.process_time()
         tracemalloc.start()
-        crawl = VirtualCrawl(world, named(name, np.random.default_rng(0)), in_flight, Politeness())
+        crawl = VirtualCrawl(web, named(name, np.random.default_rng(0)), in_flight, Timing())
         crawl.run(graph.nodes)
         held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()

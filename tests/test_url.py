@@ -78,6 +78,8 @@ def test_parts() -> None:
         ("http://a.org/x?PHPSESSID=ab12&y=1", "http://a.org/x?y=1"),
         ("http://a.org/x?y=1&utm_source=n&gclid=3", "http://a.org/x?y=1"),
         ("http://a.org/default.aspx", "http://a.org/"),
+        ("http://a.org/x?ASPSESSIONIDQQBSTATD=ab12&y=1", "http://a.org/x?y=1"),
+        ("http://a.org/(S(lit3py55t21z5v55vlm25s55))/x", "http://a.org/x"),
     ],
 )
 def test_variants_share_a_duplicate_key_and_stay_themselves(variant: str, plain: str) -> None:

@@ -30,13 +30,17 @@ SCHEMES = ("http://", "https://", "ftp://", "file://")
 _LOWER_ESCAPE = re.compile(r"%(?:[a-f][0-9a-fA-F]|[0-9A-F][a-f])")
 _TOO_LONG_SHOWN = 60
 
-# Session ids of PHP, Java, ColdFusion, ASP and shop systems; then what advertisers and mailings append.
+SESSION_PARAMETER = r"(?:phpsessid|jsessionid|session_?id|s_?id|aspsessionid\w*|cfid|cftoken|zenid|oscsid)="
+"""A pattern for the session ids of PHP, Java, ASP, ColdFusion and shop systems in a query, whatever the case."""
+PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sessionid|sid)=[^/;?]*|/\(S\(\w{24}\)\)", re.IGNORECASE)
+"""The same in a path; the second form is ASP.NET's."""
+
+# Session ids, and what advertisers and mailings append.
 _NOISE_PARAMETER = re.compile(
-    r"(?:phpsessid|jsessionid|session_?id|s_?id|aspsessionid|cfid|cftoken|zenid|oscsid)=|"
+    SESSION_PARAMETER + "|"
     r"(?:utm_\w+|[dgy]clid|[gw]braid|fbclid|msclkid|twclid|igshid|mc_[ce]id|_g[al]|_hsenc|_hsmi|mkt_tok|vero_id|ref_src)=",
     re.IGNORECASE,
 )
-_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sessionid|sid)=[^/;?]*", re.IGNORECASE)
 _INDEX_PAGE = re.compile(r"/(?:index|default)\.(?:html?|xhtml|php|aspx?|jsp|cgi)$", re.IGNORECASE)
 
 
@@ -147,7 +151,7 @@ class Url:
     @property
     def duplicate_key(self) -> str:
         """The form that variants of one document share; for comparing only, never for fetching."""
-        path = _INDEX_PAGE.sub("/", _PATH_SESSION.sub("", self.path)).rstrip("/")
+        path = _INDEX_PAGE.sub("/", PATH_SESSION.sub("", self.path)).rstrip("/")
         query = "&".join(part for part in self.query.split("&") if part and not _NOISE_PARAMETER.match(part))
         return self.site + path + ("?" + query if query else "")
 

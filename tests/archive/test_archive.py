@@ -233,6 +233,22 @@ def test_sub_archives_are_layers(tmp_path: Path) -> None:
         Archive.open(tmp_path / "sub")
 
 
+def test_a_damaged_sub_archive_is_named_without_checksums(tmp_path: Path) -> None:
+    archive = build(pages(60), tmp_path, Coding())
+    archive.sub(np.arange(0, 60, 3), tmp_path / "sub")
+    members = tmp_path / "sub" / "members.ef"
+    members.write_bytes(bytes(members.stat().st_size))
+    with pytest.raises(StorageError, match="sub is damaged"):
+        Archive.open(tmp_path / "sub", verify=False)
+
+
+def test_a_scan_replaces_what_an_earlier_one_left(tmp_path: Path) -> None:
+    for count, memory in ((300, 60_000), (5, 60_000)):
+        for _ in scan(pages(count), tmp_path, PLAIN, memory):
+            pass
+    assert len(Catalogue(runs_of([tmp_path]))) == 5
+
+
 def test_a_flipped_byte_is_found_anywhere(tmp_path: Path) -> None:
     build(pages(60), tmp_path, Coding())
     folder = tmp_path / "archive"
@@ -268,6 +284,23 @@ def test_damaged_summaries_do_not_leave_memory(tmp_path: Path) -> None:
                 assert "does not decode" in str(error)  # noqa: PT017 - either outcome is right, a crash is not
 
 
+def test_a_hole_of_zeros_is_read_to_an_end(tmp_path: Path) -> None:
+    """As a crash of the machine leaves them: no run of a summary may be endless, or lead backwards."""
+    archive = build(pages(80), tmp_path, Coding("fyke", max_chain=3))
+    file = tmp_path / "archive" / "summaries.bits"
+    good = file.read_bytes()
+    refused = 0
+    for kept in range(0, len(good), 61):
+        file.write_bytes(good[:kept] + bytes(len(good) - kept))
+        damaged = Archive.open(tmp_path / "archive", verify=False)
+        for d in range(len(archive)):
+            try:
+                damaged[d]
+            except StorageError:
+                refused += 1
+    assert refused > 100
+
+
 def test_foreign_and_other_versions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"has no archive\.json"):
         Archive.open(tmp_path)
@@ -275,6 +308,10 @@ def test_foreign_and_other_versions_are_refused(tmp_path: Path) -> None:
     write_manifest(archive.folder, msgspec.structs.replace(archive.manifest, version=9))
     with pytest.raises(StorageError, match="fyke-archive 9"):
         Archive.open(archive.folder)
+    for name in ("terms", "largest", "postings"):
+        write_manifest(archive.folder, msgspec.structs.replace(archive.manifest, **{name: 10**15}))
+        with pytest.raises(StorageError, match="contradict one another"):
+            Archive.open(archive.folder)
     with pytest.raises(StorageError, match="no runs"):
         runs_of([tmp_path / "archive"])
     with pytest.raises(IndexError):

@@ -20,9 +20,6 @@ def check(values: list[int], universe: int | None, probes: list[int]) -> None:
     for x in probes:
         assert sequence.rank(x) == bisect.bisect_left(values, x)
         assert (x in sequence) == (x in values)
-    for i in range(len(values) - 1):
-        pair = eliasfano.select_pair(sequence.low, sequence.high, sequence.ones, sequence.low_width, i)
-        assert tuple(map(int, pair)) == (values[i], values[i + 1])
 
 
 @pytest.mark.kernel
@@ -30,13 +27,6 @@ def check(values: list[int], universe: int | None, probes: list[int]) -> None:
 def test_select_and_rank_against_a_list(values: list[int]) -> None:
     last = values[-1] if values else 0
     check(values, None, [0, 1, last, max(0, last - 1), last + 1, last + 100, *values[:20]])
-    sequence = EliasFano.of(np.array(values, np.int64))
-    out = np.empty(len(values), np.int64)
-    if values:
-        eliasfano.rank_many(
-            sequence.low, sequence.high, sequence.zeros, sequence.low_width, len(values), np.array(values), out
-        )
-        assert out.tolist() == [bisect.bisect_left(values, x) for x in values]
 
 
 @given(st.lists(st.integers(0, 2**44), max_size=400), st.lists(st.integers(0, 2**44), max_size=20), st.integers(0, 9))
@@ -56,7 +46,7 @@ def test_cost_is_near_the_bound() -> None:
     values = np.cumsum(chance.geometric(1 / 1600, 100_000))
     sequence = EliasFano.of(values)
     assert sequence.payload_bits / len(sequence) < 2 + np.log2(1600) + 0.1
-    assert sequence.index_bits / len(sequence) < 0.7
+    assert (sequence.ones.size + sequence.zeros.size) * 64 / len(sequence) < 0.7, "the inventories, in memory only"
 
 
 @pytest.mark.kernel

@@ -65,14 +65,6 @@ def test_without_jit_a_kernel_is_the_function_itself(folder: Path) -> None:
     assert not (folder / "cache").exists()
 
 
-@pytest.mark.kernel
-def test_plain_kernels_are_watched() -> None:
-    """Without the compiler this run fails where a kernel was not called: see conftest."""
-    from fyke.bits import jit
-
-    assert all(callable(k) for k in jit.REGISTRY)
-
-
 @kernel
 def _moved(source: npt.NDArray[np.uint8], start: int, target: npt.NDArray[np.uint8], place: int) -> None:
     copy_lanes(source, start, target, place)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import fyke
-from fyke.clean.main import Hosts, main_text, weighted_blocks
+from fyke.clean.furniture import Hosts
+from fyke.clean.main import main_text, weighted_blocks
 from tests.clean.test_extract import PAGE, SENTENCE
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -89,6 +91,17 @@ def test_counts_of_a_block() -> None:
     assert (second[WORDS], second[IDEOGRAPHS], second[POINTS]) == (2, 4, 1)  # two ideographs are one word
     assert page.title == "Red fox"
     assert page.types == {"Article"}
+
+
+def test_an_article_body_that_never_ends_costs_its_length() -> None:
+    body = b"x " * 300_000
+    page = b'<script type=\'application/ld+json\'>{"articleBody":"' + body + b"</script><p>text"
+    read(page)
+    tracemalloc.start()
+    assert len(read(page).blocks) == 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30 * len(page)
 
 
 @pytest.mark.kernel

@@ -8,7 +8,8 @@ from itertools import islice
 from urllib.parse import urlsplit
 
 import fyke
-from fyke.clean.extract import Auto, Furniture
+from fyke.clean.extract import Auto
+from fyke.clean.furniture import Furniture
 from fyke.clean.page import read
 from fyke.world import World
 from fyke.world.config import START

@@ -5,8 +5,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import lzma
 import tarfile
+import tracemalloc
 import zipfile
+from collections.abc import Callable
 
 import pytest
 
@@ -50,6 +53,10 @@ def test_tables_of_text() -> None:
     ]
     found = convert("\n".join(rows).encode("cp932"), name="x.csv")
     assert (found.encoding, spans(found, "td")) == ("Shift_JIS", ",".join(rows).split(","))
+
+
+def test_a_quoted_cell_may_have_lines() -> None:
+    assert spans(convert(b'a,b\n"one\r\ntwo",c\n', name="x.csv"), "td") == ["a", "b", "one two", "c"]
 
 
 def test_a_feed() -> None:
@@ -113,6 +120,14 @@ def test_a_mailbox() -> None:
     assert "body of second" in found.text
 
 
+def test_a_damaged_message_harms_no_other() -> None:
+    one = b"From a@b Mon Sep 29 00:41:50 2008\nFrom: a@b\nSubject: %s\n%s\nbody of %s\n\n"
+    damaged = b"Content-Disposition: inline; filename*0*\n"  # the standard library's parser raises at it
+    found = convert(one % (b"first", damaged, b"first") + one % (b"second", b"", b"second"))
+    assert [part.failure for part in found.parts] == [Reason.DAMAGED, None]
+    assert "body of second" in found.text
+
+
 def test_a_book() -> None:
     found = convert(
         zipped(
@@ -146,6 +161,26 @@ def test_archives_hold_documents() -> None:
         assert found.text == "a.html\n\nalpha x\n\nd/b.txt\n\nbeta"
         assert [link.target.href for link in found.links] == ["https://example.org/x"]
     assert convert(gzip.compress(b"<p>only me")).text == "only me"
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_compressed_file_may_be_many_streams(compress: Callable[[bytes], bytes]) -> None:
+    assert convert(compress(b"one ") + b"\0" * 8 + compress(b"two") + b"\0" * 4).text == "one two"
+
+
+def test_a_sparse_file_in_an_archive_costs_no_more_than_the_limit() -> None:
+    info, tar = tarfile.TarInfo("sparse.txt"), io.BytesIO()
+    info.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "300000000"}
+    content = b"1\n0\n4\n".ljust(512, b"\0") + b"text"
+    info.size = len(content)
+    with tarfile.open(fileobj=tar, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(info, io.BytesIO(content))
+    tracemalloc.start()
+    found = convert(tar.getvalue(), limits=Limits(max_text=1_000_000))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.failure is Reason.TOO_LARGE, found.detail
+    assert peak < 30_000_000
 
 
 BOMB = zipped(**{"big.txt": b"\0" * 60_000_000})
@@ -190,6 +225,18 @@ def test_entities_do_not_grow() -> None:
     )
     assert found.text.startswith("text")
     assert len(found.text) < 100
+
+
+@pytest.mark.parametrize(
+    ("opening", "unit"), [("<?xml?><!--", "x "), ("<?xml?><!DOCTYPE a [", "x "), ("<?xml?><?x ", "x "), ("", "x\n")]
+)
+def test_what_never_ends_costs_its_length(opening: str, unit: str) -> None:
+    data = (opening + unit * 500_000).encode()
+    tracemalloc.start()
+    convert(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30 * len(data)
 
 
 @pytest.mark.parametrize("unit", ["<a>", "<a b='c'>", "<p><table><row>"])

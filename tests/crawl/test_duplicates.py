@@ -15,6 +15,8 @@ from fyke.crawl.lookalikes import Answer, Ask, Beside, Line, LookAlikes, serve
 from fyke.crawl.mail import INDEX, Mark
 from fyke.crawl.maintext import Material
 from fyke.crawl.queues import Queues
+from fyke.crawl.rules import Rules
+from fyke.crawl.settings import CrawlSettings
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.priority import DefaultPrioritizer
@@ -214,6 +216,19 @@ def test_a_near_copy_is_marked_whichever_of_its_twins_is_asked_about_first(tmp_p
                 "http://younger.test/": ("http://elder.test/", "text"),
             }
             assert counted(store, "near") == 2
+
+
+def test_a_host_that_says_not_found_with_status_200_is_counted(tmp_path: Path) -> None:
+    rules = Rules.of(CrawlSettings(), [])
+    with opened(tmp_path / "s") as store:
+        index = Beside(tmp_path / "index", store)
+        examination = Examination(examiner(store).queues, rules.learn, index.ask)
+        for i in range(25):
+            put(examination, f"http://soft.test/{i}", i + 1, b"not here %d" % i, "this page is not here")
+            put(examination, f"http://sound.test/{i}", i + 1, b"here %d" % i, f"page {i}")
+        settle(examination)
+        index.close()
+        assert sum(tablet.ledger.counter("dropped:soft-error") for tablet in store.tablets()) == 25 - 19
 
 
 def test_questions_stay_where_the_index_does_not_answer(tmp_path: Path) -> None:

@@ -96,12 +96,11 @@ def test_a_live_focused_crawl_harvests_what_its_simulation_does(
 ) -> None:
     from fyke.archive.archive import Archive
     from fyke.simulate.collection import build, graph_of, hosts_of
-    from fyke.simulate.engine import Politeness as Virtual
     from fyke.simulate.engine import VirtualCrawl
-    from fyke.simulate.engine import World as Web
     from fyke.simulate.focused import evidence_of_store
     from fyke.simulate.pages import Source
     from fyke.simulate.policies import named
+    from fyke.simulate.web import Timing, Web
 
     build(Source(store=everything[0]).pages(), tmp_path / "c")
     graph = graph_of(Archive.open(tmp_path / "c"))
@@ -120,7 +119,7 @@ def test_a_live_focused_crawl_harvests_what_its_simulation_does(
     )
     harvest = {}
     for policy in ("bfs", "online-best-first"):
-        virtual = VirtualCrawl(web, named(policy, np.random.default_rng(0)), 1, Virtual())
+        virtual = VirtualCrawl(web, named(policy, np.random.default_rng(0)), 1, Timing())
         virtual.run(budget)
         harvest[policy] = sum(world.truth(urls[x]).topic == TOPIC for x in virtual.order)
     live = crawl(tmp_path / "s", world, lambda store, reserve: Focus(store, model, reserve), pages=budget)

@@ -159,10 +159,10 @@ def test_important_pages_come_first_live_as_in_simulation(tmp_path: Path) -> Non
     from fyke.archive.archive import Archive
     from fyke.graph.rank import pagerank
     from fyke.simulate.collection import build, graph_of, hosts_of
-    from fyke.simulate.engine import Politeness, VirtualCrawl
-    from fyke.simulate.engine import World as Web
+    from fyke.simulate.engine import VirtualCrawl
     from fyke.simulate.pages import Source
     from fyke.simulate.policies import named
+    from fyke.simulate.web import Timing, Web
 
     def order(store: Store, reserve: Reserve) -> ByQuality:
         made.append(Stepping(store, reserve, beside=False))
@@ -184,7 +184,7 @@ def test_important_pages_come_first_live_as_in_simulation(tmp_path: Path) -> Non
     came = crawl(tmp_path / "s", world, order, pages=budget, seeds=seeds)
     start = np.array([urls.index(seed) for seed in seeds])
     web = Web(graph, start, ranks, None, hosts_of(graph)[1])
-    virtual = VirtualCrawl(web, named("quality", np.random.default_rng(0)), 16, Politeness())
+    virtual = VirtualCrawl(web, named("quality", np.random.default_rng(0)), 16, Timing())
     virtual.run(budget)
     live, breadth = (sum(ranks[urls.index(url)] for url in found) for found in (came, everything[:budget]))
     assert made[0].ranking.ranks.known > budget

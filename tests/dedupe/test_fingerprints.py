@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -104,6 +106,19 @@ def test_overlap_is_resemblance_and_containment() -> None:
     assert found.resemblance == found.right_in_left == pytest.approx(48 / 98)
     assert overlaps(prints, 0.6) == []
     assert overlaps([]) == []
+
+
+def test_many_copies_take_the_memory_of_their_pairs() -> None:
+    """Not that of their pairs for each fingerprint: here 48 MB."""
+    prints = np.arange(1200, dtype=np.uint64)
+    tracemalloc.start()
+    try:
+        found = overlaps([prints] * 100, 0.9)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(found) == 100 * 99 // 2
+    assert peak < 40e6
 
 
 def test_a_moved_passage_is_found_by_winnowing() -> None:

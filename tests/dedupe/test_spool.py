@@ -30,7 +30,7 @@ def pairs(found: Named) -> dict[tuple[str, str], float]:
     return {(row["left"], row["right"]): row["similarity"] for row in found.pair_rows()}
 
 
-@pytest.mark.parametrize("memory", [1 << 20, 40_000])
+@pytest.mark.parametrize("memory", [1 << 20, 40_000, 0])
 def test_disk_and_memory_find_the_same(texts: list[str], memory: int, tmp_path: Path) -> None:
     expected = near_duplicates(texts)
     seen: list[tuple[str, float]] = []

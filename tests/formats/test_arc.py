@@ -6,7 +6,8 @@ import io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fyke.formats.warc import Report, read_records
+from fyke.formats.damage import Report
+from fyke.formats.warc import read_records
 from tests.formats.warc_samples import captures_of, records_of
 
 FILEDESC_BLOCK = b"1 1 InternetArchive\nURL IP-address Archive-date Content-type Archive-length\n\n"

@@ -33,7 +33,6 @@ def test_head_of_a_page() -> None:
     assert page.meta("og:title") == "Open"
     assert page.meta("missing") == ""
     assert [(f.href, f.title, f.type) for f in page.feeds] == [("/feed", "News", "application/rss+xml")]
-    assert [(a.hreflang, a.href) for a in page.alternates] == [("de", "/de/")]
     assert page.refresh == html.Refresh(5, "next.html")
 
 

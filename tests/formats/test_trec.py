@@ -8,8 +8,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fyke.formats.damage import Report
 from fyke.formats.trec import TrecDocument, read_trec, text_document, web_document, write_trec
-from fyke.formats.warc import Report
 from fyke.lecture.texts import TREC as TEXTBOOK
 from fyke.values import Exchange
 from tests.formats.test_streams import lzw_encode
@@ -77,6 +77,12 @@ def test_a_body_that_holds_the_end_tag_cannot_break_the_file() -> None:
     after = web_document("A-2", "http://a.example/2", Exchange(b"", b"", b"z", 200, 0.0, 0.0))
     first, second = read(written([hostile, after]))
     assert (first.docno, first.body, second.docno) == ("A-1", b"x</DOC ><DOC>y", "A-2")
+
+
+def test_a_head_that_holds_the_end_tag_cannot_break_the_document() -> None:
+    head = b"HTTP/1.0 200 OK\nX: </dochdr>\n\n"
+    (found,) = read(written([web_document("A-1", "http://a.example/", Exchange(b"", head, b"body", 200, 0.0, 0.0))]))
+    assert (found.head, found.body) == (b"HTTP/1.0 200 OK\nX: </DOCHDR >\n", b"body")
 
 
 def test_a_document_over_the_cap_is_truncated_and_counted() -> None:

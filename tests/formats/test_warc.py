@@ -15,8 +15,9 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter as WarcioWriter
 
-from fyke.formats.coding import MAX_BODY
-from fyke.formats.warc import Report, format_date, parse_date, read_record_at, read_records
+from fyke.formats.damage import Report
+from fyke.formats.http_body import MAX_BODY
+from fyke.formats.warc import read_record_at, read_records
 from fyke.formats.warc_exchange import (
     IDENTICAL_PAYLOAD,
     NOT_MODIFIED,
@@ -26,6 +27,7 @@ from fyke.formats.warc_exchange import (
     split_head,
     stored_head,
 )
+from fyke.formats.warc_record import format_date, parse_date
 from fyke.formats.warc_write import Compression, WarcWriter
 from fyke.values import Exchange
 from tests.formats.warc_samples import HEAD, WHEN, captures_of, ids, page, raw_record, records_of, warc_of

@@ -10,7 +10,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fyke.formats.warc import Report, read_records
+from fyke.formats.damage import Report
+from fyke.formats.warc import read_records
 from fyke.formats.warc_write import Compression
 from tests.formats.warc_samples import HEAD, raw_record, records_of, warc_of
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 
-from fyke.formats.warc import Record, Report, read_records
+from fyke.formats.damage import Report
+from fyke.formats.warc import read_records
 from fyke.formats.warc_exchange import Capture, read_captures
+from fyke.formats.warc_record import Record
 from fyke.formats.warc_write import Compression, WarcWriter, Written
 from fyke.values import Exchange
 

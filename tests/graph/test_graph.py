@@ -116,9 +116,10 @@ def test_edge_list_files(tmp_path: Path) -> None:
     file.write_text("# a remark\n2 0\n0 1\n\n0 2\n0 1\n")
     write_graph(tmp_path / "g", lists_of_edges(read_edge_list(file)), Parameters())
     check(Graph.open(tmp_path / "g"), [[1, 2], [], [0]])
-    file.write_text("1 x\n")
-    with pytest.raises(StorageError, match=r"line 1: not two node numbers"):
-        list(read_edge_list(file))
+    for wrong in ("1 x", "1", "-1 2", f"1 {2**70}"):
+        file.write_text(f"{wrong}\n")
+        with pytest.raises(StorageError, match=r"line 1: not two node numbers"):
+            list(read_edge_list(file))
     with pytest.raises(StorageError, match="node 9, but the graph has 3"):
         list(lists_of_edges([np.array([[0, 9]])], nodes=3))
 
@@ -131,11 +132,15 @@ def test_urls_both_ways(tmp_path: Path) -> None:
     assert listed.find(b"http://site.test/0042") == 42
     with pytest.raises(StorageError, match="100 URLs for a graph of 99"):
         read_urls(tmp_path / "g.urls", 99)
-    data = bytearray((tmp_path / "g.urls").read_bytes())
-    data[-3] ^= 1
-    (tmp_path / "g.urls").write_bytes(data)
-    with pytest.raises(StorageError, match="damaged"):
-        read_urls(tmp_path / "g.urls", 100)
+    good = (tmp_path / "g.urls").read_bytes()
+    for bad in (
+        good[:-3] + b"x" + good[-2:],
+        good.replace(b" 100 7 ", b" 1x0 7 "),
+        good.replace(b" 100 7 ", b" 100 99 "),
+    ):
+        (tmp_path / "g.urls").write_bytes(bad)
+        with pytest.raises(StorageError, match="damaged"):
+            read_urls(tmp_path / "g.urls", 100)
 
 
 def test_foreign_truncated_and_stale_files_are_refused(tmp_path: Path) -> None:
@@ -153,10 +158,17 @@ def test_foreign_truncated_and_stale_files_are_refused(tmp_path: Path) -> None:
         ("graphclass=it.unimi.dsi.webgraph.BVGraph", "graphclass=it.unimi.dsi.webgraph.EFGraph"),
         ("endianness=big", "endianness=little"),
         ("compressionflags=", "compressionflags=RESIDUALS_NIBBLE"),
+        ("nodes=400", "nodes=1000000000000000"),
+        ("arcs=", "arcs=10000000000000"),
+        ("windowsize=7", f"windowsize={10**30}"),
+        ("maxrefcount=3", f"maxrefcount={10**30}"),
+        ("minintervallength=4", f"minintervallength={2**63 - 1}"),
     ):
         (tmp_path / "g.properties").write_text(properties.replace(wrong, message))
         with pytest.raises(StorageError):
             Graph.open(tmp_path / "g")
+    (tmp_path / "g.properties").write_text(properties.replace("windowsize=7", f"windowsize={2**31 - 1}"))
+    assert Graph.open(tmp_path / "g").stream.window == 400, "what readers keep at hand is bounded by the graph"
     (tmp_path / "g.properties").write_text(properties)
     (tmp_path / "g.graph").write_bytes((tmp_path / "g.graph").read_bytes()[:-50])
     with pytest.raises(StorageError, match="does not belong"):

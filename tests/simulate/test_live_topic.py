@@ -20,11 +20,11 @@ from fyke.crawl.topic import Focus
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.simulate.collection import build, graph_of, hosts_of
-from fyke.simulate.engine import Politeness as NoDelay
-from fyke.simulate.engine import VirtualCrawl, World
+from fyke.simulate.engine import VirtualCrawl
 from fyke.simulate.focused import evidence_of_store
 from fyke.simulate.pages import Source
 from fyke.simulate.policies import named
+from fyke.simulate.web import Timing, Web
 from fyke.store import Store
 from fyke.topic.model import PageModel, PageText
 from fyke.topic.topic import Topic
@@ -76,14 +76,14 @@ def test_over_sockets_a_focused_crawl_harvests_what_its_simulation_does(
     evidence = evidence_of_store(graph, tmp_path / "all", PageModel.decode(model.read_bytes(), "model"))
     urls = [url.decode() for url in graph.urls]
     start = np.array([urls.index(seed) for seed in seeds])
-    web = World(
+    web = Web(
         graph, start, np.ones(graph.nodes), evidence.relevance.astype(np.float32), hosts_of(graph)[1],
         clues=evidence.clues, focus=evidence.focus,
     )  # fmt: skip
     budget = graph.nodes // 5
     harvest = {}
     for policy in ("bfs", "online-best-first"):
-        virtual = VirtualCrawl(web, named(policy, np.random.default_rng(0)), 1, NoDelay())
+        virtual = VirtualCrawl(web, named(policy, np.random.default_rng(0)), 1, Timing())
         virtual.run(budget)
         harvest[policy] = sum(served.world.truth(urls[x]).topic == TOPIC for x in virtual.order)
     summary = fyke.crawl(seeds, tmp_path / "s", topic=str(model), max_pages=budget, resolve=resolve, **OPTIONS)

@@ -265,3 +265,7 @@ def test_damaged_feeds_are_read(root: str, pieces: list[str]) -> None:
     feed = parse_feed(root + "".join(pieces), "http://a.example/")
     assert 0.0 <= feed.rhythm.ttl < float("inf")
     assert all(item.published >= 0.0 for item in feed.items)
+
+
+def test_a_comment_that_never_ends_hides_the_rest_once() -> None:
+    assert from_html("text <!-- one --> and <!-- two" + "<!--" * 100_000) == "text and"

@@ -162,6 +162,7 @@ def test_news_is_told_from_the_rest(shared_data: Path) -> None:
         ("yesterday", 0.0),
         ("2026-13-45", 0.0),
         ("1066-10-14", 0.0),
+        ("0999-01-01T10:00:00Z", 0.0),
     ],
 )
 def test_moments(text: str, seconds: float) -> None:

@@ -142,6 +142,7 @@ def test_signatures(method: str) -> None:
         (ACTIVE, "md5=00", b"", Refusal.METHOD),
         (ACTIVE, "sha256", b"", Refusal.SIGNATURE),
         (ACTIVE, "sha256=é", b"", Refusal.SIGNATURE),
+        (ACTIVE, "sha256=\udcff", b"", Refusal.SIGNATURE),
         (ACTIVE, "sha1=00", b"x" * (MAX_CONTENT + 1), Refusal.TOO_LARGE),
     ],
 )

@@ -19,7 +19,7 @@ from warcio.warcwriter import WARCWriter
 
 from fyke.errors import UserError
 from fyke.formats.cdxj import lookup
-from fyke.formats.coding import MAX_BODY
+from fyke.formats.http_body import MAX_BODY
 from fyke.formats.warc import read_record_at
 from fyke.lecture.texts import TREC
 from fyke.store import Row, Settings, Store

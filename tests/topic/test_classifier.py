@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
+import xxhash
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +15,7 @@ from fyke.errors import UserError
 from fyke.topic import kernels, linear, topic
 from fyke.topic.features import MASK, SIZE, Hasher, lower
 from fyke.topic.language import language_of
-from fyke.topic.model import MAGIC, PageModel, PageText, is_model
+from fyke.topic.model import MAGIC, MAX_FILE, PageModel, PageText, is_model
 from fyke.topic.topic import Topic
 from fyke.topic.train import measure, train, vectors
 from fyke.world.words import paragraph
@@ -137,6 +141,12 @@ def test_a_model_of_another_version_or_with_a_flipped_bit_is_refused() -> None:
             PageModel.decode(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :], "m.model")
 
 
+def test_a_model_that_would_fill_the_memory_is_refused() -> None:
+    body = zstandard.ZstdCompressor().compress(bytes(MAX_FILE + 1))
+    with pytest.raises(UserError, match=r"m\.model is no topic model that can be read: it does not say that it fits"):
+        PageModel.decode(MAGIC + struct.pack("<IQ", 1, xxhash.xxh3_64_intdigest(body)) + body, "m.model")
+
+
 def test_topic_files() -> None:
     read = topic.parse('name = "s"\nwords = ["keel"]\nlanguages = ["en"]\ntunnel = 2', "t.toml")
     assert (read.words, read.languages, read.tunnel) == (("keel",), ("en",), 2)
@@ -146,6 +156,7 @@ def test_topic_files() -> None:
         ('wrods = ["keel"]', "is no topic"),
         ('words = ["a"]\nthreshold = 3', "threshold is 3"),
         ('patterns = ["("]', "no regular expression"),
+        (f'patterns = ["{"a" * 1000}("]', "1001 characters"),
         ('relevant = ["a"]\nirrelevant = ["a"]', "a is given as relevant and as irrelevant"),
     ):
         with pytest.raises(UserError, match=said):

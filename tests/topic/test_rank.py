@@ -124,6 +124,10 @@ def test_what_is_not_whole_is_left_out(web: Web, cut: int, junk: list[int]) -> N
     whole, last = whole_records(words[:cut])
     assert whole <= min(cut, len(words))
     assert last <= len(web)
+    words[2] = 0  # a host that is none
+    numbering = Numbering(np.empty(len(words), np.int32))
+    numbering.take(words)
+    assert numbering.known().ranks() is not None
     noise = np.array(junk, np.uint64)
     Numbering(np.empty(len(noise), np.int32)).take(noise)  # does no harm
 

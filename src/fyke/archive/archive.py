@@ -25,9 +25,11 @@ from fyke.archive.files import (
 )
 from fyke.archive.writer_kernels import FYKE_STREAMS, PAPER_STREAMS
 from fyke.bits.coding import Code, Codes
-from fyke.bits.eliasfano import EliasFano, sizes, words_for
+from fyke.bits.eliasfano import EliasFano, sizes
 from fyke.bits.frontcoded import FrontCoded
+from fyke.bits.hashing import GOLDEN, mixed
 from fyke.bits.lists import unpack
+from fyke.bits.stream import words_for
 from fyke.errors import StorageError
 
 Ints = NDArray[np.int64]
@@ -90,9 +92,9 @@ class Archive:
         """
         folder = Path(path)
         manifest = read_manifest(folder)
-        if isinstance(manifest, SubManifest):
-            return _open_sub(folder, manifest, verify)
         try:
+            if isinstance(manifest, SubManifest):
+                return _open_sub(folder, manifest, verify)
             return _open(folder, manifest, verify)
         except ValueError as error:
             raise StorageError(f"{folder} is damaged ({error}); copy it again or build the archive again") from None
@@ -210,23 +212,15 @@ class Archive:
 
     def sample(self, share: float, seed: int = 0) -> Ints:
         """Return about ``share`` of the documents. Of one seed, a smaller sample lies within a larger one."""
-        numbers = np.arange(self.manifest.documents, dtype=np.uint64)
-        return np.flatnonzero(_mixed(numbers, seed)[self.below(np.arange(len(self)))] < share * 2.0**64)
+        numbers = self.below(np.arange(len(self))).astype(np.uint64)
+        drawn = mixed((numbers + np.uint64(seed % 2**64)) * GOLDEN)
+        return np.flatnonzero(drawn.astype(np.float64) < share * 2.0**64)
 
     def _damage(self, document: int) -> StorageError:
         return StorageError(
             f"{self.folder}: document {document} does not decode; open the archive with verify=True to find "
             "the damaged file, and copy it again"
         )
-
-
-def _mixed(numbers: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
-    """Return a pseudo-random 64-bit number for each (splitmix64's finish), as floats."""
-    with np.errstate(over="ignore"):
-        x = (numbers + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return (x ^ (x >> np.uint64(31))).astype(np.float64)
 
 
 def _digest(folder: Path) -> str:
@@ -261,10 +255,17 @@ def _open(folder: Path, manifest: Manifest, verify: bool) -> Archive:
     streams = PAPER_STREAMS if manifest.mode == "paper" else FYKE_STREAMS
     if set(manifest.codes) != set(streams):
         raise ValueError(f"mode {manifest.mode} has other streams")
+    numbers = section("permutation.bits").view(np.uint64)
+    if (
+        manifest.terms * number_width(manifest.terms) > numbers.size * 64
+        or not 0 <= manifest.largest <= manifest.terms
+        or not 0 <= manifest.postings <= manifest.documents * manifest.largest
+    ):
+        raise ValueError("its numbers contradict one another")
     pointers = _elias_fano(section("pointers.ef"), manifest.documents - manifest.missing + 1, manifest.stream_bits + 1)
     missing = _elias_fano(section("missing.ef"), manifest.missing, manifest.documents + 1)
     permutation = np.empty(manifest.terms, np.int64)
-    unpack(section("permutation.bits").view(np.uint64), number_width(manifest.terms), permutation)
+    unpack(numbers, number_width(manifest.terms), permutation)
     dictionary = Dictionary(
         FrontCoded(manifest.terms, section("terms.bytes"), section("terms.starts").view(np.uint64)),
         permutation,
@@ -276,7 +277,7 @@ def _open(folder: Path, manifest: Manifest, verify: bool) -> Archive:
         manifest.mode == "paper",
         manifest.terms,
         max(1, manifest.largest),
-        manifest.max_chain + 1,
+        min(manifest.max_chain, manifest.documents) + 1,
         manifest.documents,
         pointers.low,
         pointers.high,

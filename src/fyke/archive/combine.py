@@ -88,19 +88,18 @@ class Catalogue:
 
     def lengths(self) -> Ints:
         """Return ℓ of each document, −1 where it is missing."""
-        lengths = np.empty(len(self), np.int64)
-        for r, run in enumerate(self.runs):
-            own = self.places[:, 0] == r
-            lengths[own] = run.lengths[self.places[own, 1]]
-        return lengths
+        return self._of_each(lambda run: run.lengths)
 
     def fetched(self) -> Ints:
         """Return when each document was fetched, in seconds since 1970; 0 where that is not known."""
-        fetched = np.empty(len(self), np.int64)
+        return self._of_each(lambda run: run.fetched)
+
+    def _of_each(self, column: Callable[[Run], Ints]) -> Ints:
+        values = np.empty(len(self), np.int64)
         for r, run in enumerate(self.runs):
             own = self.places[:, 0] == r
-            fetched[own] = run.fetched[self.places[own, 1]]
-        return fetched
+            values[own] = column(run)[self.places[own, 1]]
+        return values
 
     def chunk(self, documents: Ints, maps: Sequence[NDArray[np.int32]]) -> Chunk:
         """Return the summaries of ``documents``, none of them missing, over the whole collection's ranks."""

@@ -1,7 +1,7 @@
 """The files of an archive: a folder of mapped sections and a manifest that names, measures and checks them.
 
 ``archive.json`` is one line of JSON and one line with the xxh3 of the first; it is written last. Sections are
-little-endian 64-bit words (docs/archive-format.md). ``open_sections`` checks sizes always and checksums by default.
+little-endian 64-bit words (docs/archive-format.md). ``map_section`` checks sizes always and checksums on wish.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _read_copies(
     i = 0
     while i < size:
         run, position = read(words, position, codes, EQUAL)
-        i += run
+        i += min(run, size - i)
         if i < size:
             change, position = read(words, position, codes, CHANGE)
             counts[i] += integer(change + 1)

@@ -23,6 +23,7 @@ A run is a folder of ``.npy`` arrays and two lists, one entry a line:
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,9 +114,12 @@ def scan(
 ) -> Iterator[int]:
     """Write the runs of ``pages`` into ``folder``; yield the number of pages after each one.
 
+    What an earlier scan left there goes, so that it is not combined with these.
     REQUIRES: URLs are in normal form (no line break in them).
     """
     folder.mkdir(parents=True, exist_ok=True)
+    for stale in folder.glob("run-*"):
+        shutil.rmtree(stale)
     runs = 0
     run = _OpenRun(preprocessing)
     for done, page in enumerate(pages, 1):

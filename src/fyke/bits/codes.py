@@ -3,7 +3,7 @@
 Each code has ``len_*`` (bits), ``write_*`` (next position) and ``read_*`` (value, next position) over a bit stream
 (fyke.bits.stream). The range is 0 ≤ n < 2³¹ for unary-prefixed codes with a small parameter and 0 ≤ n < 2⁶² in
 general (ζ: while (h+1)k ≤ 62); all are written most significant bit first and agree bit for bit with
-WebGraph's (dsiutils, dsi-bitstream).
+WebGraph's (dsiutils, dsi-bitstream). Whatever the bits, what is read is a natural number.
 
 =============  ==========================================================  ===============================
 code           n is written as                                              reference
@@ -33,6 +33,8 @@ from fyke.bits.jit import inlined, leading_zeros, leaf
 from fyke.bits.stream import peek, read_bits, write_bits
 
 UNARY, GAMMA, DELTA, ZETA, GOLOMB, RICE, EXP_GOLOMB, MINIMAL = range(8)
+MOST = 1 << 62
+"""What the upper part of a number is cut to: no code is written for more, but a damaged stream may say so."""
 
 
 @inlined
@@ -118,7 +120,7 @@ def read_gamma(words: Any, position: Any) -> Any:
         return np.int64((word << np.uint64(zeros)) >> np.uint64(63 - zeros)) - 1, position + 2 * zeros + 1
     zeros = min(zeros, 62)
     value, position = read_bits(words, position + zeros, zeros + 1)
-    return value - 1, position
+    return max(value, 1) - 1, position  # 0 beyond the end
 
 
 # δ. Length about log₂ n + 2 log₂ log₂ n.
@@ -198,7 +200,7 @@ def write_golomb(words: Any, position: Any, n: Any, b: Any) -> Any:
 def read_golomb(words: Any, position: Any, b: Any) -> Any:
     quotient, position = read_unary(words, position)
     rest, position = read_minimal(words, position, b)
-    return quotient * b + rest, position
+    return min(quotient, MOST // b) * b + rest, position
 
 
 @inlined
@@ -215,7 +217,7 @@ def write_rice(words: Any, position: Any, n: Any, k: Any) -> Any:
 def read_rice(words: Any, position: Any, k: Any) -> Any:
     high, position = read_unary(words, position)
     low, position = read_bits(words, position, k)
-    return (high << k) + low, position
+    return (min(high, MOST >> k) << k) + low, position
 
 
 # Exp-Golomb: γ for what exceeds k bits.
@@ -235,7 +237,7 @@ def write_exp_golomb(words: Any, position: Any, n: Any, k: Any) -> Any:
 def read_exp_golomb(words: Any, position: Any, k: Any) -> Any:
     high, position = read_gamma(words, position)
     low, position = read_bits(words, position, k)
-    return (high << k) + low, position
+    return (min(high, MOST >> k) << k) + low, position
 
 
 # Any code, chosen at run time: the branch is the same for a whole stream, so it costs next to nothing.

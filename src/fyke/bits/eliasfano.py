@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.bits.jit import inlined, kernel, leaf, popcount, trailing_zeros
-from fyke.bits.stream import PADDING, Words, read_bits, write_bits
+from fyke.bits.stream import Words, read_bits, room_for, words_for, write_bits
 
-SAMPLE = 256
+SAMPLE_BITS = 8
+SAMPLE = 1 << SAMPLE_BITS
 """Ones between two entries of the inventory: 0.25 bits a value, and about eight words to count at most."""
 
 
@@ -84,7 +85,7 @@ def fill_inventory(high: Any, bits: Any, ones: Any, zeros: Any) -> Any:
 @inlined
 def select_bit(high: Any, inventory: Any, i: Any, flip: Any) -> Any:
     """Return the position of the i-th one; of the i-th zero where ``flip`` is all ones. REQUIRES: it exists."""
-    start = inventory[i >> 8]
+    start = inventory[i >> SAMPLE_BITS]
     left = i & (SAMPLE - 1)
     at = start >> 6
     word = (high[at] ^ flip) & (~np.uint64(0) << np.uint64(start & 63))
@@ -105,22 +106,6 @@ def select(low: Any, high: Any, ones: Any, low_width: Any, i: Any) -> Any:
     upper = select_bit(high, ones, i, np.uint64(0)) - i
     value, _ = read_bits(low, i * low_width, low_width)
     return (upper << low_width) | value
-
-
-@leaf
-def select_pair(low: Any, high: Any, ones: Any, low_width: Any, i: Any) -> Any:
-    """Return the values i and i + 1. REQUIRES: 0 ≤ i < n − 1."""
-    bit = select_bit(high, ones, i, np.uint64(0))
-    value, _ = read_bits(low, i * low_width, low_width)
-    first = ((bit - i) << low_width) | value
-    at = bit >> 6
-    # The bits above ``bit`` in its word; shifting by 64 is undefined, hence twice.
-    word = high[at] & ((~np.uint64(0) << np.uint64(bit & 63)) << np.uint64(1))
-    while word == np.uint64(0) and at + 1 < high.size:
-        at += 1
-        word = high[at]
-    value, _ = read_bits(low, (i + 1) * low_width, low_width)
-    return first, (((at << 6) + trailing_zeros(word) - i - 1) << low_width) | value
 
 
 @leaf
@@ -146,13 +131,6 @@ def select_many(low: Any, high: Any, ones: Any, low_width: Any, indices: Any, ou
         out[j] = select(low, high, ones, low_width, indices[j])
 
 
-@leaf
-def rank_many(low: Any, high: Any, zeros: Any, low_width: Any, size: Any, values: Any, out: Any) -> None:
-    """Fill ``out`` with the ranks of ``values``."""
-    for j in range(values.size):
-        out[j] = rank(low, high, zeros, low_width, size, values[j])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class EliasFano:
     """A monotone sequence. ``low`` and ``high`` are what is stored; the inventories are made from them."""
@@ -173,7 +151,7 @@ class EliasFano:
         if values.size and not 0 <= values[0] <= values[-1] < universe:
             raise ValueError("the values of an Elias–Fano sequence are naturals below the universe, in order")
         low_bits, high_bits = sizes(values.size, universe)
-        low, high = np.zeros(words_for(low_bits), np.uint64), np.zeros(words_for(high_bits), np.uint64)
+        low, high = room_for(low_bits), room_for(high_bits)
         if not encode(values, low_width(values.size, universe), low, high):
             raise ValueError("the values of an Elias–Fano sequence are naturals below the universe, in order")
         return cls.over(values.size, universe, low, high)
@@ -199,11 +177,6 @@ class EliasFano:
     def payload_bits(self) -> int:
         """Bits of low and high parts: what the sequence costs at rest."""
         return sum(sizes(self.size, self.universe))
-
-    @property
-    def index_bits(self) -> int:
-        """Bits of the two inventories, in memory only."""
-        return (self.ones.size + self.zeros.size) * 64
 
     def __len__(self) -> int:
         return self.size
@@ -247,8 +220,3 @@ def sizes(size: int, universe: int) -> tuple[int, int]:
     """Return the bits of low and of high parts."""
     width = low_width(size, universe)
     return size * width, size + (universe >> width) + 1
-
-
-def words_for(bits: int) -> int:
-    """Return the words that hold ``bits`` bits and the padding that readers want."""
-    return (bits + 63) // 64 + PADDING

@@ -12,6 +12,7 @@ whole ones. Lengths are variable bytes: 7 bits each, the lowest first, the high 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -60,10 +61,7 @@ class FrontCoded:
         """Return the i-th string."""
         if not 0 <= i < self.size:
             raise IndexError(i)
-        for j, string in enumerate(self._block(i // BLOCK)):
-            if j == i % BLOCK:
-                return string
-        raise ValueError("a front-coded list is damaged")
+        return next(itertools.islice(self._block(i // BLOCK), i % BLOCK, None))
 
     def __iter__(self) -> Iterator[bytes]:
         for block in range(len(self.starts)):

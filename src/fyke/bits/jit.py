@@ -36,23 +36,17 @@ _notice_given = False
 
 def kernel(function: F) -> F:
     """Compile ``function`` on first use. REQUIRES: it lives in a module file, takes arrays and scalars."""
-    plain = cast(FunctionType, function)
-    REGISTRY.append(plain)
-    return cast(F, _compiled(plain)) if JIT else function
+    return _registered(function)
 
 
 def leaf(function: F) -> F:
     """Make a kernel that allocates nothing: arrays reach it without reference counts, which cost 10 ns a call."""
-    plain = cast(FunctionType, function)
-    REGISTRY.append(plain)
-    return cast(F, _compiled(plain, _nrt=False)) if JIT else function
+    return _registered(function, _nrt=False)
 
 
 def inlined(function: F) -> F:
     """Make a leaf whose body is copied into every caller: for the few instructions of an innermost step."""
-    plain = cast(FunctionType, function)
-    REGISTRY.append(plain)
-    return cast(F, _compiled(plain, _nrt=False, forceinline=True)) if JIT else function
+    return _registered(function, _nrt=False, forceinline=True)
 
 
 def kernel_key(function: object) -> str | None:
@@ -66,6 +60,12 @@ def cache_directory() -> Path:
     if own:
         return Path(own)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fyke"
+
+
+def _registered(function: F, **options: bool) -> F:
+    plain = cast(FunctionType, function)
+    REGISTRY.append(plain)
+    return cast(F, _compiled(plain, **options)) if JIT else function
 
 
 def _compiled(plain: FunctionType, **options: bool) -> Any:

@@ -79,6 +79,11 @@ def to_bytes(words: Words, bits: int) -> bytes:
     return words[: (bits + 63) // 64].astype(">u8").tobytes()[: (bits + 7) // 8]
 
 
+def words_for(bits: int) -> int:
+    """Return how many words hold ``bits`` bits and the padding that readers want."""
+    return (bits + 63) // 64 + PADDING
+
+
 def room_for(bits: int) -> Words:
     """Return zeroed words for ``bits`` bits, padding included."""
-    return np.zeros((bits + 63) // 64 + PADDING, dtype=np.uint64)
+    return np.zeros(words_for(bits), np.uint64)

@@ -23,28 +23,16 @@ AD_HOSTS = (
     "criteo.com", "amazon-adsystem.com", "adform.net", "pubmatic.com", "rubiconproject.com", "openx.net", "adsrvr.org",
     "revcontent.com", "mgid.com", "zergnet.com", "teads.tv", "smartadserver.com", "casalemedia.com", "advertising.com",
 )  # fmt: skip
-_LISTS = frozenset(
+_LISTS = [
     e.ID[name]
-    for name in [
-        "ul",
-        "ol",
-        "dl",
-        "table",
-        "tbody",
-        "tr",
-        "td",
-        "th",
-        "div",
-        "section",
-        "nav",
-        "aside",
-        "p",
-        "li",
-        "center",
-    ]
-)
+    for name in (
+        *("ul", "ol", "dl", "li", "table", "tbody", "tr", "td", "th"),
+        *("div", "section", "nav", "aside", "p", "center"),
+    )
+]
 _WHOLE = 0.2
-_TABLES = frozenset(e.ID[name] for name in ("table", "td", "tr"))
+"""Of the page's text outside links: what holds more is no list, but the page's frame."""
+_TABLES = [e.ID[name] for name in ("table", "td", "tr")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +70,11 @@ class Dom:
         removed: Array = (page.flags & np.uint32(unwanted)) != 0
         removed &= words < 0.5 * max(1.0, words[0])  # a form around the whole page is no form
         if self.link_ratio is not None:
-            lists = np.isin(page.element, list(_LISTS))
+            lists = np.isin(page.element, _LISTS)
             text = words - linked
-            small = text < _WHOLE * max(1.0, text[0])  # the page's frame holds its menus and its text: it is no list
+            small = text < _WHOLE * max(1.0, text[0])
             removed |= lists & small & (linked > self.link_ratio * text) & (linked > 0)
-        return removed | np.isin(page.element, list(_TABLES)) & (words < self.least_cell)
+        return removed | np.isin(page.element, _TABLES) & (words < self.least_cell)
 
 
 _HREF = re.compile(rb"""href\s*=\s*["']?(?:https?:)?//([^/"'\s>?#]+)""", re.IGNORECASE)

@@ -19,7 +19,7 @@ from fyke.clean.elements import Array
 from fyke.clean.evidence import marked_by_site
 from fyke.clean.furniture import Furniture
 from fyke.clean.layout import Layout
-from fyke.clean.page import Page, Tokens
+from fyke.clean.page import Page
 from fyke.clean.slope import Plateau, Slices
 from fyke.errors import UserError
 from fyke.values import Content
@@ -36,6 +36,8 @@ class Auto:
 
 
 _PLATEAU = Plateau()
+_HALF = 0.5
+"""A block is kept if more of its tokens are marked."""
 Method = Auto | Plateau | Slices | Dom | Layout
 METHODS: dict[str, Method] = {
     "auto": Auto(), "plateau": Plateau(), "slices": Slices(), "dom": Dom(), "layout": Layout(),
@@ -105,7 +107,7 @@ def judge(read: Page, way: Auto) -> tuple[Array, Array, str]:
     kept, found = choose(chances, read.blocks, read.parent, read.element, read.title_size, seen.types[0])
     if not found:  # nothing looks like content: the plateau is the best guess
         chances = _shares(read, _PLATEAU.marks(read.tokens))
-        kept = chances > 0.5
+        kept = chances > _HALF
     return chances, kept, model.TYPES[int(seen.types.argmax())]
 
 
@@ -113,20 +115,17 @@ def _by_tokens(data: bytes, way: Plateau | Slices, switches: Switches, url: str 
     """Extract by a method that marks tokens; blocks are made only if they are asked for."""
     tokens = page.tokenize(data)
     marked = way.marks(tokens)
-    if switches.dropped():
-        read = page.read(data)
-        weights = _shares(read, marked)
-        return _content(read, weights, weights > 0.5, "", switches, url)
 
     @functools.cache
-    def later() -> Content:
+    def by_blocks() -> Content:
         read = page.read(data)
         weights = _shares(read, marked)
-        return _content(read, weights, weights > 0.5, "", switches, url)
+        return _content(read, weights, weights > _HALF, "", switches, url)
 
-    title = page.text_of(tokens.page[tokens.head[0, 0] : tokens.head[0, 1]].tobytes())
+    if switches.dropped():
+        return by_blocks()
     text = render.marked_text(tokens, marked)
-    return Content(text, title, "", lambda: later().html, lambda: later().blocks)
+    return Content(text, tokens.title, "", lambda: by_blocks().html, lambda: by_blocks().blocks)
 
 
 def _content(read: Page, weights: Array, kept: Array, kind: str, switches: Switches, url: str | None) -> Content:
@@ -150,4 +149,4 @@ def _shares(read: Page, marked: Array) -> Array:
     return shares
 
 
-__all__ = ["METHODS", "Auto", "Dom", "Furniture", "Layout", "Method", "Plateau", "Slices", "Tokens", "extract"]
+__all__ = ["METHODS", "Auto", "Dom", "Layout", "Method", "Plateau", "Slices", "extract"]

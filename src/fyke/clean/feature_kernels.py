@@ -46,7 +46,7 @@ from fyke.clean.word_kernels import find
 _TAG_0, _FLAG_0, _PLACE_0, _PAGE_0, _WINDOW_0 = (
     ROW[n] for n in ("is_p", "in_article", "position", "page_blocks", "words±3")
 )
-_LINKED, _TITLED, _REPEATED, _HEADING = (ROW[n] for n in ("linked", "titled", "repeated", "heading"))
+_TITLED, _REPEATED, _HEADING = (ROW[n] for n in ("titled", "repeated", "heading"))
 LONG = 15
 """Words of a block that is a paragraph rather than a label (Kohlschütter's boundary for text density)."""
 _TITLE_WORDS = 60

@@ -16,67 +16,27 @@ PAD = 8
 """Bytes before and after a row that stand for the blocks before the first and after the last: zeros."""
 
 LOCAL = [
-    "words",
-    "linked",
-    "word_length",
-    "points_per_word",
-    "points",
-    "ends",
-    "uppers",
-    "digits",
-    "capitals",
-    "slope",
-    "tags",
-    "inner",
-    "breaks",
-    "titled",
-    "bodied",
-    "repeated",
-]
+    "words", "linked", "word_length", "points_per_word", "points", "ends", "uppers", "digits", "capitals", "slope",
+    "tags", "inner", "breaks", "titled", "bodied", "repeated",
+]  # fmt: skip
 TAG = ["is_p", "heading", "is_item", "is_cell", "is_div", "is_other"]
 FLAG_NAMES = [
-    "article",
-    "main",
-    "header",
-    "footer",
-    "nav",
-    "aside",
-    "form",
-    "table",
-    "list",
-    "definitions",
-    "figure",
-    "quote",
-    "pre",
-    "section",
-    "hidden",
-    "button",
-]
+    "article", "main", "header", "footer", "nav", "aside", "form", "table", "list", "definitions", "figure", "quote",
+    "pre", "section", "hidden", "button",
+]  # fmt: skip
 PLACE = ["position", "word_position", "since_title", "since_heading", "plateau", "plateau_words"]
 PAGE = [
-    "page_blocks",
-    "page_words",
-    "page_linked",
-    "page_long",
-    "page_repeats",
-    "page_bodied",
-    "page_h1",
-    "page_titles",
-]
+    "page_blocks", "page_words", "page_linked", "page_long", "page_repeats", "page_bodied", "page_h1", "page_titles",
+]  # fmt: skip
 LEVELS = 5
+"""Containers around a block that are looked at, each wider than the one before."""
 CONTAINER = [f"{what}_{level}" for level in range(LEVELS) for what in ("share", "linked", "long", "blocks")]
 TREE = ["siblings", "siblings_path", "siblings_words", "in_top", "from_top", "depth"]
 WINDOWS = (3, 8)
 WINDOW = [f"{what}±{size}" for size in WINDOWS for what in ("words", "tags", "linked")]
 CLASS = [
-    "class_own",
-    "class_near",
-    "class_near_min",
-    "class_near_max",
-    "class_path",
-    "class_path_min",
-    "class_path_max",
-]
+    "class_own", "class_near", "class_near_min", "class_near_max", "class_path", "class_path_min", "class_path_max",
+]  # fmt: skip
 FIRST_ROWS = LOCAL + TAG + [f"in_{n}" for n in FLAG_NAMES] + PLACE + PAGE + CONTAINER + TREE + WINDOW + CLASS
 
 SCORE_WINDOWS = (5, 12)
@@ -126,9 +86,7 @@ SIGNED = (
 ).astype(np.uint8)
 """The byte of a distance −REACH … REACH: 32 is none."""
 
-FLAG_BITS = np.array(
-    [e.ARTICLE, e.MAIN, e.HEADER, e.FOOTER, e.NAV, e.ASIDE, e.FORM, e.TABLE, e.LIST, e.DEFINITIONS, e.FIGURE, e.QUOTE,
-     e.PRE, e.SECTION, e.HIDDEN, e.BUTTON], np.uint32)  # fmt: skip
+FLAG_BITS = np.array([getattr(e, name.upper()) for name in FLAG_NAMES], np.uint32)
 TAG_CLASS = np.full(e.CLOSE, 5, np.int64)
 for _names, _class in (
     ("p", 0), ("h1 h2 h3 h4 h5 h6", 1), ("li dt dd", 2), ("td th", 3), ("div section article main", 4)

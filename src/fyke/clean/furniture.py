@@ -1,7 +1,8 @@
 """Furniture of a host: blocks that stand on many of its pages, learnt from the pages as they come.
 
-A crawl or a store that has several pages of one host keeps one ``Furniture`` for it, gives it every page, and passes
-it to ``main_text`` or ``extract``; ``Hosts`` keeps those of many hosts. Memory is one table of fixed size for each.
+Who has several pages of one host keeps one ``Furniture`` for it and passes it to ``main_text``, which learns the page,
+or to ``extract``; ``Hosts`` keeps those of many hosts. Memory is one table of fixed size for each. (Crawls do without:
+copies must have the same main text wherever they stand.)
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Yu's visual method: cut the page into visual blocks as VIPS does, and judge them by place, size, font and colour.
 
 A rendered page tells its layout in ``data-fyke-box="x,y,width,height,font,color,background"`` (pixels; ``RENDERED`` is
-the script that writes it, for a browser to run). Without a browser the layout is guessed: height and place by the
-words before and inside an element, width and columns by ``width``, ``float`` and table cells, font and colours by
-headings, ``font`` and inline style.
+the script that writes it, for a browser to run). Without a browser the layout is guessed: columns by ``width``,
+``float`` and ``align``, fonts by headings and inline style, backgrounds by ``bgcolor`` and inline style.
 
 Segmentation divides an element into its children where these are separated (a line, another background, another
 column) or where it holds most of the page; what is not divided is one visual block. A visual block's score is
@@ -17,6 +16,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,7 @@ RENDERED = """for (const n of document.body.querySelectorAll('*')) {
     s.color.replace(/[ ,]+/g, ';'), s.backgroundColor.replace(/[ ,]+/g, ';')].map(String).join(','));
 }"""
 _BOX = re.compile(rb'data-fyke-box="([^"]{1,200})"')
+_NUMBER = re.compile(rb"-?\d{1,9}(\.\d{1,20})?")
 _WIDTH = re.compile(rb"""(?:^|[\s;"'])width\s*[=:]\s*["']?\s*(\d{1,5})(?:\.\d+)?\s*(%|px|["'\s;>])""", re.IGNORECASE)
 _FONT = re.compile(rb"font-size\s*:\s*(\d{1,3})(?:\.\d+)?\s*(px|pt|%|em)", re.IGNORECASE)
 _BACKGROUND = re.compile(rb"""(?:bgcolor\s*=\s*["']?|background(?:-color)?\s*:\s*)([#\w(),%.]{3,30})""", re.IGNORECASE)
@@ -39,6 +40,7 @@ _FLOAT = re.compile(rb"float\s*:\s*(left|right)|align\s*=\s*[\"']?(left|right)",
 _SCREEN = 1200.0
 """Pixels that a page is taken to be wide when nothing tells."""
 _BODY_FONT = 16.0
+"""Pixels of a font that nobody set: every browser's default."""
 _HEADINGS = {e.ID[f"h{n}"]: size for n, size in enumerate((32.0, 24.0, 18.7, 16.0, 13.3, 10.7), 1)}
 _UNITS = {b"px": 1.0, b"pt": 4 / 3, b"%": _BODY_FONT / 100, b"em": _BODY_FONT}
 
@@ -124,39 +126,46 @@ def _boxes(page: Page) -> _Boxes:
     n = len(page.parent)
     x, width, font = np.zeros(n), np.ones(n), np.full(n, _BODY_FONT)
     background = np.zeros(n, np.int64)
-    sums = np.zeros((n, 1), np.float64)
-    np.add.at(sums[:, 0], page.blocks[:, CONTAINER], page.blocks[:, WORDS])
-    subtree_sums(page.parent, sums)
     tokens, screen = page.tokens, _SCREEN
     for c in range(1, n):
-        above = page.parent[c]
-        at = page.opened[c]
+        above, at = page.parent[c], page.opened[c]
         tag = tokens.page[tokens.starts[at] : tokens.ends[at]].tobytes()
         background[c], font[c] = background[above], font[above]
-        box = _BOX.search(tag)
-        if box:
-            values = box[1].split(b",")
-            numbers = [float(v) if re.fullmatch(rb"-?\d{1,9}(\.\d{1,20})?", v) else 0.0 for v in values[:5]]
-            if len(values) == 7:
-                if c == 1 or numbers[2] > screen:
-                    screen = max(1.0, numbers[2])
-                x[c], width[c] = numbers[0] / screen, numbers[2] / screen
-                font[c] = numbers[4] or _BODY_FONT
-                transparent = values[6].endswith(b";0)") or values[6] == b"transparent"
-                background[c] = background[above] if transparent else hash_of(values[6])
-                continue
+        if (box := _rendered(tag)) is not None:
+            screen = max(1.0, box.width) if c == 1 or box.width > screen else screen
+            x[c], width[c], font[c] = box.x / screen, box.width / screen, box.font
+            background[c] = background[above] if box.background is None else box.background
+            continue
         x[c], width[c] = _guessed_column(tag, x[above], width[above])
         font[c] = _HEADINGS.get(int(page.element[c]), font[c])
-        size = _FONT.search(tag)
-        if size:
+        if size := _FONT.search(tag):
             font[c] = float(size[1]) * _UNITS[size[2].lower()]
-        colour = _BACKGROUND.search(tag)
-        if colour:
-            background[c] = hash_of(colour[1].lower())
-    by_words = np.zeros(n)
-    np.add.at(by_words, page.blocks[:, CONTAINER], page.blocks[:, WORDS])
-    body = float(np.average(font, weights=by_words)) if by_words.any() else _BODY_FONT
-    return _Boxes(x, width, font, background, sums[:, 0], max(1.0, body))
+        if colour := _BACKGROUND.search(tag):
+            background[c] = _colour_number(colour[1].lower())
+    words = np.zeros((n, 1))
+    np.add.at(words[:, 0], page.blocks[:, CONTAINER], page.blocks[:, WORDS])
+    body = float(np.average(font, weights=words[:, 0])) if words.any() else _BODY_FONT
+    subtree_sums(page.parent, words)
+    return _Boxes(x, width, font, background, words[:, 0], max(1.0, body))
+
+
+class _Rendered(NamedTuple):
+    """What a browser said of an element, in pixels; no background where one sees through it."""
+
+    x: float
+    width: float
+    font: float
+    background: int | None
+
+
+def _rendered(tag: bytes) -> _Rendered | None:
+    box = _BOX.search(tag)
+    values = box[1].split(b",") if box else []
+    if len(values) != 7:
+        return None
+    x, _, width, _, font = (float(v) if _NUMBER.fullmatch(v) else 0.0 for v in values[:5])
+    transparent = values[6].endswith(b";0)") or values[6] == b"transparent"
+    return _Rendered(x, width, font or _BODY_FONT, None if transparent else _colour_number(values[6]))
 
 
 def _guessed_column(tag: bytes, x: float, width: float) -> tuple[float, float]:
@@ -170,7 +179,7 @@ def _guessed_column(tag: bytes, x: float, width: float) -> tuple[float, float]:
     return (x + width - own if right else x), own
 
 
-def hash_of(colour: bytes) -> int:
+def _colour_number(colour: bytes) -> int:
     """Return a number for a colour's name: white and none are 0."""
     if colour in {b"white", b"#fff", b"#ffffff", b"none", b"transparent", b"inherit", b"rgb(255;255;255)"}:
         return 0

@@ -14,7 +14,7 @@ import numpy as np
 from fyke.clean import page, render
 from fyke.clean.choice_kernels import pack_weights
 from fyke.clean.extract import Auto, judge
-from fyke.clean.furniture import Furniture, Hosts
+from fyke.clean.furniture import Furniture
 from fyke.values import BLOCK_END, Block
 
 _MAIN, _TOP = 128, 127
@@ -54,6 +54,3 @@ def weighted_blocks(html: str | bytes, weights: bytes) -> tuple[Block, ...]:
     if packed.size != len(read.blocks):
         return ()
     return render.block_values(read, (packed & _TOP) / _TOP, packed >= _MAIN)
-
-
-__all__ = ["Furniture", "Hosts", "Main", "main_text", "weighted_blocks"]

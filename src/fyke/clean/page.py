@@ -20,7 +20,7 @@ _FEW_TOKENS = 200
 _MAX_BODY = 1 << 20
 _META_REACH = 4096
 """Bytes around ``og:type`` in which the other meta elements of its kind stand."""
-_BODY = re.compile(rb'"(?:articleBody|reviewBody)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_BODY = re.compile(rb'"(?:articleBody|reviewBody)"\s*:\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 _TYPE_KEY = b'"@type"'
 _TYPE = re.compile(rb'"@type"\s*:\s*\[?\s*"(\w{1,40})"')
 _OPEN_GRAPH = re.compile(rb"""og:type["'][^>]{0,60}?content\s*=\s*["']([a-z]{1,20})""", re.IGNORECASE)
@@ -38,6 +38,12 @@ class Tokens:
     kinds: Array
     head: Array
     remarks: Array
+
+    @property
+    def title(self) -> str:
+        """The text of the first title element, white space folded."""
+        start, end = self.head[0]
+        return text_of(self.page[start:end].tobytes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,7 @@ class Page:
     @property
     def title(self) -> str:
         """The text of the first title element, white space folded."""
-        start, end = self.tokens.head[0]
-        return text_of(self.tokens.page[start:end].tobytes())
+        return self.tokens.title
 
 
 def text_of(data: bytes) -> str:

@@ -32,7 +32,9 @@ _EMPHASIS = {
     e.ID[n]: out for n, out in {"b": "strong", "strong": "strong", "i": "em", "em": "em", "code": "code"}.items()
 }
 _HREF = re.compile(rb"""\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
-_SAFE = re.compile(r"(?!\s*(?:javascript|data|vbscript)\s*:)", re.IGNORECASE)
+_SCRIPT = re.compile(r"(?:javascript|data|vbscript):", re.IGNORECASE)
+_IGNORED = re.compile(r"[\x00-\x20]+")
+"""What a browser does not see, before a scheme or in it."""
 
 
 def marked_text(tokens: Tokens, marked: Array) -> str:
@@ -174,7 +176,7 @@ def _href(tag: bytes, url: str | None) -> str:
     """Return where a link leads, absolute if ``url`` is given; empty if it is a script or no URL."""
     found = _HREF.search(tag)
     target = _decoded(found[1] or found[2] or found[3] or b"").strip() if found else ""
-    if not _SAFE.match(target):
+    if _SCRIPT.match(_IGNORED.sub("", target)):
         return ""
     try:
         return Url.parse(url).join(target).href if url and target else target

@@ -138,9 +138,8 @@ def rank(
     if by not in makers:
         raise UserError(f"no rank is called {by!r}; choose one of {', '.join(makers)}")
     values = makers[by]()
-    has_urls = name.with_name(name.name + ".urls").exists()
     for node in np.argsort(-values, kind="stable")[:top].tolist():
-        url = graph.urls[node].decode() if has_urls else ""
+        url = graph.urls[node].decode() if graph.has_urls else ""
         if json:
             print_json({"node": node, "url": url, by: float(values[node])})
         else:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fyke.archive.archive import Archive
     from fyke.graph.graph import Graph
     from fyke.simulate.measures import Simulation
-    from fyke.simulate.topic import Topic
+    from fyke.simulate.topic import SummaryModel
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -61,7 +61,7 @@ def simulate(
 
     archive = Archive.open(folder)
     graph = graph_of(archive)
-    chosen: Topic | None = None
+    chosen: SummaryModel | None = None
     evidence: Evidence | None = None
     if topic is not None and store is not None:
         evidence = evidence_of_store(graph, store, PageModel.decode(_read(topic), str(topic)))
@@ -90,7 +90,7 @@ def _document(archive: Archive, graph: Graph, url: str) -> int:
     return node if archive.members is None else archive.members.rank(node)
 
 
-def _topic(archive: Archive, graph: Graph, file: Path, classifier: str, seed: int) -> Topic:
+def _topic(archive: Archive, graph: Graph, file: Path, classifier: str, seed: int) -> SummaryModel:
     """Return the topic that a file gives, by example URLs or by words."""
     import numpy as np
 

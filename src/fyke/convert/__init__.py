@@ -1,7 +1,7 @@
 """Conversion: bytes of any format to a ``Document`` of tagged text. Takes bytes, returns values, touches nothing.
 
-``convert`` sniffs, finds the format's converter (registry) and runs it in this very process, whatever it is:
-what may hang, crash or eat memory is run by fyke.workers, which calls this in a process that can be killed.
+``prepare`` sniffs; ``convert_here`` finds the format's converter (registry) and runs it in this very process, whatever
+it is: what may hang, crash or eat memory goes to fyke.workers, which calls this in a process that can be killed.
 Nothing raises for what a document is: its ``failure`` says what went wrong.
 """
 

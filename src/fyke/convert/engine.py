@@ -7,12 +7,13 @@ The engine gets bytes, never an address; OCR and its cache are off. Its HTML goe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from html import escape
 from typing import Any
 
+from fyke.convert import text, xml
 from fyke.convert.html import document
 from fyke.convert.members import as_file, open_zip, read_zip
 from fyke.convert.registry import Refused, Source
@@ -22,19 +23,21 @@ from fyke.values import Document, Reason
 
 _SECRET = ("password", "encrypt", "decrypt", "protected")
 _MAX_PAGES = 5_000
+"""Pages of a PDF that PDFium is asked for: more than any book has."""
 _WORD97_HEADER = b"\xec\xa5\xc1\x00"
+_ENCRYPTED_FLAG = 11
+"""Where the header says so, in its lowest bit."""
 
 
 def convert(source: Source) -> Document:
     """Return what the engine makes of a document."""
-    markup, pairs, links = _extract(source.data, source.media_type)
-    return _finished(markup, source, pairs, links)
+    return _finished(source, *_extract(source.data, source.media_type))
 
 
 def convert_word97(source: Source) -> Document:
     """Return an old Word document, unless its header says that it is encrypted."""
     header = source.data.find(_WORD97_HEADER, 512)
-    if header >= 0 and header % 512 == 0 and source.data[header + 11] & 1:
+    if header >= 0 and header % 512 == 0 and source.data[header + _ENCRYPTED_FLAG] & 1:
         raise Refused(Reason.ENCRYPTED, "a Word document with a password")
     return convert(source)
 
@@ -56,15 +59,12 @@ def convert_docx(source: Source) -> Document:
 
 def convert_markup(source: Source) -> Document:
     """Return text with light markup (Markdown, LaTeX, Org, reStructuredText): decoded by us, read by the engine."""
-    from fyke.convert import text
+    return _first_with_text(source, _in_utf8, text.convert)
 
+
+def _in_utf8(source: Source) -> Document:
     found = decoded(source.data, source.content_type or source.media_type)
-
-    def engine(source: Source) -> Document:
-        markup, pairs, links = _extract(found.text.encode("utf-8", "replace"), source.media_type)
-        return _finished(markup, source, pairs, links)
-
-    return _first_with_text(source, engine, text.convert)
+    return convert(replace(source, data=found.text.encode("utf-8", "replace")))
 
 
 def refuse_encrypted(source: Source) -> Document:
@@ -142,7 +142,10 @@ def _pairs(metadata: Any) -> Iterator[tuple[str, str]]:
             yield tag, str(value)
 
 
-def _finished(markup: str, source: Source, pairs: list[tuple[str, str]], links: list[str]) -> Document:
+def _finished(
+    source: Source, markup: str, pairs: Sequence[tuple[str, str]] = (), links: Sequence[str] = ()
+) -> Document:
+    """Return the document of HTML that an engine made of ``source``, with what it told beside."""
     anchors = "".join(f'<a href="{escape(link)}"></a>' for link in links)
     if len(markup) > source.limits.max_text:
         raise Refused(Reason.TOO_LARGE, f"{len(markup):,} characters of text; the limit is {source.limits.max_text:,}")
@@ -156,9 +159,7 @@ def _told(message: str) -> Refused:
     short = " ".join(message.split())[:200]
     if any(word in low for word in _SECRET):
         return Refused(Reason.ENCRYPTED, short)
-    if "unsupported" in low and "format" in low:
-        return Refused(Reason.UNSUPPORTED, short)
-    if "not supported" in low:
+    if "not supported" in low or ("unsupported" in low and "format" in low):
         return Refused(Reason.UNSUPPORTED, short)
     if "limit" in low or "exceed" in low:
         return Refused(Reason.TOO_LARGE, short)
@@ -182,7 +183,7 @@ def _pdfium(source: Source) -> Document:
     finally:
         pdf.close()
     lines = "\n".join(sheets).replace("\r\n", "\n").split("\n")
-    return _finished("".join(f"<p>{escape(line)}</p>" for line in lines), source, [], [])
+    return _finished(source, "".join(f"<p>{escape(line)}</p>" for line in lines))
 
 
 def _mammoth(source: Source) -> Document:
@@ -192,12 +193,10 @@ def _mammoth(source: Source) -> Document:
         markup = mammoth.convert_to_html(as_file(source.data)).value
     except Exception as error:  # whatever zip and XML readers raise on damaged files
         raise _told(str(error)) from None
-    return _finished(markup, source, [], [])
+    return _finished(source, markup)
 
 
 def _iwork09(source: Source) -> Document:
-    from fyke.convert import xml
-
     with open_zip(source.data) as archive:
         for name in ("index.xml", "index.apxl"):
             if name in archive.namelist():

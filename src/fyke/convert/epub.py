@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
+from zipfile import ZipFile
 
 from fyke.convert.html import document
 from fyke.convert.members import open_zip, read_zip
@@ -14,6 +15,7 @@ from fyke.formats.xml import Start, events
 from fyke.values import Document, Reason
 
 _MAX_CHAPTERS = 2_000
+"""Files of a book that are read: a Bible has 1,200."""
 
 
 def convert(source: Source) -> Document:
@@ -39,8 +41,9 @@ def convert(source: Source) -> Document:
     )
 
 
-def _package(archive: object, source: Source) -> str:
-    container = read_zip(archive, "META-INF/container.xml", source.limits)  # type: ignore[arg-type]
+def _package(archive: ZipFile, source: Source) -> str:
+    """Return the name of the file that describes the book."""
+    container = read_zip(archive, "META-INF/container.xml", source.limits)
     for event in events(container):
         if isinstance(event, Start) and event.name.rpartition(":")[2] == "rootfile":
             return event.attributes.get("full-path", "")

@@ -19,10 +19,12 @@ import numpy as np
 
 from fyke.convert.markup_kernels import Bytes
 from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, make_plan, sizes
+from fyke.convert.registry import Source
 from fyke.convert.write_kernels import write
 from fyke.errors import UrlError
 from fyke.formats.encoding import Decoded
-from fyke.formats.html import Page, References, fold
+from fyke.formats.encoding import decoded as decode
+from fyke.formats.html import Page, References, fold, parse
 from fyke.formats.tags import TABLE, Table, canonical, visible_date
 from fyke.url import Url
 from fyke.values import Document, Link, Tags
@@ -40,7 +42,15 @@ _BYTES_PER_STEP = 12
 """Markup per step of its plan, a first guess: pages have 15 to 40. Where it falls short tags are counted."""
 _STEPS_PER_TAG = 2
 _MAX_ITEMS = 400
+"""Things of JSON-LD, microdata and RDFa that are looked at: pages have a dozen."""
 _ITEM_LENGTH = 500
+"""Characters of each."""
+
+
+def convert(source: Source) -> Document:
+    """Return the document of an HTML or XHTML file."""
+    text = decode(source.data, source.content_type or source.media_type)
+    return document(parse(text.text), text, source.url, source.media_type, table=source.table)
 
 
 class Tagged(NamedTuple):

@@ -16,6 +16,7 @@ from fyke.convert.members import Member
 from fyke.convert.registry import Source
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
+from fyke.formats.media_types import EMAIL
 from fyke.values import Document
 
 _HEADERS = ("Subject", "From", "To", "Date")
@@ -53,7 +54,8 @@ def convert(source: Source) -> Document:
 
 
 def convert_mailbox(source: Source) -> Document:
-    """Return a mailbox: its messages are parts."""
+    """Return a mailbox: its messages are parts, each converted on its own, so that a damaged one harms no other."""
+    one = source.nested or convert
     starts = [match.start() for match in _FROM_LINE.finditer(source.data)] or [0]
     parts: list[Document] = []
     for start, end in zip(starts, [*starts[1:], len(source.data)], strict=True):
@@ -61,8 +63,8 @@ def convert_mailbox(source: Source) -> Document:
             break
         raw = source.data[start:end]
         message = raw.partition(b"\n")[2] if raw.startswith(b"From ") else raw
-        parts.append(convert(replace(source, data=message, media_type="message/rfc822", depth=source.depth + 1)))
-    parts = [replace(inner, name=inner.title) for inner in parts]
+        inner = one(replace(source, data=message, media_type=EMAIL, depth=source.depth + 1))
+        parts.append(replace(inner, name=inner.title))
     return joined(parts, source)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from fyke.convert.registry import Limits, Refused
-from fyke.formats import sniff as kinds
+from fyke.formats import media_types as kinds
 from fyke.formats.encoding import decoded
 from fyke.values import Reason
 
@@ -100,27 +100,32 @@ def _packed(data: bytes, media_type: str, limits: Limits) -> Iterator[Member]:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
             for info in archive:
                 handle = archive.extractfile(info) if info.isfile() else None
-                if handle is not None:
-                    yield Member(info.name, handle.read())
+                if handle is not None:  # a sparse one claims what size it likes
+                    yield Member(info.name, handle.read(limits.max_text + 1))
     except (tarfile.TarError, ValueError, OSError, EOFError) as error:
         raise Refused(Reason.DAMAGED, f"tar: {error}") from None
 
 
 def _expanded(data: bytes, media_type: str, limits: Limits) -> bytes:
+    """Return what a compressed file holds, of all its streams: parallel compressors write one after the other."""
     limit = min(limits.max_text, len(data) * MAX_RATIO)
-    try:
-        packed: bz2.BZ2Decompressor | lzma.LZMADecompressor | zlib._Decompress
+    magic, parts, room = data[:2], [], limit + 1
+    while data.startswith(magic):
+        stream: bz2.BZ2Decompressor | lzma.LZMADecompressor | zlib._Decompress
         if media_type == kinds.BZIP2:
-            packed = bz2.BZ2Decompressor()
+            stream = bz2.BZ2Decompressor()
         elif media_type == kinds.XZ:
-            packed = lzma.LZMADecompressor(memlimit=limits.memory // 4)
+            stream = lzma.LZMADecompressor(memlimit=limits.memory // 4)
         else:
-            packed = zlib.decompressobj(31)
-        found = packed.decompress(data, limit + 1)
-    except (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError) as error:
-        raise Refused(Reason.DAMAGED, f"compressed file: {error}") from None
-    if len(found) > limit:
-        raise Refused(Reason.TOO_LARGE, f"the compressed file expands to more than {limit:,} bytes")
-    if not packed.eof:
-        raise Refused(Reason.DAMAGED, "the compressed file is cut short")
-    return found
+            stream = zlib.decompressobj(31)
+        try:
+            parts.append(stream.decompress(data, room))
+        except (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError) as error:
+            raise Refused(Reason.DAMAGED, f"compressed file: {error}") from None
+        room -= len(parts[-1])
+        if room <= 0:
+            raise Refused(Reason.TOO_LARGE, f"the compressed file expands to more than {limit:,} bytes")
+        if not stream.eof:
+            raise Refused(Reason.DAMAGED, "the compressed file is cut short")
+        data = stream.unused_data.lstrip(b"\0")  # zeros pad a stream; anything else behind the last is no part of it
+    return b"".join(parts)

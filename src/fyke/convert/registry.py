@@ -18,7 +18,7 @@ from functools import lru_cache
 from importlib.metadata import entry_points
 from typing import cast
 
-from fyke.formats import sniff as kinds
+from fyke.formats import media_types as kinds
 from fyke.formats.tags import TABLE, Table
 from fyke.url import Url
 from fyke.values import Document, Reason
@@ -42,7 +42,7 @@ class Limits:
     max_text: int = 50_000_000
     """Characters of output, HTML and text each; what an archive may expand to."""
     max_parts: int = 1_000
-    """Members, messages and attachments, all levels together."""
+    """Members, messages or attachments of one container."""
     max_depth: int = 3
     """Containers within containers."""
     seconds: float = 20.0
@@ -88,20 +88,13 @@ class Format:
 
 
 _ENGINE = "fyke.convert.engine:convert"
-_OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
-_XML = (
-    "application/docbook+xml",
-    "application/xml+opml",
-    "application/x-fictionbook+xml",
-    "application/x-jats+xml",
-    "image/svg+xml",
-)
+_XML = (kinds.DOCBOOK, kinds.OPML, kinds.FICTIONBOOK, kinds.JATS, kinds.SVG)
 
 FORMATS = (
-    Format("HTML", (kinds.HTML, kinds.XHTML), "fyke.convert.pages:convert", isolated=False),
+    Format("HTML", (kinds.HTML, kinds.XHTML), "fyke.convert.html:convert", isolated=False),
     Format("XML", (kinds.XML, "text/xml", *_XML), "fyke.convert.xml:convert", isolated=False),
-    Format("feed", (kinds.RSS, kinds.ATOM, "application/rdf+xml"), "fyke.convert.xml:convert", isolated=False),
-    Format("text", (kinds.TEXT, "application/javascript", "text/css"), "fyke.convert.text:convert", isolated=False),
+    Format("feed", (kinds.RSS, kinds.ATOM, kinds.RDF), "fyke.convert.xml:convert", isolated=False),
+    Format("text", (kinds.TEXT, kinds.JAVASCRIPT, "text/css"), "fyke.convert.text:convert", isolated=False),
     Format("table of text", (kinds.CSV, kinds.TSV), "fyke.convert.text:convert_table", isolated=False),
     Format("JSON", (kinds.JSON,), "fyke.convert.text:convert", isolated=False),
     Format("PDF", (kinds.PDF,), "fyke.convert.engine:convert_pdf"),
@@ -110,11 +103,11 @@ FORMATS = (
     Format("Office 97", (kinds.XLS, kinds.PPT, kinds.MSG), _ENGINE),
     Format("Office", (kinds.XLSX, kinds.PPTX, kinds.XLSB), _ENGINE),
     Format("encrypted Office", (kinds.ENCRYPTED_OFFICE,), "fyke.convert.engine:refuse_encrypted", isolated=False),
-    Format("OpenDocument", tuple(_OPEN_DOCUMENT + kind for kind in ("text", "spreadsheet", "presentation")), _ENGINE),
+    Format("OpenDocument", (kinds.ODT, kinds.ODS, kinds.ODP), _ENGINE),
     Format("RTF", (kinds.RTF, "text/rtf"), _ENGINE),
     Format("markup", (kinds.MARKDOWN, kinds.LATEX, kinds.ORG, kinds.RST), "fyke.convert.engine:convert_markup"),
-    Format("notebook", ("application/x-ipynb+json",), _ENGINE),
-    Format("iWork", tuple(t for t in kinds.BY_NAME.values() if "iwork" in t), "fyke.convert.engine:convert_iwork"),
+    Format("notebook", (kinds.NOTEBOOK,), _ENGINE),
+    Format("iWork", (kinds.PAGES, kinds.NUMBERS, kinds.KEYNOTE), "fyke.convert.engine:convert_iwork"),
     Format("EPUB", (kinds.EPUB,), "fyke.convert.epub:convert"),
     Format("mail", (kinds.EMAIL,), "fyke.convert.mail:convert"),
     Format("mailbox", (kinds.MBOX,), "fyke.convert.mail:convert_mailbox"),
@@ -124,7 +117,7 @@ FORMATS = (
 
 @lru_cache(maxsize=1)
 def formats() -> dict[str, Format]:
-    """Return media type → format, ours first replaced by what entry points add."""
+    """Return media type → format; what entry points add comes before ours."""
     known = [*FORMATS, *(point.load() for point in entry_points(group="fyke.converters"))]
     return {media_type: found for found in known for media_type in found.media_types}
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import csv
 import re
 from html import escape
+from itertools import islice
 
 from fyke.convert.html import document
 from fyke.convert.registry import Source
 from fyke.formats import html as pages
-from fyke.formats.encoding import Decoded, decoded
+from fyke.formats.encoding import decoded
 from fyke.values import Document, Tags
 
 MAX_ROWS = 200_000
 """Rows of a table that are read."""
+_SAMPLE = 8192
+"""Characters of a table whose most frequent delimiter is the table's."""
 
-_PARAGRAPH = re.compile(r"\S(?:.*\S)?(?:\n[^\S\n]*\S(?:.*\S)?)*")
+_PARAGRAPH = re.compile(r"\S(?:.*\S)?(?:\n[^\S\n]*\S(?:.*\S)?)*+")
 _CONTROLS = dict.fromkeys(set(range(32)) - {9, 10}, None)
 
 
@@ -38,19 +41,14 @@ def convert(source: Source) -> Document:
 def convert_table(source: Source) -> Document:
     """Return comma- or tab-separated values as a table."""
     found = decoded(source.data, source.content_type or source.media_type)
-    return table_document(found, source)
-
-
-def table_document(found: Decoded, source: Source) -> Document:
-    """Return the table in a decoded text."""
-    sample = found.text[:8192]
-    delimiter = max(",;\t|", key=sample.count)
-    rows = csv.reader(found.text.splitlines(), delimiter=delimiter)
-    lines = []
     csv.field_size_limit(source.limits.max_text)
-    for number, row in enumerate(rows):
-        if number >= MAX_ROWS:
-            break
-        lines.append("<tr>" + "".join(f"<td>{escape(cell, quote=False)}</td>" for cell in row) + "</tr>")
+    rows = csv.reader(
+        found.text.splitlines(keepends=True),  # a quoted cell may go on in the next line
+        delimiter=max(",;\t|", key=found.text[:_SAMPLE].count),
+    )
+    lines = [
+        "<tr>" + "".join(f"<td>{escape(cell, quote=False)}</td>" for cell in row) + "</tr>"
+        for row in islice(rows, MAX_ROWS)
+    ]
     page = pages.parse(f"<table>{''.join(lines)}</table>")
     return document(page, found, source.url, source.media_type, table=source.table)

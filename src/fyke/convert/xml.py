@@ -18,7 +18,7 @@ from fyke.formats.xml import End, Start, events
 from fyke.values import Document
 
 _HTML = {
-    **dict.fromkeys(("para", "simpara", "formalpara", "p", "v", "subtitle", "text-author", "abstract", "td-p"), "p"),
+    **dict.fromkeys(("para", "simpara", "formalpara", "p", "v", "subtitle", "text-author", "abstract"), "p"),
     **dict.fromkeys(("itemizedlist", "simplelist", "variablelist", "list", "ul"), "ul"),
     **dict.fromkeys(("orderedlist", "procedure", "ol"), "ol"),
     **dict.fromkeys(("listitem", "varlistentry", "member", "step", "list-item", "li"), "li"),
@@ -28,11 +28,12 @@ _HTML = {
     **dict.fromkeys(("row", "tr"), "tr"),
     **dict.fromkeys(("emphasis", "em", "i", "italic", "citetitle", "firstterm"), "em"),
     **dict.fromkeys(("strong", "b", "bold"), "strong"),
-    **dict.fromkeys(("entry-cell", "td"), "td"),
-    **dict.fromkeys(("th",), "th"),
+    "td": "td",
+    "th": "th",
     **dict.fromkeys(("ulink", "link", "ext-link", "a", "uri", "guid"), "a"),
 }
 _TITLES = frozenset({"title", "head", "headline", "article-title"})
+_TABLES = frozenset({"table", "informaltable", "tgroup"})
 _SECTIONS = (
     *("chapter", "section", "sect", "book", "part", "article", "appendix", "preface", "refsect", "sec", "body"),
     *("item", "entry"),
@@ -40,31 +41,20 @@ _SECTIONS = (
 _INLINE = frozenset(
     (
         *("literal", "command", "filename", "option", "parameter", "replaceable", "quote", "code", "userinput", "xref"),
-        *(
-            "phrase",
-            "acronym",
-            "function",
-            "type",
-            "varname",
-            "sub",
-            "sup",
-            "subscript",
-            "superscript",
-            "span",
-            "email",
-        ),
-        *("application", "keycap", "abbrev"),
+        *("phrase", "acronym", "function", "type", "varname", "sub", "sup", "subscript", "superscript", "span"),
+        *("email", "application", "keycap", "abbrev"),
     )
 )
 _PROLOGUE = re.compile(
-    r"\s*(?:<\?xml\b[^>]{0,300}\?>)?(?:\s|<!--(?:(?!-->).)*-->|<\?(?:(?!\?>).)*\?>)*"
-    r"(?:<!DOCTYPE\b[^\[>]*(?:\[(?:(?!\]\s*>).)*\]\s*)?>)?",
+    r"\s*(?:<\?xml\b[^>]{0,300}\?>)?(?:\s|<!--.*?-->|<\?.*?\?>)*+(?:<!DOCTYPE\b[^\[>]*(?:\[.*?\]\s*)?>)?",
     re.DOTALL | re.IGNORECASE,
 )
 _SAID = {"outline": ("text", "title"), "ct": ("s",)}
 """Elements that say their text in an attribute: OPML's, and a cell of Numbers."""
 _LEAF = 300
+"""Characters of a leaf that may be a source tag: a description at its longest."""
 _MAX_PAIRS = 500
+"""Source tags of one file: newswires have fifty."""
 
 
 def convert(source: Source) -> Document:
@@ -85,40 +75,29 @@ def _markup(text: str) -> tuple[str, list[tuple[str, str]]]:
     out: list[str] = []
     pairs: list[tuple[str, str]] = []
     open_elements: list[tuple[str, str]] = []  # (element, what was opened for it)
-    leaf: list[str] | None = None
+    leaf: list[str] | None = None  # the text so far of the innermost element, as long as it holds no other
     tables = depth = 0
     for event in events(text):
         if isinstance(event, Start):
-            local = event.name.rpartition(":")[2].lower()
+            local = _local(event.name)
             depth += local.startswith(_SECTIONS)
-            tables += local in {"table", "informaltable", "tgroup"}
+            tables += local in _TABLES
             tag = _tag(local, depth, tables > 0)
-            attributes = _target(local, event.attributes) if tag == "a" else ""
-            out.append(f"<{tag}{attributes}>" if tag else "")
+            out.append(f"<{tag}{_target(event.attributes) if tag == 'a' else ''}>" if tag else "")
             said = next((event.attributes[key] for key in _SAID.get(local, ()) if key in event.attributes), "")
             out.append(f"<p>{escape(said)}</p>" if said else "")
             open_elements.append((event.name, tag))
             leaf = []
         elif isinstance(event, End):
-            name, tag = open_elements.pop() if open_elements else (event.name, "")
-            local = name.rpartition(":")[2].lower()
+            name, tag = open_elements.pop()
+            local = _local(name)
             depth -= local.startswith(_SECTIONS)
-            tables -= local in {"table", "informaltable", "tgroup"}
-            if (
-                leaf is not None
-                and len(pairs) < _MAX_PAIRS
-                and (content := "".join(leaf).strip())
-                and len(content) <= _LEAF
-            ):
+            tables -= local in _TABLES
+            content = "".join(leaf or ()).strip()
+            if 0 < len(content) <= _LEAF and len(pairs) < _MAX_PAIRS:
                 pairs.append((name, content))
-            if (
-                leaf is not None
-                and local in {"link", "guid"}
-                and tag == "a"
-                and "".join(leaf).strip().startswith("http")
-            ):
-                target = "".join(leaf).strip()
-                out.append(f'</a><a href="{escape(target)}">{escape(target)}')
+            if local in {"link", "guid"} and content.startswith("http"):
+                out.append(f'</a><a href="{escape(content)}">{escape(content)}')
             leaf = None
             out.append(f"</{tag}>" if tag else "")
         else:
@@ -126,6 +105,10 @@ def _markup(text: str) -> tuple[str, list[tuple[str, str]]]:
                 leaf.append(event)
             out.append(event if _is_html(event) else escape(event, quote=False))
     return "".join(out), pairs
+
+
+def _local(name: str) -> str:
+    return name.rpartition(":")[2].lower()
 
 
 def _tag(local: str, depth: int, in_table: bool) -> str:
@@ -136,7 +119,7 @@ def _tag(local: str, depth: int, in_table: bool) -> str:
     return _HTML.get(local) or ("" if local in _INLINE else "div")
 
 
-def _target(local: str, attributes: dict[str, str]) -> str:
+def _target(attributes: dict[str, str]) -> str:
     href = attributes.get("href") or attributes.get("url") or ""
     return f' href="{escape(href)}"' if href else ""
 

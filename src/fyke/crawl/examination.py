@@ -9,7 +9,7 @@ their digest, so that of them, too, the lesser (time, URL) is the original.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from fyke.dedupe.index import SAME_TEXT
 from fyke.dedupe.words import MAX_BYTES, encode
 from fyke.store import Batch
 from fyke.url import Url
+from fyke.values import Drop
 
 BUNDLE = 256
 """Questions asked at once."""
@@ -55,11 +56,11 @@ class Examination:
     def __init__(
         self,
         queues: Queues,
-        learn: Callable[[Url, int, bool], None],
+        learn: Callable[[Url, int, bool], Drop | None],
         ask: Ask | None = None,
         thread: Executor | None = None,
     ) -> None:
-        """``learn(url, hash of the text, repeats its host)`` hears of each page.
+        """``learn(url, hash of the text, repeats its host)`` hears of each page, and says what is wrong with it.
 
         Without ``ask`` only copies of the whole text are found; without ``thread`` the loop does the work.
         """
@@ -146,12 +147,14 @@ class Examination:
         queues, store = self.queues, self.queues.store
         marks: defaultdict[int, list[Mark]] = defaultdict(list)
         sightings: defaultdict[int, list[Sighting]] = defaultdict(list)
+        soft_errors: Counter[int] = Counter()
         for each, answer in answered:
             sightings[each.source].append(each.sighting)
             if self._ask is not None:
                 url = Url(each.href)
                 repeats = bool(answer.original) and Url(answer.original).host == url.host
-                self._learn(url, int.from_bytes(each.sighting.text[:8], "little"), repeats)
+                wrong = self._learn(url, int.from_bytes(each.sighting.text[:8], "little"), repeats)
+                soft_errors[each.source] += wrong is Drop.SOFT_ERROR
             if answer.reason and len(queues.demoted) < MAX_DEMOTED:
                 queues.demoted[answer.place] = answer.reason
             if answer.original and answer.method != SAME_TEXT:
@@ -162,4 +165,6 @@ class Examination:
             batch = tablet.batch()
             queues.duplicates.sighted(batch, number, found)
             queues.duplicates.apply(batch, number, list(marks[number]))
+            if soft_errors[number]:
+                batch.count("dropped:" + Drop.SOFT_ERROR, soft_errors[number])
             tablet.write(batch)

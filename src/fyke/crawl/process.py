@@ -6,7 +6,6 @@ The rooms of the middle row meet here: a page is parsed once, and links, convers
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from fyke.formats.sniff import sniff
 from fyke.frontier.seen import Keys
 from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_links, read_directives
 from fyke.store import Change, Page, RowMeta
+from fyke.store.codec import sha1
 from fyke.url import Url
 from fyke.values import BLOCK_END, Document, Drop, Exchange, Failed, Fetched, Link, Meta, Moved, Reason
 from fyke.workers.conversion import AT_ONCE
@@ -176,7 +176,7 @@ def _meta(exchange: Exchange, head: Head, depth: int, made: Document | None = No
         error=error or (made.failure or "" if made is not None else ""),
         truncated=exchange.truncated,
         encoding=made.encoding if made is not None else "",
-        digest=hashlib.sha1(exchange.body, usedforsecurity=False).digest() if exchange.body else b"",
+        digest=sha1(exchange.body) if exchange.body else b"",
         etag=head.get("etag"),
         last_modified=head.get("last-modified"),
         address=exchange.address,

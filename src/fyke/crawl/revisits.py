@@ -13,7 +13,6 @@ advertisement is no change.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
 from fyke.frontier.revisit import DAY, FEW, ChangeState, Priors, Signal, visited
 from fyke.store import Batch, Change, RowMeta, Tablet
+from fyke.store.codec import sha1
 from fyke.url import Url
 from fyke.values import Failed, Fetched, Link, Outcome, Reason, Request, Unchanged, Validators
 
@@ -236,7 +236,7 @@ class Revisits:
         version, body = tablet.version(outcome.url.key), outcome.exchange.body
         if version is None or version.meta.error or not body or len(body) != version.meta.length:
             return False
-        return hashlib.sha1(body, usedforsecurity=False).digest() == version.meta.digest
+        return sha1(body) == version.meta.digest
 
     def same(self, outcome: Fetched, tablet: Tablet, now: float) -> Seen:
         """Learn from a revisit that brought the stored body again. REQUIRES: ``is_same``."""

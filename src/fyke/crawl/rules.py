@@ -48,9 +48,12 @@ class Rules:
         """Why ``url`` looks like a trap or is beyond a limit; None where it is worth queueing. Asked once each."""
         return self._judge.judge(url, depth, now, self._history(url.host))
 
-    def learn(self, url: Url, text: int, repeats: bool) -> None:
-        """Learn from a page that came: the hash of its text, and whether it repeats another page of its host."""
-        self._judge.report(url, self._history(url.host), text, repeats)
+    def learn(self, url: Url, text: int, repeats: bool) -> Drop | None:
+        """Learn from a page that came: the hash of its text, and whether it repeats another page of its host.
+
+        Returns what is wrong with it (``TrapJudge.report``).
+        """
+        return self._judge.report(url, self._history(url.host), text, repeats)
 
     def _history(self, host: str) -> HostHistory:
         history = self._histories.get(host)

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fyke.bits import unionfind
 from fyke.dedupe import lsh_kernels, similarity_kernels
 from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch
@@ -95,8 +96,7 @@ def near_duplicates(
 
     def measure(left: Ints, right: Ints) -> Floats:
         documents, back = np.unique(np.concatenate([left, right]), return_inverse=True)
-        buffer, offsets = pack([texts[d] for d in documents.tolist()])
-        return jaccard(buffer, offsets, back[: len(left)], back[len(left) :], parameters)
+        return jaccard([texts[d] for d in documents.tolist()], back[: len(left)], back[len(left) :], parameters)
 
     def measure_likely(left: Ints, right: Ints) -> Floats:
         similarity = estimate(sketches.signatures, left, right)
@@ -111,8 +111,9 @@ def near_duplicates(
     return gather(found, sketches.keys, measure, threshold, cluster, preference(representative, found, lengths))
 
 
-def jaccard(buffer: Any, offsets: Any, left: Ints, right: Ints, parameters: Parameters) -> Floats:
-    """Return the true Jaccard coefficient of each pair of packed texts."""
+def jaccard(texts: Sequence[str | bytes], left: Ints, right: Ints, parameters: Parameters) -> Floats:
+    """Return the true Jaccard coefficient of each pair of texts; ``left`` in order is quickest."""
+    buffer, offsets = pack(texts)
     sizes = np.zeros((len(left), 3), np.int64)
     table = character_table(parameters.folding)
     similarity_kernels.common_shingles(buffer, offsets, left, right, parameters.n, table, sizes)
@@ -205,7 +206,7 @@ def discover(
         similarity = measure(left, right)
         near = similarity >= threshold
         found.append((left[near], right[near], similarity[near]))
-        lsh_kernels.join(parent, left[near], right[near])
+        unionfind.join_pairs(parent, left[near], right[near])
     if not found:
         return Found(first, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), passed)
     left, right, similarity = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -236,19 +237,15 @@ def _known(found: Found, left: Ints, right: Ints, measure: Measure) -> Floats:
     return similarity
 
 
-def preference(
-    representative: Representative, found: Found, lengths: Ints, inlinks: NDArray[Any] | None = None
-) -> Floats:
+def preference(representative: Representative, found: Found, lengths: Ints) -> Floats:
     """Return what orders the members of a cluster, the representative first; ties go to the earlier document.
 
-    Best-linked is by ``inlinks`` where they are known, else by the number of pairs a document is in.
+    Best-linked is what is in most pairs.
     """
     count = len(found.first)
     if representative == "longest":
         return -np.asarray(lengths, np.float64)
     if representative == "best-linked":
-        if inlinks is not None:
-            return -np.asarray(inlinks, np.float64)
         return -np.bincount(np.concatenate([found.left, found.right]), minlength=count).astype(np.float64)
     return np.zeros(count)
 
@@ -284,8 +281,8 @@ def gather(
 
 def _linked_roots(found: Found, count: int) -> Ints:
     parent = np.arange(count, dtype=np.int64)
-    lsh_kernels.join(parent, found.left, found.right)
-    lsh_kernels.flatten(parent)
+    unionfind.join_pairs(parent, found.left, found.right)
+    unionfind.flatten(parent)
     return parent
 
 

@@ -146,8 +146,7 @@ class SketchFolder:
 
     def name(self, document: int) -> str:
         """Return the id of a document."""
-        start = int(self.facts[document - 1, 0]) if document else 0
-        return bytes(self.names[start : int(self.facts[document, 0])]).decode("utf-8", "replace")
+        return name_of(self.facts, self.names, document)
 
     def sync(self) -> None:
         """Return once every record is on the disk."""
@@ -206,6 +205,12 @@ class SketchFolder:
         self.signatures: NDArray[np.uint16] = _mapped(self.path / "signatures", np.uint16, mode, (rows, width))
         self.facts: NDArray[np.uint64] = _mapped(self.path / "facts", np.uint64, mode, (rows, 4))
         self.names: NDArray[np.uint8] = _mapped(self.path / "names", np.uint8, mode) if rows else np.empty(0, np.uint8)
+
+
+def name_of(facts: NDArray[np.uint64], names: NDArray[np.uint8], document: int) -> str:
+    """Return the id of a document, told by the arrays of a folder."""
+    start = int(facts[document - 1, index_kernels.NAME_END]) if document else 0
+    return bytes(names[start : int(facts[document, index_kernels.NAME_END])]).decode("utf-8", "replace")
 
 
 def _take(owner: object, path: Path) -> weakref.finalize[Any, Any]:

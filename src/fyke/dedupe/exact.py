@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import xxhash
@@ -54,25 +54,7 @@ class Digests:
     """SHA-256 of the normal form of the main text; empty where it has no words."""
 
 
-def digests(body: bytes, text: str | bytes, folding: Folding = DEFAULT_FOLDING) -> Digests:
-    """Return the digests of a document's bytes and of its normalised main text."""
-    return Digests(hashlib.sha256(body).digest(), text_digest(text, folding))
-
-
 def text_digest(text: str | bytes, folding: Folding = DEFAULT_FOLDING) -> bytes:
     """Return SHA-256 over the sequence of words: white space, punctuation and folded differences do not count."""
     hashes = word_hashes(text, folding)
     return hashlib.sha256(hashes.astype("<u8", copy=False).data).digest() if len(hashes) else b""
-
-
-def exact_copies(bodies: Iterable[bytes]) -> list[list[int]]:
-    """Return the groups of two or more equal documents, by SHA-256, in order of their first."""
-    groups: dict[bytes, list[int]] = {}
-    for i, body in enumerate(bodies):
-        groups.setdefault(hashlib.sha256(body).digest(), []).append(i)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def original(*documents: tuple[float, str]) -> tuple[float, str]:
-    """Return which of exact copies (time, URL) is the original: the lesser, so every owner decides the same."""
-    return min(documents)

@@ -13,8 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.dedupe.sketch import splitmix64
-from fyke.dedupe.words import mixed
+from fyke.bits.hashing import mixed, splitmix64
 
 Matrix = NDArray[np.float64]
 Keys = NDArray[np.uint64]

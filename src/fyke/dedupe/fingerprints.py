@@ -23,6 +23,9 @@ Select = Literal["all", "mod", "winnow"]
 COMMON = 1000
 """A fingerprint that more documents than this share is boilerplate: it proposes no pair (but counts in overlaps)."""
 
+HELD = 1 << 20
+"""Proposed pairs after which repetitions are dropped: two copies propose their pair once for each fingerprint."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|[。！？]|\n\s*\n")
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
 
@@ -131,14 +134,19 @@ def overlaps(documents: Sequence[NDArray[np.uint64]], least: float = 0.0) -> lis
     order = np.argsort(postings, kind="stable")
     bounds = np.flatnonzero(np.diff(postings[order], prepend=0, append=0) != 0)
     bounds = np.unique(np.concatenate([[0], bounds, [len(order)]]))
-    pairs: list[NDArray[np.int64]] = []
+    pairs = [np.empty(0, np.int64)]
+    held, most = 0, HELD
     for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         if 2 <= end - start <= COMMON:
             holders = np.sort(owners[order[start:end]])
             i, j = np.triu_indices(len(holders), 1)
             pairs.append(holders[i] * len(documents) + holders[j])
+            held += len(i)
+        if held > most:
+            pairs = [np.unique(np.concatenate(pairs))]
+            held, most = len(pairs[0]), max(HELD, 2 * len(pairs[0]))
     found = []
-    for pair in np.unique(np.concatenate(pairs)).tolist() if pairs else []:
+    for pair in np.unique(np.concatenate(pairs)).tolist():
         i, j = divmod(pair, len(documents))
         common = len(np.intersect1d(documents[i], documents[j], assume_unique=True))
         resemblance = common / (sizes[i] + sizes[j] - common)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +16,9 @@ def distance(left: int, right: int) -> int:
     return (left ^ right).bit_count()
 
 
-def similarity(left: int, right: int, bits: int = 64) -> float:
-    """Return cos(π·distance/bits), which estimates the cosine of the two feature vectors (Charikar)."""
-    return math.cos(math.pi * distance(left, right) / bits)
+def similarity(apart: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return cos(π·distance/64) of distances, which estimates the cosine of the feature vectors (Charikar)."""
+    return np.asarray(np.cos(np.pi * apart / 64), np.float64)
 
 
 @dataclass(frozen=True, slots=True)

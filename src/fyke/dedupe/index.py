@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.dedupe import index_kernels
-from fyke.dedupe.disk import AnyPath, SketchFolder
+from fyke.dedupe.disk import AnyPath, SketchFolder, name_of
 from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.sketch import Parameters, fast_coefficients, sketch
 from fyke.dedupe.words import character_table, encode
@@ -77,8 +77,7 @@ class _Memory:
             self.names = _longer(self.names, 2 * (self.used + name_bytes))
 
     def name(self, document: int) -> str:
-        start = int(self.facts[document - 1, 0]) if document else 0
-        return bytes(self.names[start : int(self.facts[document, 0])]).decode("utf-8", "replace")
+        return name_of(self.facts, self.names, document)
 
 
 def _longer(array: NDArray[Any], rows: int) -> NDArray[Any]:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fyke.bits.hashing import GOLDEN, mix
 from fyke.bits.jit import kernel
-from fyke.dedupe.kernels import ONES, PLANES, U0, U1, U32, K, majority, minima, mix, shingles, words
-from fyke.dedupe.lsh_kernels import LOW16, U16, U48
+from fyke.dedupe.kernels import ONES, PLANES, U0, U1, U32, majority, minima, shingles, text_key, words
+from fyke.dedupe.lsh_kernels import U16, band_key
 
 Array = NDArray[Any]
 Integer = Any  # Python's or numpy's: to the compiler they are one
@@ -58,7 +59,7 @@ def check_sum(signature: Array, fact: Array, names: Array, start: Integer) -> np
     h = mix(h ^ fact[TEXT_KEY])
     h = mix(h ^ (fact[SHINGLES] & np.uint64(0xFFFFFFFF)))
     for i in range(start, np.int64(fact[NAME_END])):
-        h = (h ^ np.uint64(names[i])) * K
+        h = (h ^ np.uint64(names[i])) * GOLDEN
     return mix(h) >> U32
 
 
@@ -87,20 +88,13 @@ def valid_records(signatures: Array, facts: Array, names: Array, start: Integer)
 @kernel
 def band_tag(signature: Array, band: Integer, rows: Integer) -> np.uint64:
     """Return the upper 36 bits of a band's key, as they stand in a slot."""
-    h = np.uint64(band + 1) * np.uint64(0xBF58476D1CE4E5B9)
-    word = U0
-    for j in range(rows):
-        word = (word << U16) | (np.uint64(signature[band * rows + j]) & LOW16)
-        if j & 3 == 3:
-            h = mix(h ^ word)
-            word = U0
-    return mix(h ^ word ^ (np.uint64(rows) << U48)) & ~DOCUMENT
+    return band_key(signature, band, rows) & ~DOCUMENT
 
 
 @kernel
 def filter_word(tag: np.uint64) -> np.uint64:
     """Return the four bits that stand for a tag in its word of the filter."""
-    h = tag * K
+    h = tag * GOLDEN
     return (
         U1 << (h >> np.uint64(58))
         | U1 << ((h >> U12) & U63)
@@ -214,19 +208,22 @@ def agreements(signatures: Array, signature: Array, out: Array) -> None:
 
 
 @kernel
-def nearest(
-    signature: Array,
-    name: Array,
-    tags: Array,
-    slots: Array,
-    bits: Array,
-    run: Array,
-    marks: Array,
-    signatures: Array,
-    facts: Array,
+def better(
+    d: Integer, best: Integer, most: Integer, signature: Array, name: Array, signatures: Array, facts: Array,
     names: Array,
-    minimum: Integer,
-) -> tuple[Integer, Integer]:
+) -> tuple[Integer, Integer]:  # fmt: skip
+    """Return document ``d`` and its places where it is before the best so far with its own, else these."""
+    same = agreement(signatures, d, signature)
+    if (same > most or (same == most and d < best)) and not same_name(names, facts, d, name):
+        return d, same
+    return best, most
+
+
+@kernel
+def nearest(
+    signature: Array, name: Array, tags: Array, slots: Array, bits: Array, run: Array, marks: Array,
+    signatures: Array, facts: Array, names: Array, minimum: Integer,
+) -> tuple[Integer, Integer]:  # fmt: skip
     """Return (document, places) of the kept signature that agrees most, the earliest of equals; (−1, 0) if none does.
 
     Documents of the same name are versions of this one, and no copies of it.
@@ -246,9 +243,7 @@ def nearest(
                 looked += 1
                 if d != last and d != best:
                     last = d
-                    same = agreement(signatures, d, signature)
-                    if (same > most or (same == most and d < best)) and not same_name(names, facts, d, name):
-                        most, best = same, d
+                    best, most = better(d, best, most, signature, name, signatures, facts, names)
             at = (at + U1) & mask
         if run.shape[0] == 0:
             continue
@@ -263,32 +258,16 @@ def nearest(
             looked += 1
             if d != last and d != best:
                 last = d
-                same = agreement(signatures, d, signature)
-                if (same > most or (same == most and d < best)) and not same_name(names, facts, d, name):
-                    most, best = same, d
+                best, most = better(d, best, most, signature, name, signatures, facts, names)
     return best, most if best >= 0 else 0
 
 
 @kernel
 def seen(
-    data: Array,
-    size: int,
-    settings: Array,
-    table: Array,
-    a: Array,
-    b: Array,
-    scratch: Array,
-    signature: Array,
-    tags: Array,
-    slots: Array,
-    bits: Array,
-    run: Array,
-    marks: Array,
-    signatures: Array,
-    facts: Array,
-    names: Array,
+    data: Array, size: int, settings: Array, table: Array, a: Array, b: Array, scratch: Array, signature: Array,
+    tags: Array, slots: Array, bits: Array, run: Array, marks: Array, signatures: Array, facts: Array, names: Array,
     d: int,
-) -> tuple[Integer, Integer, Integer, bool]:
+) -> tuple[Integer, Integer, Integer, bool]:  # fmt: skip
     """Return (document most like the text or −1, places that agree, slots filled, same words); remember it as ``d``.
 
     ``data`` is the text of ``size`` bytes and after it the name: one array costs less to hand over than two.
@@ -304,9 +283,7 @@ def seen(
     minima(scratch[1], made, a, b, signature)
     for band in range(tags.shape[0]):
         tags[band] = band_tag(signature, band, settings[ROWS])
-    key = np.uint64(found)
-    for i in range(made):
-        key += scratch[1, i] * np.uint64(2 * i + 1)
+    key = text_key(scratch[1], made, found)
     best, same = nearest(signature, name, tags, slots, bits, run, marks, signatures, facts, names, settings[MINIMUM])
     equal = best >= 0 and facts[best, TEXT_KEY] == key
     if d < 0 or same == signature.shape[0]:

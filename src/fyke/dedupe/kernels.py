@@ -17,16 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.bits.jit import kernel
+from fyke.bits.hashing import mix
+from fyke.bits.jit import inlined, kernel, leaf
 
 Array = NDArray[Any]
 Hash = np.uint64
 
-# Odd constants without structure: 2^64/φ, splitmix64's two multipliers, and a base for the n-gram polynomial.
-K = np.uint64(0x9E3779B97F4A7C15)
-MIX1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX2 = np.uint64(0x94D049BB133111EB)
 BASE = np.uint64(0x9FB21C651E98DF25)
+"""Of the n-gram polynomial: odd, without structure."""
 
 U0 = np.uint64(0)
 U1 = np.uint64(1)
@@ -34,9 +32,6 @@ U2 = np.uint64(2)
 U3 = np.uint64(3)
 U4 = np.uint64(4)
 U5 = np.uint64(5)
-U27 = np.uint64(27)
-U30 = np.uint64(30)
-U31 = np.uint64(31)
 U32 = np.uint64(32)
 U59 = np.uint64(59)
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -58,18 +53,7 @@ PLANES = 32
 """Bit planes of the simhash counters: up to 2^32 features."""
 
 
-@kernel
-def mix(x: Hash) -> Hash:
-    """Finish a 64-bit hash so that each input bit reaches each output bit (splitmix64)."""
-    x ^= x >> U30
-    x *= MIX1
-    x ^= x >> U27
-    x *= MIX2
-    x ^= x >> U31
-    return x
-
-
-@kernel
+@inlined
 def code_point(buffer: Array, i: Any, end: int) -> tuple[int, int]:
     """Decode the UTF-8 sequence at ``i``; return (code point, length), or (0, 1) where it is not valid UTF-8."""
     lead = int(buffer[i])
@@ -90,17 +74,48 @@ def code_point(buffer: Array, i: Any, end: int) -> tuple[int, int]:
     return point, size
 
 
-@kernel
-def character(table: Array, point: int) -> Hash:
-    """Return the code of a character."""
+@inlined
+def character(buffer: Array, i: Any, end: int, table: Array) -> tuple[Hash, int]:
+    """Return (code, length) of the character at ``i``."""
+    if buffer[i] < 128:
+        return np.uint64(table[buffer[i]]), 1
+    point, size = code_point(buffer, np.int64(i), end)
     if point < TABLE_SIZE:
-        return np.uint64(table[point])
+        return np.uint64(table[point]), size
     if point < HAN_PLANES_END:
-        return (mix(np.uint64(point)) & ~KIND) | UNSPACED
-    return U0
+        return (mix(np.uint64(point)) & ~KIND) | UNSPACED, size
+    return U0, size
 
 
-@kernel
+@inlined
+def extended(h: Hash, code: Hash) -> Hash:
+    """Fold one character more into the hash of a word."""
+    return ((h << U5) | (h >> U59)) + code
+
+
+@leaf
+def bigrams(buffer: Array, i: Hash, end: int, table: Array, first: Hash, out: Array, count: Hash) -> tuple[Hash, Hash]:
+    """Write the pairs of a run of unspaced characters, ``first`` and those from ``i`` on; return where both stand then.
+
+    A lone character is written by itself.
+    """
+    last = first
+    alone = U1
+    while i < np.uint64(end):
+        c, size = character(buffer, i, end, table)
+        if c & KIND == UNSPACED:
+            out[count] = extended(last, c)
+            count += U1
+            alone = U0
+            last = c
+        elif c & KIND != SKIP:
+            break
+        i += np.uint64(size)
+    out[count] = last
+    return i, count + alone
+
+
+@leaf
 def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
     """Write the hash of each word of ``buffer[start:end]`` to ``out``; return how many.
 
@@ -120,53 +135,22 @@ def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
                 now = c & U1  # LETTER, or nothing
                 out[count] = h
                 count += inside & ~now
-                h = (((h << U5) | (h >> U59)) + c) & (U0 - now)
+                h = extended(h, c) & (U0 - now)
                 inside = now
                 i += U1
         if i == stop:
             break
-        byte = buffer[i]
-        if byte < 128:
-            c = table[byte]
-            now = c & U1  # LETTER, or nothing
-            out[count] = h
-            count += inside & ~now
-            h = (((h << U5) | (h >> U59)) + c) & (U0 - now)
-            inside = now
-            i += U1
-            continue
-        point, size = code_point(buffer, np.int64(i), end)
-        c = character(table, point)
+        c, size = character(buffer, i, end, table)
         i += np.uint64(size)
         if c & KIND == SKIP:
             continue
-        if c & KIND != UNSPACED:
-            now = np.uint64(c != U0)
-            out[count] = h
-            count += inside & (now ^ U1)
-            h = (((h << U5) | (h >> U59)) + c) & (U0 - now)
-            inside = now
-            continue
-        # A run of unspaced characters: close the word before it, then write its bigrams.
+        now = np.uint64(c & KIND == LETTER)
         out[count] = h
-        count += inside
-        h = U0
-        inside = U0
-        last = c
-        alone = U1
-        while i < stop and buffer[i] >= 128:
-            point, size = code_point(buffer, np.int64(i), end)
-            c = character(table, point)
-            if c & KIND == UNSPACED:
-                out[count] = ((last << U5) | (last >> U59)) + c
-                count += U1
-                alone = U0
-                last = c
-            elif c & KIND != SKIP:
-                break
-            i += np.uint64(size)
-        out[count] = last
-        count += alone
+        count += inside & ~now
+        h = extended(h, c) & (U0 - now)
+        inside = now
+        if c & KIND == UNSPACED:
+            i, count = bigrams(buffer, i, end, table, c, out, count)
     out[count] = h
     count += inside
     total: int = np.int64(count)  # type: ignore[assignment]  # to a kernel it is one
@@ -242,6 +226,23 @@ def minima_modulo(hashes: Array, count: int, a: Array, b: Array, p: Hash, out: A
             out[j] = min(out[j], np.uint32((a[j] * x + b[j]) % p))
 
 
+@inlined
+def full_add(a: Hash, b: Hash, c: Hash) -> tuple[Hash, Hash]:
+    """Add three bits in each of 64 places; return the sums and the carries."""
+    u = a ^ b
+    return u ^ c, (a & b) | (u & c)
+
+
+@inlined
+def add_at(planes: Array, p: int, bits: Hash) -> None:
+    """Add 2^p to each of 64 counters whose bit is set."""
+    while bits != U0:
+        carry = planes[p] & bits
+        planes[p] ^= bits
+        bits = carry
+        p += 1
+
+
 @kernel
 def majority(hashes: Array, count: int, planes: Array) -> Hash:
     """Return the 64 bits that are set in more than half of the hashes: Charikar's simhash, each hash weighing one.
@@ -253,43 +254,17 @@ def majority(hashes: Array, count: int, planes: Array) -> Hash:
         planes[p] = U0
     i = 0
     while i + 7 <= count:
-        u = hashes[i] ^ hashes[i + 1]
-        s1 = u ^ hashes[i + 2]
-        c1 = (hashes[i] & hashes[i + 1]) | (u & hashes[i + 2])
-        u = hashes[i + 3] ^ hashes[i + 4]
-        s2 = u ^ hashes[i + 5]
-        c2 = (hashes[i + 3] & hashes[i + 4]) | (u & hashes[i + 5])
-        u = s1 ^ s2
-        ones = u ^ hashes[i + 6]
-        c3 = (s1 & s2) | (u & hashes[i + 6])
-        u = c1 ^ c2
-        twos = u ^ c3
-        fours = (c1 & c2) | (u & c3)
-        carry = planes[0] & ones
-        planes[0] ^= ones
-        u = planes[1] ^ twos
-        new = u ^ carry
-        carry = (planes[1] & twos) | (u & carry)
-        planes[1] = new
-        u = planes[2] ^ fours
-        new = u ^ carry
-        carry = (planes[2] & fours) | (u & carry)
-        planes[2] = new
-        p = 3
-        while carry != U0:
-            new = planes[p] & carry
-            planes[p] ^= carry
-            carry = new
-            p += 1
+        ones1, twos1 = full_add(hashes[i], hashes[i + 1], hashes[i + 2])
+        ones2, twos2 = full_add(hashes[i + 3], hashes[i + 4], hashes[i + 5])
+        ones, twos3 = full_add(ones1, ones2, hashes[i + 6])
+        twos, fours = full_add(twos1, twos2, twos3)
+        planes[0], carry = full_add(planes[0], ones, U0)
+        planes[1], carry = full_add(planes[1], twos, carry)
+        planes[2], carry = full_add(planes[2], fours, carry)
+        add_at(planes, 3, carry)
         i += 7
     while i < count:
-        carry = hashes[i]
-        p = 0
-        while carry != U0:
-            new = planes[p] & carry
-            planes[p] ^= carry
-            carry = new
-            p += 1
+        add_at(planes, 0, hashes[i])
         i += 1
     # All 64 counters against count // 2 at once, from the highest bit down: greater, or still equal.
     half = count // 2
@@ -316,24 +291,23 @@ def weighted_majority(hashes: Array, weights: Array, totals: Array) -> None:
             totals[j] += weights[i] if bit != U0 else -weights[i]
 
 
+@inlined
+def text_key(gram: Array, made: int, found: int) -> Hash:
+    """Hash the whole sequence of a text's words, of which there are ``found``: equal keys propose equal texts."""
+    key = np.uint64(found)
+    for i in range(made):
+        key += gram[i] * np.uint64(2 * i + 1)
+    return key
+
+
 @kernel
 def sketch(
-    buffer: Array,
-    offsets: Array,
-    n: int,
-    table: Array,
-    a: Array,
-    b: Array,
-    by_words: bool,
-    signatures: Array,
-    simhashes: Array,
-    counts: Array,
-    keys: Array,
-) -> None:
+    buffer: Array, offsets: Array, n: int, table: Array, a: Array, b: Array, by_words: bool,
+    signatures: Array, simhashes: Array, counts: Array, keys: Array,
+) -> None:  # fmt: skip
     """Sketch each document ``buffer[offsets[d]:offsets[d + 1]]``: MinHash, simhash, number of shingles, word-order key.
 
-    ``by_words`` takes words as simhash features, else shingles. ``keys[d]`` hashes the whole sequence of words: equal
-    keys propose equal texts.
+    ``by_words`` takes words as simhash features, else shingles.
     """
     longest = 0
     for d in range(offsets.shape[0] - 1):
@@ -347,7 +321,4 @@ def sketch(
         minima(gram, made, a, b, signatures[d])
         simhashes[d] = majority(word, found, planes) if by_words else majority(gram, made, planes)
         counts[d] = made
-        key = np.uint64(found)
-        for i in range(made):
-            key += gram[i] * np.uint64(2 * i + 1)
-        keys[d] = key
+        keys[d] = text_key(gram, made, found)

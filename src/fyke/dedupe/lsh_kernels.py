@@ -1,4 +1,4 @@
-"""Locality-sensitive hashing over signatures: band keys, candidates of equal keys, and the clusters they join.
+"""Locality-sensitive hashing over signatures: band keys, candidates of equal keys, and stars of what is near.
 
 A band is r consecutive places of a signature; two texts of Jaccard s agree in one with probability s^r, and in at
 least one of b bands with 1 − (1 − s^r)^b. Only the low 16 bits of a place are used, so that an index may keep just
@@ -12,60 +12,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.bits.jit import kernel
-from fyke.dedupe.kernels import MIX1, U0, mix
+from fyke.bits.hashing import mix
+from fyke.bits.jit import inlined, kernel, leaf
+from fyke.bits.unionfind import find
+from fyke.dedupe.kernels import U0
 
 Array = NDArray[Any]
 
+BAND = np.uint64(0xBF58476D1CE4E5B9)
+"""Tells equal places of different bands apart; indexes on disk have been made with it."""
 LOW16 = np.uint64(0xFFFF)
 U16 = np.uint64(16)
 U48 = np.uint64(48)
 
 
-@kernel
-def band_keys(signatures: Array, rows: int, keys: Array) -> None:
-    """Write the key of each band of each signature to ``keys[band, document]``.
-
-    Two to four places fill a word, which is mixed in: one round for up to four rows.
-    """
-    for d in range(signatures.shape[0]):
-        for band in range(keys.shape[0]):
-            h = np.uint64(band + 1) * MIX1
+@inlined
+def band_key(signature: Array, band: int, rows: int) -> np.uint64:
+    """Return the key of a band. Up to four places fill a word, which is mixed in: one round for up to four rows."""
+    h = np.uint64(band + 1) * BAND
+    word = U0
+    for j in range(rows):
+        word = (word << U16) | (np.uint64(signature[band * rows + j]) & LOW16)
+        if j & 3 == 3:
+            h = mix(h ^ word)
             word = U0
-            for j in range(rows):
-                word = (word << U16) | (np.uint64(signatures[d, band * rows + j]) & LOW16)
-                if j & 3 == 3:
-                    h = mix(h ^ word)
-                    word = U0
-            keys[band, d] = mix(h ^ word ^ (np.uint64(rows) << U48))
+    return mix(h ^ word ^ (np.uint64(rows) << U48))
 
 
-@kernel
-def find(parent: Array, x: int) -> int:
-    """Return the root of ``x``, halving the path to it."""
-    while parent[x] != x:
-        parent[x] = parent[parent[x]]
-        x = parent[x]
-    return x
-
-
-@kernel
-def join(parent: Array, left: Array, right: Array) -> None:
-    """Unite the components of each pair; the root of a component is its least member."""
-    for p in range(left.shape[0]):
-        x = find(parent, left[p])
-        y = find(parent, right[p])
-        if x < y:
-            parent[y] = x
-        elif y < x:
-            parent[x] = y
-
-
-@kernel
-def flatten(parent: Array) -> None:
-    """Point every member at its root."""
-    for x in range(parent.shape[0]):
-        parent[x] = find(parent, x)
+@leaf
+def band_keys(signatures: Array, rows: int, keys: Array) -> None:
+    """Write the key of each band of each signature to ``keys[band, document]``."""
+    for d in range(signatures.shape[0]):
+        signature = signatures[d]
+        for band in range(keys.shape[0]):
+            keys[band, d] = band_key(signature, band, rows)
 
 
 @kernel

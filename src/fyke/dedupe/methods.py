@@ -156,11 +156,11 @@ def _in_memory(spool: Spool, settings: Settings, against: int) -> Duplicates:
     if settings.method == "simhash":
         worded = spool.worded
         index = hamming.HammingIndex(spool.simhashes[worded], settings.distance)
-        pairs = [(int(worded[i]), int(worded[j]), float(np.cos(np.pi * apart / 64))) for i, j, apart in index.pairs()]
+        close = hamming.similarity(np.arange(settings.distance + 1)).tolist()
+        pairs = [(int(worded[i]), int(worded[j]), close[apart]) for i, j, apart in index.pairs()]
 
         def measure(i: Ints, j: Ints) -> Floats:
-            apart = np.bitwise_count(spool.simhashes[i] ^ spool.simhashes[j])
-            return np.asarray(np.cos(np.pi * apart / 64), np.float64)
+            return hamming.similarity(np.bitwise_count(spool.simhashes[i] ^ spool.simhashes[j]))
 
     else:
         recipe = Fingerprinting(n=settings.parameters.n, folding=settings.parameters.folding, select="mod")

@@ -10,8 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fyke.bits.hashing import GOLDEN, mixed, splitmix64
 from fyke.dedupe import kernels
-from fyke.dedupe.words import DEFAULT_FOLDING, Folding, character_table, mixed, pack, shingle_hashes, word_hashes
+from fyke.dedupe.words import DEFAULT_FOLDING, Folding, character_table, pack, shingle_hashes, word_hashes
 
 Features = Literal["words", "shingles"]
 Permutations = Literal["fast", "linear"]
@@ -72,11 +73,6 @@ def coefficients(count: int, kind: Permutations = "fast") -> tuple[NDArray[np.ui
     return (a >> np.uint64(32)) | np.uint64(1), b >> np.uint64(32)
 
 
-def splitmix64(count: int, seed: int = 0) -> NDArray[np.uint64]:
-    """Return the first ``count`` numbers of the generator splitmix64."""
-    return mixed(np.arange(1, count + 1, dtype=np.uint64) * kernels.K + np.uint64(seed))
-
-
 @functools.cache
 def fast_coefficients(count: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return the coefficients of the fast family as 32-bit arrays."""
@@ -84,16 +80,15 @@ def fast_coefficients(count: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32
     return a.astype(np.uint32), b.astype(np.uint32)
 
 
-def sketch_buffer(buffer: NDArray[np.uint8], offsets: NDArray[np.int64], parameters: Parameters) -> Sketches:
-    """Sketch packed texts: see words.pack."""
-    made = _room(len(offsets) - 1, parameters)
-    _fill(made, 0, buffer, offsets)
-    return made
-
-
 def sketch(texts: Sequence[str | bytes], parameters: Parameters = DEFAULTS) -> Sketches:
     """Sketch texts."""
-    made = _room(len(texts), parameters)
+    made = Sketches(
+        parameters,
+        np.empty((len(texts), parameters.permutations), np.uint32),
+        np.empty(len(texts), np.uint64),
+        np.empty(len(texts), np.int64),
+        np.empty(len(texts), np.uint64),
+    )
     start = size = 0
     for end, text in enumerate(texts, 1):
         size += len(text)
@@ -101,16 +96,6 @@ def sketch(texts: Sequence[str | bytes], parameters: Parameters = DEFAULTS) -> S
             _fill(made, start, *pack(texts[start:end]))
             start, size = end, 0
     return made
-
-
-def _room(count: int, parameters: Parameters) -> Sketches:
-    return Sketches(
-        parameters,
-        np.empty((count, parameters.permutations), np.uint32),
-        np.empty(count, np.uint64),
-        np.empty(count, np.int64),
-        np.empty(count, np.uint64),
-    )
 
 
 def _fill(made: Sketches, start: int, buffer: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
@@ -182,7 +167,7 @@ def simhash(
 
 def second_half(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return 64 further bits for each 64-bit hash (splitmix64's step)."""
-    return mixed(hashes + kernels.K)
+    return mixed(hashes + GOLDEN)
 
 
 def weighted_vector(hashes: Sequence[int], weights: Sequence[float], bits: int = 64) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from typing import NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.dedupe import kernels
+from fyke.bits.hashing import GOLDEN
 from fyke.dedupe.discover import (
     Band,
     ClusterBy,
@@ -40,7 +40,7 @@ from fyke.dedupe.discover import (
 from fyke.dedupe.disk import AnyPath, SketchFolder
 from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.similarity import Check, check
-from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch_buffer
+from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch
 from fyke.dedupe.words import encode
 from fyke.errors import StorageError
 
@@ -48,6 +48,8 @@ S = TypeVar("S", bound=np.generic)
 
 BATCH_SHARE = 16
 """A batch of texts takes a sixteenth of the memory: some are in work at once, each with its sketches and buffers."""
+LEAST_MEMORY = 1 << 15
+"""With less, a collection would be read in more parts than it has documents."""
 PAIR_BYTES = 64
 """Bytes in memory for an entry of a band while it is sorted and paired."""
 
@@ -85,7 +87,7 @@ class Spool:
         self.threshold = threshold
         self.parameters = parameters
         self._check = check
-        self._memory = memory
+        self._memory = max(memory, LEAST_MEMORY)
         self._progress = progress
         self._workers = workers or os.cpu_count() or 1
         self._scratch = tempfile.TemporaryDirectory(prefix="fyke-dedupe-", dir=folder)
@@ -170,7 +172,7 @@ class Spool:
             empty = np.empty(0, np.int64)
             return Duplicates(empty, empty, np.empty(0), ())
         keys = self.keys.copy()
-        keys[:against] ^= kernels.K  # a copy in the other collection is a pair like any other, and stands for none here
+        keys[:against] ^= GOLDEN  # a copy in the other collection is a pair like any other, and stands for none here
         counts = self._joined(self._counts).astype(np.int64)
 
         def crossing(left: Ints, right: Ints) -> NDArray[np.bool_]:
@@ -209,9 +211,7 @@ class Spool:
         if self._check != "jaccard":
             similar = check(self._check, self.parameters.n, self.parameters.folding)
             return np.array([similar(texts[a], texts[b]) for a, b in zip(i.tolist(), j.tolist(), strict=True)])
-        offsets = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum([len(text) for text in texts], out=offsets[1:])
-        return jaccard(np.frombuffer(b"".join(texts) or b"\0", np.uint8), offsets, i, j, self.parameters)
+        return jaccard(texts, i, j, self.parameters)
 
     def _batches(self, documents: Iterable[tuple[str, str | bytes]]) -> Iterator[_Batch]:
         limit = max(1 << 16, self._memory // BATCH_SHARE // (self._workers + 1))
@@ -230,10 +230,7 @@ class Spool:
             yield batch
 
     def _make(self, batch: _Batch) -> _Made:
-        offsets = np.zeros(len(batch.texts) + 1, np.int64)
-        np.cumsum([len(text) for text in batch.texts], out=offsets[1:])
-        buffer = np.frombuffer(b"".join(batch.texts) or b"\0", np.uint8)
-        sketches = sketch_buffer(buffer, offsets, self.parameters)
+        sketches = sketch(batch.texts, self.parameters)
         keys = band_keys(sketches.signatures, self.threshold)
         order = np.argsort(keys, axis=1, kind="stable")
         return _Made(batch, sketches, np.take_along_axis(keys, order, 1), order.astype(np.uint32))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fyke.bits.hashing import mixed
 from fyke.dedupe import kernels
 
 UNSPACED_RANGES = (
@@ -71,16 +72,6 @@ def character_table(folding: Folding = DEFAULT_FOLDING) -> NDArray[np.uint64]:
         span = kind[first : last + 1]
         span[span == kernels.LETTER] = kernels.UNSPACED
     return mixed(folded) & ~kernels.KIND | kind
-
-
-def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return kernels.mix of each value."""
-    out = values ^ values >> kernels.U30
-    out *= kernels.MIX1
-    out ^= out >> kernels.U27
-    out *= kernels.MIX2
-    out ^= out >> kernels.U31
-    return out
 
 
 def encode(text: str | bytes) -> bytes:

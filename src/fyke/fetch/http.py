@@ -19,8 +19,8 @@ import pycurl
 from fyke.config import option
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
-from fyke.formats.coding import decode_content
 from fyke.formats.http import outcome, parse_head
+from fyke.formats.http_body import decode_content
 from fyke.interfaces import Clock
 from fyke.values import Exchange, Failed, Outcome, Reason, Request
 

@@ -15,18 +15,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fyke.formats.streams import Readable, inflated
-from fyke.formats.warc import Record, Report, record_of
+from fyke.formats.damage import Report, Window
+from fyke.formats.streams import CHUNK, Readable
+from fyke.formats.warc_record import Record, record_of
 
 _MAX_LINE = 1 << 17
-_CHUNK = 1 << 18
+"""Bytes of a header line: a URL at its longest, and room for the rest."""
+_MAX_FIELDS = 100
+"""Named fields of a WARC/0.9 record that are kept."""
+_LOOK_BACK = 4096
+"""Bytes kept in view while a header line is looked for, which may begin in them."""
 _SCHEME = rb"(?:https?|ftp|dns|filedesc|gopher|nntp|whois|warcinfo|metadata):"
 _ARC_LINE = re.compile(rb"^(" + _SCHEME + rb"\S*) (\S{1,64}) (\d{8,17}) (\S*)((?: \S*){0,5}) (\d{1,18})\r?$")
 _NEXT_ARC = re.compile(rb"\n(?=(?:https?|ftp|dns|filedesc):\S+ \S{1,64} \d{14} \S* (?:\S* ){0,5}\d{1,18}\r?\n)")
 _OLD_LINE = re.compile(rb"^warc/0\.\d+ +(\d{1,18}) +(\S+) +(\S+) +(\d{8,17}) +(\S+) +(\S+)[^\n]*$", re.IGNORECASE)
+_NEXT_OLD = re.compile(rb"\n(?=warc/0\.\d+ +\d)", re.IGNORECASE)
 _SINCE = {"ip-address": "WARC-IP-Address", "related-record-id": "WARC-Concurrent-To", "checksum": "WARC-Block-Digest"}
 """What WARC/0.9's named fields are called since."""
-_NEXT_OLD = re.compile(rb"\n(?=warc/0\.\d+ +\d)", re.IGNORECASE)
 
 
 def is_legacy(start: bytes) -> bool:
@@ -37,7 +42,7 @@ def is_legacy(start: bytes) -> bool:
 
 def read_legacy(stream: Readable, report: Report, cap: int) -> Iterator[Record]:
     """Yield the records of an ARC or WARC/0.9 stream; offsets are those of the decompressed stream."""
-    source = _Buffer(stream, report)
+    source = _Lines(stream, report)
     while True:
         source.skip_newlines()
         line = source.line()
@@ -59,7 +64,7 @@ def read_legacy(stream: Readable, report: Report, cap: int) -> Iterator[Record]:
                 return
 
 
-def _arc_record(match: re.Match[bytes], source: _Buffer, offset: int, cap: int) -> Record:
+def _arc_record(match: re.Match[bytes], source: _Lines, offset: int, cap: int) -> Record:
     uri, address, date, media_type = (match[n].decode("latin-1") for n in (1, 2, 3, 4))
     block, truncated = source.block(int(match[6]), cap, offset, uri)
     if uri.startswith("filedesc:"):
@@ -72,7 +77,7 @@ def _arc_record(match: re.Match[bytes], source: _Buffer, offset: int, cap: int) 
     return record_of(tuple(headers), block, offset, truncated)
 
 
-def _old_record(match: re.Match[bytes], source: _Buffer, first: int, offset: int, cap: int) -> Record:
+def _old_record(match: re.Match[bytes], source: _Lines, first: int, offset: int, cap: int) -> Record:
     length = int(match[1])
     kind, uri, date, id_, media_type = (match[n].decode("latin-1") for n in (2, 3, 4, 5, 6))
     source.take(first)
@@ -85,71 +90,32 @@ def _old_record(match: re.Match[bytes], source: _Buffer, first: int, offset: int
         if not line.strip():
             break
         name, colon, value = line.partition(b":")
-        if colon and len(headers) < 100:
-            headers.append((name.strip().decode("latin-1"), value.strip().decode("latin-1")))
-    named = {
-        "ip-address": "WARC-IP-Address",
-        "related-record-id": "WARC-Concurrent-To",
-        "checksum": "WARC-Block-Digest",
-    }
-    renamed = tuple((named.get(name.lower(), name), value) for name, value in headers)
+        if colon and len(headers) < _MAX_FIELDS:
+            said = name.strip().decode("latin-1")
+            headers.append((_SINCE.get(said.lower(), said), value.strip().decode("latin-1")))
     block, truncated = source.block(max(length - used, 0), cap, offset, uri)
-    return record_of(renamed, block, offset, truncated)
+    return record_of(tuple(headers), block, offset, truncated)
 
 
-class _Buffer:
-    """A window over the decompressed stream that knows its offset and never raises."""
-
-    def __init__(self, stream: Readable, report: Report) -> None:
-        self._report = report
-        self._data = b""
-        self.offset = 0
-        self._ended = False
-        try:
-            self._stream = inflated(stream)
-        except OSError as error:
-            report.note(0, "record", str(error))
-            self._ended = True
-
-    def more(self, size: int) -> bool:
-        """Have ``size`` bytes at hand, if the stream has them."""
-        parts = [self._data]
-        have = len(self._data)
-        while have < size and not self._ended:
-            try:
-                chunk = self._stream.read(_CHUNK)
-            except OSError as error:
-                self._report.note(self.offset + have, "record", str(error))
-                chunk = b""
-            self._ended = not chunk
-            parts.append(chunk)
-            have += len(chunk)
-        if len(parts) > 1:
-            self._data = b"".join(parts)
-        return have >= size
-
-    def take(self, size: int) -> bytes:
-        self.more(size)
-        data, self._data = self._data[:size], self._data[size:]
-        self.offset += len(data)
-        return data
+class _Lines(Window):
+    """A stream of header lines and blocks."""
 
     def line(self) -> bytes:
         """The next line with its end, still untaken; empty at the end or where none ends within the bound."""
         self.more(1024)
-        end = self._data.find(b"\n")
+        end = self.data.find(b"\n")
         if end < 0:
             self.more(_MAX_LINE)
-            end = self._data.find(b"\n", 0, _MAX_LINE)
-        if end < 0 and self._ended and len(self._data) < _MAX_LINE:
-            return self._data
-        return self._data[: end + 1]
+            end = self.data.find(b"\n", 0, _MAX_LINE)
+        if end < 0 and self._ended and len(self.data) < _MAX_LINE:
+            return self.data
+        return self.data[: end + 1]
 
     def skip_newlines(self) -> None:
-        while self.more(1) and self._data[:1] in (b"\n", b"\r"):
-            stripped = self._data.lstrip(b"\r\n")
-            self.offset += len(self._data) - len(stripped)
-            self._data = stripped
+        while self.more(1) and self.data[:1] in (b"\n", b"\r"):
+            stripped = self.data.lstrip(b"\r\n")
+            self.offset += len(self.data) - len(stripped)
+            self.data = stripped
 
     def block(self, length: int, cap: int, offset: int, uri: str) -> tuple[bytes, str]:
         """A block of ``length`` bytes under ``cap``, and why it is not whole."""
@@ -158,17 +124,17 @@ class _Buffer:
             self._report.note(offset, "cut", uri)
             return block, "cut"
         left = length - len(block)
-        while left and (skipped := len(self.take(min(left, _CHUNK)))):
+        while left and (skipped := len(self.take(min(left, CHUNK)))):
             left -= skipped
         return block, "cap" if length > cap else ""
 
     def find(self, pattern: re.Pattern[bytes]) -> bool:
         """Go behind the next newline that a header line follows."""
         while True:
-            match = pattern.search(self._data)
+            match = pattern.search(self.data)
             if match:
                 self.take(match.end())
                 return True
-            self.take(max(len(self._data) - 4096, 0))
-            if not self.more(len(self._data) + 1):
+            self.take(max(len(self.data) - _LOOK_BACK, 0))
+            if not self.grow():
                 return False

@@ -22,15 +22,17 @@ import msgspec
 from fyke.errors import UrlError
 from fyke.formats.http import parse_head
 from fyke.formats.streams import Seekable
-from fyke.formats.warc import Record, format_date, sha1_base32
 from fyke.formats.warc_exchange import split_head
+from fyke.formats.warc_record import Record, sha1_base32, timestamp
 from fyke.formats.warc_write import Written
 from fyke.url import Url
 
 _WWW = re.compile(r"^www\d*\.")
 _SLASHES = re.compile(r"//+")
 _MAX_LINE = 1 << 17
+"""Bytes of a line: a URL at its longest, twice, and the rest."""
 _STEP = 1 << 13
+"""Bytes read at once: some twenty lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,6 @@ def _reversed_host(authority: str) -> str:
     if host.startswith("["):
         return authority
     return ",".join(reversed(_WWW.sub("", host).split("."))) + colon + port
-
-
-def timestamp(date: float) -> str:
-    """Fourteen digits of a time, UTC."""
-    text = format_date(date)
-    return text[0:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19]
 
 
 def index_line(written: Written, filename: str) -> IndexLine:

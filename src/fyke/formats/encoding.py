@@ -36,6 +36,11 @@ _PRESCAN = 1024
 """The standard's window for ``<meta>``. A later declaration is looked for only where none is here."""
 _LATE_PRESCAN = 262_144
 
+_WIDE_SAMPLE = 400
+"""Bytes by which UTF-16 and UTF-32 are told."""
+_MOSTLY = 0.6
+"""Of the characters of UTF-16 must be ASCII, or it is not told without a mark."""
+
 _MARKS = (
     (codecs.BOM_UTF8, "UTF-8"),
     (codecs.BOM_UTF32_LE, "UTF-32LE"),  # before UTF-16LE, whose mark begins it
@@ -101,7 +106,7 @@ def decoded(data: bytes, content_type: str = "") -> Decoded:
     for mark, name in _MARKS:
         if data.startswith(mark) and not (name == "UTF-32LE" and len(data) % 4):
             return _decoded(data[len(mark) :], name, "bom")
-    wide = _without_mark(data)
+    wide = wide_encoding(data)
     if wide:
         return _decoded(data, wide, "detected")
     html = "html" in content_type or (not content_type and data[:_PRESCAN].lstrip().startswith(b"<"))
@@ -159,6 +164,25 @@ def meta_charset(data: bytes) -> str | None:
     return found
 
 
+def wide_encoding(data: bytes) -> str:
+    """Return UTF-16 or UTF-32 without a mark, where zeros in every second or fourth byte give it away; else nothing."""
+    sample = data[:_WIDE_SAMPLE]
+    if b"\0" not in sample or len(sample) < 8:
+        return ""
+    if len(data) % 4 == 0:
+        whole = len(sample) // 4
+        if sample[3::4].count(0) == whole and sample[2::4].count(0) == whole:
+            return "UTF-32LE"
+        if sample[0::4].count(0) == whole and sample[1::4].count(0) == whole:
+            return "UTF-32BE"
+    half, odd, even = len(sample) // 2, sample[1::2].count(0), sample[0::2].count(0)
+    if even == 0 and odd > half * _MOSTLY:
+        return "UTF-16LE"
+    if odd == 0 and even > half * _MOSTLY:
+        return "UTF-16BE"
+    return ""
+
+
 def _declarations(data: bytes, content_type: str, html: bool) -> Iterator[tuple[str, str]]:
     if (label := http_charset(content_type)) and (name := lookup(label)):
         yield name, "http"
@@ -205,25 +229,6 @@ def _declared(attributes: dict[bytes, bytes]) -> str | None:
     if name is not None and name.startswith("UTF-16"):
         return "UTF-8"  # the declaration was read as ASCII, so it is wrong
     return "windows-1252" if name == "x-user-defined" else name
-
-
-def _without_mark(data: bytes) -> str:
-    """Return UTF-16 or UTF-32 where zero bytes in every second or fourth place give it away; else nothing."""
-    sample = data[:400]
-    if b"\0" not in sample or len(sample) < 8:
-        return ""
-    if len(data) % 4 == 0:
-        whole = len(sample) // 4
-        if sample[3::4].count(0) == whole and sample[2::4].count(0) == whole:
-            return "UTF-32LE"
-        if sample[0::4].count(0) == whole and sample[1::4].count(0) == whole:
-            return "UTF-32BE"
-    half, odd, even = len(sample) // 2, sample[1::2].count(0), sample[0::2].count(0)
-    if even == 0 and odd > half * 0.6:
-        return "UTF-16LE"
-    if odd == 0 and even > half * 0.6:
-        return "UTF-16BE"
-    return ""
 
 
 def _beyond_ascii(text: str) -> int:

@@ -54,7 +54,6 @@ class Relation(NamedTuple):
     href: str
     type: str
     """Media type in lower case, without parameters."""
-    hreflang: str
     title: str
 
 
@@ -212,7 +211,7 @@ class Page:
             get, rel = element.get, element.attributes.get("rel")
             if rel and "href" in element.attributes:
                 kind = get("type").partition(";")[0].strip().lower()
-                found.append(Relation(fold(rel).lower(), get("href"), kind, get("hreflang"), get("title")))
+                found.append(Relation(fold(rel).lower(), get("href"), kind, get("title")))
         return found
 
     @property
@@ -228,11 +227,6 @@ class Page:
             for link in self.relations
             if ("alternate" in link.rel.split() and link.type in _FEED_TYPES) or "feed" in link.rel.split()
         ]
-
-    @property
-    def alternates(self) -> list[Relation]:
-        """The same document in other languages: ``rel=alternate hreflang=…``."""
-        return [link for link in self.relations if link.hreflang and "alternate" in link.rel.split()]
 
     @property
     def refresh(self) -> Refresh | None:

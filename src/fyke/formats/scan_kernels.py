@@ -31,7 +31,7 @@ TAGS = ("area", "frame", "iframe", "embed", "object", "meta", "link", "base", "t
 AREA, FRAME, IFRAME, EMBED, OBJECT, META, LINK, BASE, TITLE, HTML, TIME, SCRIPT = range(len(TAGS))
 NAMES = (
     "href", "rel", "alt", "title", "src", "data", "name", "property", "http-equiv", "content", "itemprop", "type",
-    "hreflang", "lang", "xml:lang", "datetime", "pubdate",
+    "lang", "xml:lang", "datetime", "pubdate",
 )  # fmt: skip
 """Attributes that are noted, by their number."""
 MAX_ELEMENTS = 20_000
@@ -46,8 +46,7 @@ _A, _IMG, _SVG, _MATH, _NOSCRIPT = (key(name.upper()) for name in ("a", "img", "
 _RAW_KEYS = np.array(
     [key(n.upper()) for n in ("script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes")]
 )
-_PLAINTEXT_KEY = key("PLAINTEXT"[:10])
-_TITLE_KEY, _SCRIPT_KEY, _TIME_KEY = key("TITLE"), key("SCRIPT"), key("TIME")
+_PLAINTEXT_KEY, _TITLE_KEY, _TIME_KEY = key("PLAINTEXT"), key("TITLE"), key("TIME")
 _LESS, _GREATER, _SLASH, _BANG, _QUESTION, _DASH, _EQUALS = (np.uint8(ord(c)) for c in "<>/!?-=")
 _QUOTE, _APOSTROPHE = np.uint8(34), np.uint8(39)
 

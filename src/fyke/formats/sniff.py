@@ -8,125 +8,26 @@ from __future__ import annotations
 
 import re
 
-HTML, XHTML, XML, TEXT = "text/html", "application/xhtml+xml", "application/xml", "text/plain"
-PDF, RTF, ZIP, TAR, GZIP = (
-    "application/pdf",
-    "application/rtf",
-    "application/zip",
-    "application/x-tar",
-    "application/gzip",
-)
-EPUB, EMAIL, MBOX, CSV, TSV = (
-    "application/epub+zip",
-    "message/rfc822",
-    "application/mbox",
-    "text/csv",
-    "text/tab-separated-values",
-)
-MARKDOWN, LATEX, JSON, RSS, ATOM = (
-    "text/markdown",
-    "application/x-latex",
-    "application/json",
-    "application/rss+xml",
-    "application/atom+xml",
-)
-ORG, RST = "text/org", "text/prs.fallenstein.rst"
-BINARY, BZIP2, XZ = "application/octet-stream", "application/x-bzip2", "application/x-xz"
-_OFFICE = "application/vnd.openxmlformats-officedocument."
-DOCX, XLSX, PPTX = (
-    f"{_OFFICE}wordprocessingml.document",
-    f"{_OFFICE}spreadsheetml.sheet",
-    f"{_OFFICE}presentationml.presentation",
-)
-DOC, XLS, PPT, MSG = (
-    "application/msword",
-    "application/vnd.ms-excel",
-    "application/vnd.ms-powerpoint",
-    "application/vnd.ms-outlook",
-)
-XLSB = "application/vnd.ms-excel.sheet.binary.macroEnabled.12"
-ENCRYPTED_OFFICE = "application/x-ole-encrypted"
+from fyke.formats.encoding import wide_encoding
 
-BY_NAME = {
-    "html": HTML,
-    "htm": HTML,
-    "shtml": HTML,
-    "xhtml": XHTML,
-    "xht": XHTML,
-    "xml": XML,
-    "txt": TEXT,
-    "text": TEXT,
-    "pdf": PDF,
-    "rtf": RTF,
-    "zip": ZIP,
-    "tar": TAR,
-    "gz": GZIP,
-    "tgz": GZIP,
-    "epub": EPUB,
-    "eml": EMAIL,
-    "mbox": MBOX,
-    "csv": CSV,
-    "tsv": TSV,
-    "md": MARKDOWN,
-    "markdown": MARKDOWN,
-    "tex": LATEX,
-    "latex": LATEX,
-    "json": JSON,
-    "rss": RSS,
-    "atom": ATOM,
-    "docx": DOCX,
-    "xlsx": XLSX,
-    "pptx": PPTX,
-    "doc": DOC,
-    "xls": XLS,
-    "ppt": PPT,
-    "msg": MSG,
-    "xlsb": XLSB,
-    "org": "text/org",
-    "rst": "text/prs.fallenstein.rst",
-    "ipynb": "application/x-ipynb+json",
-    "odt": "application/vnd.oasis.opendocument.text",
-    "ods": "application/vnd.oasis.opendocument.spreadsheet",
-    "odp": "application/vnd.oasis.opendocument.presentation",
-    "fb2": "application/x-fictionbook+xml",
-    "opml": "application/xml+opml",
-    "docbook": "application/docbook+xml",
-    "dbk": "application/docbook+xml",
-    "jats": "application/x-jats+xml",
-    "nxml": "application/x-jats+xml",
-    "svg": "image/svg+xml",
-    "pages": "application/x-iwork-pages-sffpages",
-    "numbers": "application/x-iwork-numbers-sffnumbers",
-    "key": "application/x-iwork-keynote-sffkey",
-    "chm": "application/vnd.ms-htmlhelp",
-    "log": TEXT,
-}
-"""The ending of a name to the type it claims."""
+from fyke.formats.media_types import (  # isort: skip
+    ATOM, BINARY, BY_ENDING, BZIP2, DOC, DOCBOOK, DOCX, EMAIL, ENCRYPTED_OFFICE, EPUB, FICTIONBOOK, GZIP, HTML,
+    HTML_HELP, JATS, JAVASCRIPT, JSON, KEYNOTE, LATEX, MARKDOWN, MBOX, MSG, NOTEBOOK, OPML, PDF, PPT, PPTX, RDF, RSS,
+    RTF, SVG, TAR, TEXT, XHTML, XLS, XLSB, XLSX, XML, XZ, ZIP,
+)  # fmt: skip
 
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    *((b"%PDF-", PDF), (b"{\\rtf", RTF), (b"\x1f\x8b\x08", GZIP), (b"BZh", "application/x-bzip2")),
-    *((b"\xfd7zXZ\0", "application/x-xz"), (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed")),
-    *(
-        (b"(\xb5/\xfd", "application/zstd"),
-        (b"Rar!\x1a\x07", "application/vnd.rar"),
-        (b"ITSF", "application/vnd.ms-htmlhelp"),
-    ),
-    *(
-        (b"\x89PNG\r\n\x1a\n", "image/png"),
-        (b"GIF8", "image/gif"),
-        (b"\xff\xd8\xff", "image/jpeg"),
-        (b"BM", "image/bmp"),
-    ),
-    *(
-        (b"II*\0", "image/tiff"),
-        (b"MM\0*", "image/tiff"),
-        (b"\0\0\x01\0", "image/x-icon"),
-        (b"OggS", "application/ogg"),
-    ),
-    *((b"ID3", "audio/mpeg"), (b"\x1aE\xdf\xa3", "video/webm"), (b"\x7fELF", "application/x-executable")),
-    *((b"SQLite format 3\0", "application/vnd.sqlite3"), (b"%!PS", "application/postscript"), (b"wOF", "font/woff")),
-    *((b"\0asm", "application/wasm"), (b"MZ", "application/x-msdownload")),
-)
+_MAGIC = (
+    (b"%PDF-", PDF), (b"{\\rtf", RTF), (b"\x1f\x8b\x08", GZIP), (b"BZh", BZIP2), (b"\xfd7zXZ\0", XZ),
+    (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"), (b"(\xb5/\xfd", "application/zstd"),
+    (b"Rar!\x1a\x07", "application/vnd.rar"), (b"ITSF", HTML_HELP), (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"GIF8", "image/gif"), (b"\xff\xd8\xff", "image/jpeg"), (b"BM", "image/bmp"), (b"II*\0", "image/tiff"),
+    (b"MM\0*", "image/tiff"), (b"\0\0\x01\0", "image/x-icon"), (b"OggS", "application/ogg"), (b"ID3", "audio/mpeg"),
+    (b"\x1aE\xdf\xa3", "video/webm"), (b"\x7fELF", "application/x-executable"),
+    (b"SQLite format 3\0", "application/vnd.sqlite3"), (b"%!PS", "application/postscript"), (b"wOF", "font/woff"),
+    (b"\0asm", "application/wasm"), (b"MZ", "application/x-msdownload"),
+)  # fmt: skip
+_WORDLIKE = (b"BM", b"MZ", b"ID3", b"BZh")
+"""Magic numbers with which a text may begin."""
 # The standard's list: a page begins with one of these, then a space or ">".
 _HTML_START = re.compile(
     rb"(?:<!doctype html|<html|<head|<script|<iframe|<h1|<div|<font|<table|<a|<style|<title|<b|<body|<br|<p|<meta|"
@@ -134,29 +35,26 @@ _HTML_START = re.compile(
     re.IGNORECASE,
 )
 _ROOTS = {
-    "html": XHTML,
-    "rss": RSS,
-    "feed": ATOM,
-    "rdf": "application/rdf+xml",
-    "svg": "image/svg+xml",
-    "opml": "application/xml+opml",
-    "fictionbook": "application/x-fictionbook+xml",
-}
+    "html": XHTML, "rss": RSS, "feed": ATOM, "rdf": RDF, "svg": SVG, "opml": OPML, "fictionbook": FICTIONBOOK,
+}  # fmt: skip
 _ROOT = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
 _HEADER = re.compile(
     rb"(?:From|To|Subject|Date|Received|Return-Path|Message-ID|MIME-Version|Delivered-To|X-[\w-]+|Content-Type):[ \t]",
     re.IGNORECASE,
 )
 # A message first: it may have any of the others attached.
-_OLE_STREAMS: tuple[tuple[str, str], ...] = (
-    ("__properties_version1.0", MSG),
-    ("EncryptedPackage", ENCRYPTED_OFFICE),
-    ("WordDocument", DOC),
-)
-_OLE_STREAMS += (("PowerPoint Document", PPT), ("Workbook", XLS), ("Book", XLS))
+_OLE_STREAMS = (
+    ("__properties_version1.0", MSG), ("EncryptedPackage", ENCRYPTED_OFFICE), ("WordDocument", DOC),
+    ("PowerPoint Document", PPT), ("Workbook", XLS), ("Book", XLS),
+)  # fmt: skip
 _ZIP_MEMBERS = ((b"word/", DOCX), (b"ppt/", PPTX), (b"xl/workbook.bin", XLSB), (b"xl/", XLSX))
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 12, 13, 27})
+_TEXTS = frozenset({LATEX, JSON, EMAIL, MBOX, NOTEBOOK, JAVASCRIPT})
+"""Types that are text but are not called so."""
+_START = 1024
+"""Bytes by which a type is told, text or not."""
 _TAIL = 65_536
+"""Bytes at either end in which the names of a zip's members are looked for."""
 _OLE_SEARCH = 64_000_000
 """How far the directory of an OLE file is looked for; beyond that its name decides."""
 
@@ -167,10 +65,10 @@ def sniff(data: bytes, declared: str = "", name: str = "") -> str:
     ``declared`` is a Content-Type; ``name`` a file name or the path of a URL.
     """
     declared = declared.partition(";")[0].strip().lower()
-    claimed = BY_NAME.get(name.rpartition(".")[2].lower(), "") if "." in name else ""
-    start = data[:1024]
+    claimed = BY_ENDING.get(name.rpartition(".")[2].lower(), "") if "." in name else ""
+    start = data[:_START]
     for magic, kind in () if start.startswith(b"<") else _MAGIC:
-        if start.startswith(magic) and not (magic in (b"BM", b"MZ", b"ID3", b"BZh") and _is_text(start)):
+        if start.startswith(magic) and not (magic in _WORDLIKE and _is_text(start)):
             return kind
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zip_kind(data, declared, claimed)
@@ -198,7 +96,7 @@ def _text_kind(data: bytes, declared: str, claimed: str) -> str:
         if declared == TEXT:
             return claimed or TEXT
         return claimed if claimed in {MARKDOWN, EMAIL, MBOX} else HTML
-    if not _is_text(data[:1024]):
+    if not _is_text(data[:_START]):
         return BINARY
     if body.startswith(b"From ") and b"\nFrom: " in data[:_TAIL]:
         return MBOX
@@ -208,10 +106,10 @@ def _text_kind(data: bytes, declared: str, claimed: str) -> str:
         return EMAIL
     if body.startswith((b"\\documentclass", b"\\documentstyle")):
         return LATEX
-    if body[:1] in (b"{", b"[") and (declared == JSON or claimed in {JSON, "application/x-ipynb+json"}):
+    if body[:1] in (b"{", b"[") and (declared == JSON or claimed in {JSON, NOTEBOOK}):
         return claimed or declared
     for said in (declared, claimed):
-        if said and _may_be_text(said):
+        if said.startswith("text/") or said in _TEXTS:
             return said
     root = _ROOT.match(body)
     if root and root[1].decode("ascii", "replace").lower() in _ROOTS:
@@ -227,9 +125,9 @@ def _xml_kind(body: bytes, declared: str, claimed: str) -> str:
     if local in _ROOTS:
         return _ROOTS[local]
     if b"DocBook" in body or b"docbook.org" in body:
-        return "application/docbook+xml"
+        return DOCBOOK
     if b"JATS" in body or b"//NLM//DTD" in body:
-        return "application/x-jats+xml"
+        return JATS
     if b"<?mso-application" in body or b"opendocument" in body:
         return claimed or XML
     return claimed if claimed.endswith("xml") and claimed not in {XHTML, HTML} else XML
@@ -251,7 +149,7 @@ def _zip_kind(data: bytes, declared: str, claimed: str) -> str:
             if "iwork" in said:
                 return said
         if b"index.apxl" in names:
-            return BY_NAME["key"]
+            return KEYNOTE
     if b"META-INF/container.xml" in names:
         return EPUB
     return ZIP
@@ -264,33 +162,16 @@ def _ole_kind(data: bytes, claimed: str) -> str:
     return claimed if claimed in {DOC, XLS, PPT, MSG} else BINARY
 
 
-def _may_be_text(kind: str) -> bool:
-    return kind.startswith("text/") or kind in {
-        LATEX,
-        JSON,
-        EMAIL,
-        MBOX,
-        "application/x-ipynb+json",
-        "application/javascript",
-    }
-
-
 def _is_text(start: bytes) -> bool:
     """Whether bytes could be text: no control characters that text has not, unless they are UTF-16 or UTF-32."""
     if start.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")):
         return True
     found = len(start) - len(start.translate(None, _CONTROLS))
-    return found == 0 or found <= len(start) // 200 or _wide(start)
-
-
-def _wide(start: bytes) -> bool:
-    half = len(start) // 2
-    odd, even = start[1::2].count(0), start[0::2].count(0)
-    return half >= 4 and ((odd > half * 0.6 and even == 0) or (even > half * 0.6 and odd == 0))
+    return found <= len(start) // 200 or bool(wide_encoding(start))
 
 
 def _ascii(start: bytes) -> bytes:
-    """Return the beginning as ASCII would show it: without a byte order mark, UTF-16 folded."""
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or _wide(start[:400]):
+    """Return the beginning as ASCII would show it: without a byte order mark, UTF-16 and UTF-32 folded."""
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or wide_encoding(start):
         return start.replace(b"\xff\xfe", b"").replace(b"\xfe\xff", b"").replace(b"\0", b"")
     return start.removeprefix(b"\xef\xbb\xbf")

@@ -102,7 +102,7 @@ class LzwReader:
         self._stream = stream
         self._rest = b""
         self._ready = b""
-        self._state = np.zeros(9, np.int64)
+        self._state = np.zeros(lzw.STATE, np.int64)
         self._state[lzw.WIDTH] = 9
         self._state[lzw.BLOCK_MODE] = head[2] >> 7
         self._state[lzw.FREE] = 257 if head[2] >> 7 else 256

@@ -49,6 +49,7 @@ DUMMIES = frozenset({"xn:vendordata", "vendordata"})
 _DATES = frozenset({"published", "updated", "received"})
 _VENDOR = re.compile(r"\s*(?:\w{1,40}:)?\s*([^=:]{1,60}?)\s*=\s*(.*)", re.DOTALL)
 _MAX_VALUE = 4_000
+"""Characters of a field: a description at its longest."""
 
 _MONTHS = {
     name: number
@@ -61,76 +62,35 @@ _MONTHS = {
     )
     for name in names.split()
 }
-# Hours east of Greenwich. What an abbreviation means twice is read as most newswires mean it (BST is London's).
 _ZONES = {
-    "z": 0.0,
-    "ut": 0.0,
-    "utc": 0.0,
-    "gmt": 0.0,
-    "wet": 0.0,
-    "bst": 1.0,
-    "ist": 5.5,
-    "west": 1.0,
-    "cet": 1.0,
-    "met": 1.0,
-    "cest": 2.0,
-    "mest": 2.0,
-    "eet": 2.0,
-    "eest": 3.0,
-    "msk": 3.0,
-    "hkt": 8.0,
-    "sgt": 8.0,
-    "jst": 9.0,
-    "kst": 9.0,
-    "aest": 10.0,
-    "aedt": 11.0,
-    "nzst": 12.0,
-    "nzdt": 13.0,
-    "est": -5.0,
-    "edt": -4.0,
-    "cst": -6.0,
-    "cdt": -5.0,
-    "mst": -7.0,
-    "mdt": -6.0,
-    "pst": -8.0,
-    "pdt": -7.0,
-    "akst": -9.0,
-    "hst": -10.0,
-}
-_TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?\s*(?P<half>[ap]\.?m\b\.?)?"
-_ZONE = r"\s*(?P<zone>[+-]\d{2}:?\d{2}|[+-]\d{2}\b|[A-Za-z]{1,4}\b)?"
-_ISO = re.compile(
-    r"(?P<year>\d{4})(?:[-/.](?P<month>\d{1,2})(?:[-/.](?P<day>\d{1,2})(?:[T\s]+" + _TIME + _ZONE + r")?)?)?"
-)
-_COMPACT = re.compile(
-    r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})(?:T?(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})?"
-    + _ZONE
-    + ")?"
-)
+    "z": 0, "ut": 0, "utc": 0, "gmt": 0, "wet": 0, "west": 1, "bst": 1, "cet": 1, "met": 1, "cest": 2, "mest": 2,
+    "eet": 2, "eest": 3, "msk": 3, "ist": 5.5, "hkt": 8, "sgt": 8, "jst": 9, "kst": 9, "aest": 10, "aedt": 11,
+    "nzst": 12, "nzdt": 13, "edt": -4, "est": -5, "cdt": -5, "cst": -6, "mdt": -6, "mst": -7, "pdt": -7, "pst": -8,
+    "akst": -9, "hst": -10,
+}  # fmt: skip
+"""Hours east of Greenwich. What an abbreviation means twice is read as most newswires mean it (BST is London's)."""
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _MONTH = r"(?P<name>[A-Za-z]{3,9})\.?"
+_YEAR = r"(?P<year>\d{4})"
 _WEEKDAY = r"(?:[A-Za-z]{3,9}\.?,?\s+)?"
-_WORDED = (
-    re.compile(
-        _WEEKDAY
-        + r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[\s-]+(?:of\s+)?"
-        + _MONTH
-        + r",?[\s-]+(?P<year>\d{4})(?:,?\s+(?:at\s+)?"
-        + _TIME
-        + _ZONE
-        + ")?"
-    ),
-    re.compile(
-        _WEEKDAY
-        + _MONTH
-        + r"\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})(?:,?\s+(?:at\s+)?"
-        + _TIME
-        + _ZONE
-        + ")?"
-    ),
-    re.compile(_WEEKDAY + _MONTH + r"\s+(?P<day>\d{1,2})\s+" + _TIME + _ZONE + r"\s+(?P<year>\d{4})"),
-    re.compile(_MONTH + r",?\s+(?P<year>\d{4})"),
+_ZONE = r"\s*(?P<zone>[+-]\d{2}:?\d{2}|[+-]\d{2}\b|[A-Za-z]{1,4}\b)?"
+_TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?\s*(?P<half>[ap]\.?m\b\.?)?" + _ZONE
+_AT = rf"(?:,?\s+(?:at\s+)?{_TIME})?"
+_ISO = re.compile(rf"{_YEAR}(?:[-/.](?P<month>\d{{1,2}})(?:[-/.](?P<day>\d{{1,2}})(?:[T\s]+{_TIME})?)?)?")
+_COMPACT = re.compile(
+    rf"{_YEAR}(?P<month>\d{{2}})(?P<day>\d{{2}})"
+    rf"(?:T?(?P<hour>\d{{2}})(?P<minute>\d{{2}})(?P<second>\d{{2}})?{_ZONE})?"
 )
-_PATTERNS = (_COMPACT, _ISO, *_WORDED)
+_IN_TEXT = (
+    re.compile(rf"{_WEEKDAY}{_DAY}[\s-]+(?:of\s+)?{_MONTH},?[\s-]+{_YEAR}{_AT}"),  # Tue, 05 Jun 2008 09:50:11 GMT
+    re.compile(rf"{_WEEKDAY}{_MONTH}\s+{_DAY},?\s+{_YEAR}{_AT}"),  # September 22, 2010 8:46 p.m. EDT
+    re.compile(rf"\b{_ISO.pattern}"),
+)
+_PATTERNS = (
+    *(_COMPACT, _ISO, *_IN_TEXT[:2]),
+    re.compile(rf"{_WEEKDAY}{_MONTH}\s+(?P<day>\d{{1,2}})\s+{_TIME}\s+{_YEAR}"),  # Mon Sep 29 00:41:50 BST 2008
+    re.compile(rf"{_MONTH},?\s+{_YEAR}"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +185,7 @@ def moment(text: str) -> float:
 
 def visible_date(text: str) -> str:
     """Return the first date, day and month and all, that stands in running text; empty if there is none."""
-    for pattern in (*_WORDED[:2], re.compile(r"\b" + _ISO.pattern)):
+    for pattern in _IN_TEXT:
         for match in pattern.finditer(text):
             if match["day"] and (found := _iso(match.groupdict())):
                 return found
@@ -249,10 +209,12 @@ def _iso(parts: dict[str, str | None]) -> str:
             moment = moment.replace(tzinfo=timezone(timedelta(hours=offset))).astimezone(UTC)
     except (ValueError, OverflowError):
         return ""
+    if moment.year < 1000:  # three digits are no year; and strftime would write them without a zero
+        return ""
     if day is None:
-        return f"{year:04d}-{moment.month:02d}"
+        return f"{moment:%Y-%m}"
     if hour is None:
-        return f"{moment:%Y-%m-%d}" if year >= 1000 else ""
+        return f"{moment:%Y-%m-%d}"
     return f"{moment:%Y-%m-%dT%H:%M}" + (f":{moment:%S}" if second else "") + ("Z" if moment.tzinfo else "")
 
 

@@ -24,9 +24,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fyke.errors import UrlError
+from fyke.formats.damage import Report, Window
 from fyke.formats.http import parse_head
-from fyke.formats.streams import CHUNK, Readable, Writable, inflated
-from fyke.formats.warc import Report, format_date, parse_date
+from fyke.formats.streams import Readable, Writable
+from fyke.formats.warc_record import parse_date, timestamp
 from fyke.url import Url
 from fyke.values import Exchange
 
@@ -39,7 +40,11 @@ _NEWLINES = re.compile(rb"[\r\n]*")
 _DOCNO = re.compile(rb"<DOCNO>([^<]{0,4096})</DOCNO>[ \t]*\r?\n?", re.IGNORECASE)
 _DOCHDR = re.compile(rb"<DOCHDR>[ \t]*\r?\n?(.*?)</DOCHDR>[ \t]*\r?\n?", re.IGNORECASE | re.DOTALL)
 _RESERVED = re.compile(r"[%/?#\\\s]")
+_DOCHDR_END = re.compile(rb"</DOCHDR>", re.IGNORECASE)
 _MAX_MARKUP = 1 << 20
+"""Bytes in which DOCNO and DOCHDR are looked for, each."""
+_LOOK_BACK = 8
+"""Bytes kept in view while a tag is looked for, which may begin in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,7 @@ def read_trec(
 
 def _split(stream: Readable, report: Report, cap: int) -> Iterator[tuple[int, bytes, bytes, bool]]:
     """Yield (offset, bytes up to ``</DOC>``, ``</DOC>`` and newlines, whether it is whole) of each document."""
-    window = _Window(stream, report)
+    window = _Documents(stream, report)
     while True:
         outside = window.skip_to(_BEGIN)
         if outside:
@@ -117,70 +122,37 @@ def _split(stream: Readable, report: Report, cap: int) -> Iterator[tuple[int, by
             return
         window.more(16)
         newlines = _NEWLINES.match(window.data)
-        tail = end + window.drop(newlines.end() if newlines else 0)
+        tail = end + window.take(newlines.end() if newlines else 0)
         if len(data) > cap:
             report.note(offset, "length", f"document larger than {cap:,} bytes")
         yield offset, data[:cap], tail, len(data) <= cap
 
 
-class _Window:
-    """What is read of the decompressed stream and not yet used."""
-
-    def __init__(self, stream: Readable, report: Report) -> None:
-        self.data = b""
-        self.offset = 0
-        self._report = report
-        self._ended = False
-        try:
-            self._stream = inflated(stream)
-        except OSError as error:
-            report.note(0, "record", str(error))
-            self._ended = True
-
-    def grow(self) -> bool:
-        """Read on; False at the end."""
-        if self._ended:
-            return False
-        try:
-            chunk = self._stream.read(CHUNK)
-        except OSError as error:
-            self._report.note(self.offset + len(self.data), "record", str(error))
-            chunk = b""
-        self._ended = not chunk
-        self.data += chunk
-        return not self._ended
-
-    def more(self, size: int) -> None:
-        while len(self.data) < size and self.grow():
-            pass
-
-    def drop(self, size: int) -> bytes:
-        dropped, self.data = self.data[:size], self.data[size:]
-        self.offset += len(dropped)
-        return dropped
+class _Documents(Window):
+    """A stream of texts between tags."""
 
     def skip_to(self, pattern: re.Pattern[bytes]) -> int:
         """Go to the next match, or the end; return how many bytes other than white space were passed."""
         passed = 0
         while (match := pattern.search(self.data)) is None:
-            passed += len(self.drop(max(len(self.data) - 8, 0)).split())
+            passed += len(self.take(max(len(self.data) - _LOOK_BACK, 0)).split())
             if not self.grow():
-                return passed + len(self.drop(len(self.data)).split())
-        return passed + len(self.drop(match.start()).split())
+                return passed + len(self.take(len(self.data)).split())
+        return passed + len(self.take(match.start()).split())
 
     def take_to(self, pattern: re.Pattern[bytes], cap: int) -> tuple[bytes, bytes]:
         """Return what stands before the next match (at most ``cap`` + 1 bytes), and the match; empty without one."""
         parts: list[bytes] = []
         kept = 0
         while (match := pattern.search(self.data)) is None:
-            piece = self.drop(max(len(self.data) - 8, 0))
+            piece = self.take(max(len(self.data) - _LOOK_BACK, 0))
             parts.append(piece[: cap + 1 - kept])
             kept += len(parts[-1])
             if not self.grow():
-                parts.append(self.drop(len(self.data))[: cap + 1 - kept])
+                parts.append(self.take(len(self.data))[: cap + 1 - kept])
                 return b"".join(parts), b""
-        parts.append(self.drop(match.start())[: cap + 1 - kept])
-        return b"".join(parts), self.drop(len(match[0]))
+        parts.append(self.take(match.start())[: cap + 1 - kept])
+        return b"".join(parts), self.take(len(match[0]))
 
 
 def _parse(offset: int, data: bytes, tail: bytes, truncated: bool) -> TrecDocument:
@@ -216,13 +188,11 @@ def web_document(
     head = exchange.response_head.rstrip(b"\r\n").replace(b"\r\n", b"\n") + b"\n" if exchange.response_head else b""
     media_type = media_type or parse_head(exchange.response_head).media_type or "-"
     length = len(head) + len(exchange.body) if length is None else length
-    text = format_date(exchange.started)
-    date = "".join(c for c in text[:19] if c.isdigit())
-    first = f"{_word(url)} {_word(exchange.address)} {date} {_word(media_type)} {length}\n"
+    first = f"{_word(url)} {_word(exchange.address)} {timestamp(exchange.started)} {_word(media_type)} {length}\n"
     markup = (
         b"<DOC>\n<DOCNO>%b</DOCNO>\n<DOCHDR>\n" % docno.replace("<", "").encode("latin-1", "replace")
         + first.encode("latin-1", "replace")
-        + head.replace(b"</DOCHDR>", b"</DOCHDR >")
+        + _DOCHDR_END.sub(b"</DOCHDR >", head)
         + b"</DOCHDR>\n"
     )
     return TrecDocument(

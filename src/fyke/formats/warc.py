@@ -1,4 +1,4 @@
-"""WARC records: one iterator over any WARC, ARC or WARC/0.9 stream, however compressed and wherever it broke.
+"""WARC files: one iterator over the records of any WARC, ARC or WARC/0.9, however compressed and wherever it broke.
 
 fastwarc finds and parses the records; this module bounds them and goes on where fastwarc stops. Every record that can
 be read is yielded once, in order; what cannot is counted and named in a ``Report`` (offset and reason).
@@ -11,88 +11,31 @@ structure holds, so a page that contains a WARC cannot plant records.
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from functools import lru_cache
+from dataclasses import replace
 from typing import BinaryIO, cast
 
 from fastwarc.warc import ArchiveIterator
 
-from fyke.formats.coding import MAX_BODY
+from fyke.formats.arc import is_legacy, read_legacy
+from fyke.formats.damage import Report
+from fyke.formats.http_body import MAX_BODY
 from fyke.formats.streams import CHUNK, GZIP, ZSTD, ZSTD_DICTIONARY, Prefixed, Readable, Seekable, inflated
+from fyke.formats.warc_record import Record, block_matches, record_of
 
 MAX_RECORD = MAX_BODY
 """Bytes of one decoded block; the excess is skipped and the record marked as truncated."""
-
-MAX_NAMED = 1000
-"""Places of damage that a report names; the rest it only counts."""
 
 _REREAD_ALLOWANCE = 1 << 30
 """Bytes read twice for wrong lengths, beyond four times the file: one that lies in every record ends there."""
 
 _MAX_DICTIONARY = 32 << 20
+"""Bytes of a zstd dictionary: those of archives have some hundred thousand."""
+_MAX_HEADER = 1 << 20
+"""Bytes of a record's header fields; a longer one is damage."""
 _UNKNOWN = 1 << 62
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One WARC record. Its header fields stand in ``headers``; the ones that everybody asks for have names."""
-
-    kind: str
-    """warcinfo, request, response, revisit, resource, metadata, conversion or continuation."""
-    id: str
-    uri: str
-    date: float
-    block: bytes
-    headers: tuple[tuple[str, str], ...]
-    offset: int
-    """Where its compressed member, or itself, begins in the file."""
-    content_type: str = ""
-    address: str = ""
-    partner: str = ""
-    """WARC-Concurrent-To, or WARC-Refers-To without it."""
-    digest: str = ""
-    """WARC-Payload-Digest."""
-    docno: str = ""
-    """WARC-TREC-ID."""
-    truncated: str = ""
-    """Why the block is not whole: WARC-Truncated's word, ``cap`` (ours) or ``cut`` (the file ends inside)."""
-
-    def get(self, name: str) -> str:
-        """The first header field of that name, in any case; empty where there is none."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), "")
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A place where something could not be read as it should."""
-
-    offset: int
-    reason: str
-    """record, length, cut, digest, coding, url, too-damaged, foreign."""
-    detail: str = ""
-
-
-@dataclass(slots=True)
-class Report:
-    """What an iterator met; it fills this while it is read."""
-
-    records: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    """Damage by reason."""
-    damages: list[Damage] = field(default_factory=list)
-    """The first ``MAX_NAMED`` of them."""
-
-    def note(self, offset: int, reason: str, detail: str = "") -> None:
-        """Count a damage and name its place."""
-        self.counts[reason] += 1
-        if len(self.damages) < MAX_NAMED:
-            self.damages.append(Damage(offset, reason, detail))
+"""A declared length that is no number: longer than any block."""
 
 
 def read_records(
@@ -102,8 +45,6 @@ def read_records(
 
     With ``verify`` a block that does not match its WARC-Block-Digest is counted (``digest``) and still yielded.
     """
-    from fyke.formats.arc import is_legacy, read_legacy
-
     report = Report() if report is None else report
     seekable = stream.seekable()
     start = stream.tell() if seekable else 0
@@ -155,7 +96,7 @@ def _walk_once(stream: Prefixed, report: Report, cap: int) -> Iterator[Record]:
 
 
 def _iterate(stream: Seekable) -> ArchiveIterator:
-    return ArchiveIterator(cast(BinaryIO, stream), parse_http=False, max_header_len=1 << 20)
+    return ArchiveIterator(cast(BinaryIO, stream), parse_http=False, max_header_len=_MAX_HEADER)
 
 
 def _take(found: object, cap: int, shift: int = 0) -> tuple[Record, int]:
@@ -172,32 +113,6 @@ def _take(found: object, cap: int, shift: int = 0) -> tuple[Record, int]:
     capped = "cap" if len(block) >= cap and declared > cap else ""
     offset = found.stream_pos + shift  # type: ignore[attr-defined]
     return record_of(found.headers.items(), block, offset, capped), declared  # type: ignore[attr-defined]
-
-
-_FIELDS = (
-    "WARC-Type", "WARC-Record-ID", "WARC-Target-URI", "WARC-Date", "WARC-Truncated", "Content-Type", "WARC-IP-Address",
-    "WARC-Concurrent-To", "WARC-Payload-Digest", "WARC-TREC-ID", "WARC-Refers-To",
-)  # fmt: skip
-_PLACES = {name: place for place, name in enumerate(_FIELDS)} | {"Content-Length": -1, "WARC-Block-Digest": -1}
-_LOWER_PLACES = {name.lower(): place for name, place in _PLACES.items()}
-
-
-def record_of(headers: tuple[tuple[str, str], ...], block: bytes, offset: int, truncated: str = "") -> Record:
-    """Make a record of its header fields and its block. The first field of a name counts."""
-    found = [""] * len(_FIELDS)
-    for name, value in headers:
-        place = _PLACES.get(name)  # nearly everybody writes them so
-        if place is None:
-            place = _LOWER_PLACES.get(name.lower(), -1)
-        if place >= 0 and not found[place]:
-            found[place] = value
-    kind, id_, uri, date, stated, content_type, address, concurrent, digest, docno, refers = found
-    if uri[:1] == "<":  # as wget and WARC/1.0's examples write it
-        uri = uri[1:].removesuffix(">")
-    return Record(
-        kind, id_, uri, parse_date(date), block, headers, offset,
-        content_type, address, concurrent or refers, digest, docno, truncated or stated,
-    )  # fmt: skip
 
 
 def _cut(record: Record, report: Report) -> Record:
@@ -296,7 +211,7 @@ class _Walk:
         size = 0
         try:
             source: Readable = window if self.plain else inflated(window)
-            while size < self.cap + (1 << 20) and (part := source.read(CHUNK)):
+            while size < self.cap + _MAX_HEADER and (part := source.read(CHUNK)):
                 parts.append(part)
                 size += len(part)
         except OSError:
@@ -366,47 +281,3 @@ def read_record_at(stream: Seekable, offset: int, *, max_record: int = MAX_RECOR
     except (OSError, StopIteration):
         return None
     return replace(record, truncated="cut") if len(record.block) < min(declared, max_record) else record
-
-
-def parse_date(text: str) -> float:
-    """Seconds since 1970 of a WARC-Date or of fourteen digits; 0.0 where it is neither."""
-    try:
-        if text.isdigit():
-            return datetime.strptime(text[:14].ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
-        parsed = datetime.fromisoformat(text)
-        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
-
-
-@lru_cache(maxsize=64)  # the records of a capture share theirs
-def format_date(seconds: float) -> str:
-    """WARC-Date of a time: to the second where it has no fraction, else with microseconds (WARC/1.1).
-
-    A time that no calendar has becomes 1970, the unknown.
-    """
-    try:
-        return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat() + "Z"
-    except (ValueError, OverflowError, OSError):
-        return "1970-01-01T00:00:00Z"
-
-
-def sha1_base32(data: bytes) -> str:
-    """The digest as the field writes it: ``sha1:`` and 32 letters."""
-    return sha1_text(hashlib.sha1(data, usedforsecurity=False).digest())
-
-
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-_PAIRS = [one + two for one in _LETTERS for two in _LETTERS]
-
-
-def sha1_text(digest: bytes) -> str:
-    """The same of a digest that is known; the standard library's base 32 takes five times as long."""
-    number = int.from_bytes(digest, "big")
-    return "sha1:" + "".join([_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
-
-
-def block_matches(record: Record) -> bool:
-    """Whether the block has the SHA-1 that its record states; True where it states none that we know."""
-    stated = record.get("WARC-Block-Digest")
-    return not stated.lower().startswith("sha1:") or sha1_base32(record.block)[5:] == stated[5:].upper()

@@ -14,11 +14,13 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fyke.errors import UrlError
-from fyke.formats.coding import MAX_BODY, decode_body
+from fyke.formats.damage import Report
 from fyke.formats.http import parse_head
-from fyke.formats.warc import Record, Report, parse_date
+from fyke.formats.http_body import MAX_BODY, decode_body
+from fyke.formats.warc_record import Record, parse_date
 from fyke.url import Url
 from fyke.values import Exchange
 
@@ -29,6 +31,7 @@ IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-d
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
 _MAX_HEAD = 1 << 20
+"""Bytes in which an HTTP head must end; without an end it is cut there."""
 _CODING = rb"(?:Content-Encoding|Transfer-Encoding|Content-Length)[ \t]*:"
 _CODED = re.compile(rb"(?im)^(?=(?:X-Crawler-)*" + _CODING + rb")")
 _STORED = re.compile(rb"(?im)^X-Crawler-(?=(?:X-Crawler-)*" + _CODING + rb")")
@@ -55,7 +58,6 @@ class Capture:
     exchange: Exchange
     """A resource has empty heads and status 0."""
     media_type: str
-    record_id: str
     offset: int
     digest: str = ""
     """WARC-Payload-Digest as stated."""
@@ -160,26 +162,7 @@ def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
     except UrlError as error:
         report.note(record.offset, "url", str(error))
         return None
-    truncated = bool(record.truncated)
-    head = body = b""
-    status = 0
-    media_type = record.content_type.partition(";")[0].strip().lower()
-    if record.kind != "resource" and (media_type in ("application/http", "") or record.block[:5] == b"HTTP/"):
-        head, body = split_head(record.block)
-        status, media_type, coded = _glance(head)
-        if coded and record.kind != "revisit":
-            decoded = decode_body(parse_head(head), body, cap)
-            body, truncated = decoded.body, truncated or decoded.truncated
-            if decoded.truncated and len(body) >= cap:
-                report.note(record.offset, "length", f"body of {record.uri} larger than {cap:,} bytes")
-            elif decoded.truncated:
-                report.note(record.offset, "coding", f"{decoded.problem or 'the body'} of {record.uri} breaks off")
-        elif len(body) > cap:
-            body, truncated = body[:cap], True
-        head = received_head(head)
-    else:
-        body = record.block[:cap]
-    media_type = media_type or record.get("WARC-Identified-Payload-Type")
+    message = _message(record, report, cap)
     original = None
     if record.kind == "revisit":
         original = Original(
@@ -187,26 +170,42 @@ def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
             record.get("WARC-Refers-To-Target-URI").strip("<>"),
             parse_date(record.get("WARC-Refers-To-Date")),
         )
-    return Capture(
-        url,
-        Exchange(
-            request_head=waiting.request,
-            response_head=head,
-            body=body,
-            status=status,
-            started=record.date,
-            finished=record.date + _fetch_seconds(waiting.metadata),
-            address=record.address,
-            truncated=truncated,
-        ),
-        media_type,
-        record.id,
-        record.offset,
-        record.digest,
-        original,
-        record.docno,
-        waiting.metadata,
-    )
+    exchange = Exchange(
+        waiting.request, message.head, message.body, message.status, record.date,
+        record.date + _fetch_seconds(waiting.metadata), record.address, message.truncated,
+    )  # fmt: skip
+    media_type = message.media_type or record.get("WARC-Identified-Payload-Type")
+    return Capture(url, exchange, media_type, record.offset, record.digest, original, record.docno, waiting.metadata)
+
+
+class _Message(NamedTuple):
+    """What a record's block holds: an HTTP message, or a body alone."""
+
+    head: bytes
+    body: bytes
+    status: int
+    media_type: str
+    truncated: bool
+
+
+def _message(record: Record, report: Report, cap: int) -> _Message:
+    """Return the block as the server sent it, its body decoded; what breaks off or exceeds ``cap`` is counted."""
+    truncated = bool(record.truncated)
+    media_type = record.content_type.partition(";")[0].strip().lower()
+    if record.kind == "resource" or not (media_type in ("application/http", "") or record.block[:5] == b"HTTP/"):
+        return _Message(b"", record.block[:cap], 0, media_type, truncated)
+    head, body = split_head(record.block)
+    status, media_type, coded = _glance(head)
+    if coded and record.kind != "revisit":
+        decoded = decode_body(parse_head(head), body, cap)
+        body, truncated = decoded.body, truncated or decoded.truncated
+        if decoded.truncated and len(body) >= cap:
+            report.note(record.offset, "length", f"body of {record.uri} larger than {cap:,} bytes")
+        elif decoded.truncated:
+            report.note(record.offset, "coding", f"{decoded.problem or 'the body'} of {record.uri} breaks off")
+    elif len(body) > cap:
+        body, truncated = body[:cap], True
+    return _Message(received_head(head), body, status, media_type, truncated)
 
 
 def _glance(head: bytes) -> tuple[int, str, bool]:

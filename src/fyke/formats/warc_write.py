@@ -15,8 +15,8 @@ import zstandard
 from isal import igzip_lib
 
 from fyke.formats.streams import Writable
-from fyke.formats.warc import format_date, sha1_base32
 from fyke.formats.warc_exchange import IDENTICAL_PAYLOAD, NOT_MODIFIED, Original, stored_head
+from fyke.formats.warc_record import format_date, sha1_base32
 from fyke.values import Exchange
 
 Compression = Literal["gzip", "zstd", ""]

@@ -16,10 +16,15 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-_LOOSE = re.compile(
-    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)", re.DOTALL
-)
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]+")
+_BARE = rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)"
+_UNENDED = rb"<(?=[^!?<>][^<>]*+<|<|\?[^A-Za-z_:\x80-\xff])"
+_AMPERSAND, _TAG = re.compile(_BARE), re.compile(_UNENDED)
+_LOOSE = re.compile(rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|" + _UNENDED + rb"|" + _BARE, re.DOTALL)
+_ESCAPED = {b"&": b"&amp;", b"<": b"&lt;"}
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
+_HEAD = 65_536
+"""Bytes in which the root must begin: after warnings that a script printed, say."""
+_PROLOGUE = re.compile(rb"<\?xml\s")
 _WIDE = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 
 
@@ -99,9 +104,34 @@ def widened(data: bytes) -> tuple[bytes, str | None]:
     return data.removeprefix(b"\xef\xbb\xbf").lstrip(), "utf-8" if wide else None
 
 
+def root_pattern(*names: str) -> re.Pattern[bytes]:
+    """Return a pattern for the start tag of an element of one of these names, in any case and namespace."""
+    return re.compile(rb"<(?:[\w.-]{1,64}:)?(" + "|".join(names).encode() + rb")[\s>/]", re.IGNORECASE)
+
+
+def from_root(data: bytes, root: re.Pattern[bytes]) -> tuple[str, bytes]:
+    """Return the name of the element that ``root`` finds, in lower case, and ``data`` from its prologue on.
+
+    An empty name where there is no such element.
+    """
+    found = root.search(data, 0, _HEAD)
+    if found is None:
+        return "", data
+    prologue = _PROLOGUE.search(data, 0, found.start())
+    return found[1].decode().lower(), data[(prologue or found).start() :]
+
+
 def repaired(data: bytes) -> bytes:
-    """Return ``data`` without control characters, and with each ``&`` escaped that begins no reference of XML's own."""
-    return _LOOSE.sub(lambda match: match[0] if len(match[0]) > 1 else b"&amp;", _CONTROL.sub(b"", data))
+    """Return ``data`` without control characters, its signs that begin nothing escaped.
+
+    That is each ``&`` that begins no reference of XML's own, and each ``<`` of an instruction without a name or of a
+    tag before whose end another begins: libxml2, fed piece by piece, looks for their ends as far as the file goes, for
+    each of them anew.
+    """
+    data = data.translate(None, _CONTROLS)
+    if b"<![CDATA[" not in data and _TAG.search(data) is None:
+        return _AMPERSAND.sub(b"&amp;", data)
+    return _LOOSE.sub(lambda match: _ESCAPED.get(match[0], match[0]), data)
 
 
 def stream(data: bytes, encoding: str | None = None, name: str = "") -> etree.iterparse:

@@ -6,10 +6,9 @@ sorted in runs of a given size on disk and merged; a transpose is the edges turn
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,14 +19,17 @@ from fyke.bits import lists, stream
 from fyke.bits.coding import Codes
 from fyke.errors import StorageError
 from fyke.graph import kernels
-from fyke.graph.properties import Parameters, Properties, write_properties
+from fyke.graph.properties import Parameters, Properties, file_of, write_properties
 
 Ints = NDArray[np.int64]
+Write = Callable[[bytes], object]
 
 PADDED = 8
 """Bytes of a word, to which some writers fill up."""
 CHUNK_ARCS = 1 << 20
 """Arcs described at once: some 50 MB of working memory."""
+MAX_NODES = 1 << 32
+"""An edge is sorted as one word of 64 bits."""
 RUN_EDGES = 1 << 24
 """Edges sorted at once in memory: 256 MB."""
 
@@ -51,7 +53,7 @@ def write_graph(
     base = Path(basename)
     base.parent.mkdir(parents=True, exist_ok=True)
     writer = _Writer(parameters)
-    with base.with_name(base.name + ".graph").open("wb") as out:
+    with file_of(base, ".graph").open("wb") as out:
         for chunk in chunks:
             for piece in _pieces(chunk):
                 writer.write(piece, out.write)
@@ -62,12 +64,10 @@ def write_graph(
     offsets = np.concatenate(writer.offsets)
     words, bits = codes["offsets"].encode(offsets - np.r_[0, offsets[:-1]])
     data = stream.to_bytes(words, bits)
-    base.with_name(base.name + ".offsets").write_bytes(data + bytes(-len(data) % PADDED + PADDED if padded else 0))
+    file_of(base, ".offsets").write_bytes(data + bytes(-len(data) % PADDED + PADDED if padded else 0))
     properties = Properties(writer.nodes, writer.arcs, parameters)
     by_stream = dict(zip(kernels.STREAMS, writer.bits_of.tolist(), strict=True))
-    write_properties(
-        base.with_name(base.name + ".properties"), properties, by_stream, writer.references, writer.distance
-    )
+    write_properties(file_of(base, ".properties"), properties, by_stream, writer.references, writer.distance)
     return properties
 
 
@@ -100,7 +100,7 @@ class _Writer:
         self.offsets = [np.zeros(1, np.int64)]
         self.nodes = self.arcs = self.references = self.distance = 0
 
-    def write(self, chunk: Lists, out: object) -> None:
+    def write(self, chunk: Lists, out: Write) -> None:
         context = len(self._context.starts) - 1
         starts = np.concatenate([self._context.starts, self._context.starts[-1] + chunk.starts[1:]])
         successors = np.concatenate([self._context.successors, chunk.successors])
@@ -124,7 +124,7 @@ class _Writer:
         self._context = Lists(starts[nodes - keep :] - begin, successors[begin:])
         self._chains = chains[nodes - keep :]
 
-    def _emit(self, streams: Ints, values: Ints, size: int, ends: Ints, out: object) -> None:
+    def _emit(self, streams: Ints, values: Ints, size: int, ends: Ints, out: Write) -> None:
         bits = lists.total_bits(streams, values, size, self._codes, self.bits_of)
         words = stream.room_for(bits + 64)
         words[0] = self._carry
@@ -134,12 +134,12 @@ class _Writer:
         self._position = base + at
         self._carry = words[at >> 6]
         self.offsets.append(positions + base)
-        out(words[: at >> 6].astype(">u8").tobytes())  # type: ignore[operator]
+        out(words[: at >> 6].astype(">u8").tobytes())
 
-    def finish(self, out: object) -> None:
+    def finish(self, out: Write) -> None:
         """Write the last, unfinished word up to its last byte in use."""
         used = self._position & 63
-        out(np.array([self._carry], ">u8").tobytes()[: (used + 7) // 8])  # type: ignore[operator]
+        out(np.array([self._carry], ">u8").tobytes()[: (used + 7) // 8])
 
 
 def lists_of_edges(
@@ -154,7 +154,7 @@ def lists_of_edges(
         runs: list[NDArray[np.uint64]] = []
         greatest = -1
         for block in _blocks(edges, run_edges):
-            if block.min(initial=0) < 0 or block.max(initial=0) >= 1 << 32:
+            if block.min(initial=0) < 0 or block.max(initial=0) >= MAX_NODES:
                 raise StorageError("an edge list has a node below 0 or beyond 2³²−1; number the nodes from 0")
             greatest = max(greatest, int(block.max(initial=-1)))
             keys = np.unique(block[:, 0].astype(np.uint64) << np.uint64(32) | block[:, 1].astype(np.uint64))
@@ -192,7 +192,7 @@ def _merged(runs: list[NDArray[np.uint64]]) -> Iterator[NDArray[np.uint64]]:
         heads = [
             run[min(place + step, len(run)) - 1] for place, run in zip(places, runs, strict=True) if place < len(run)
         ]
-        limit = heapq.nsmallest(1, heads)[0]
+        limit = min(heads)
         cuts = []
         for i, run in enumerate(runs):
             end = places[i] + int(np.searchsorted(run[places[i] :], limit, side="right"))
@@ -225,9 +225,14 @@ def read_edge_list(file: Path) -> Iterator[NDArray[np.int64]]:
             if not words or words[0].startswith("#"):
                 continue
             try:
-                rows.append((int(words[0]), int(words[1])))
+                a, b = int(words[0]), int(words[1])
             except (ValueError, IndexError):
-                raise StorageError(f"{file}, line {number}: not two node numbers; write `source target`") from None
+                a = b = -1
+            if not (0 <= a < MAX_NODES and 0 <= b < MAX_NODES):
+                raise StorageError(
+                    f"{file}, line {number}: not two node numbers from 0 to 2³²−1; write `source target`"
+                )
+            rows.append((a, b))
             if len(rows) == 1 << 16:
                 yield np.array(rows, np.int64)
                 rows = []

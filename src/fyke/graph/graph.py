@@ -1,4 +1,4 @@
-"""Reading graphs: the successors of a node at random, of many, of all; ranks and searches over the compressed form."""
+"""Reading graphs: the successors of a node at random, of many, of all; the URLs of the nodes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from fyke.bits import stream
 from fyke.bits.coding import Codes
 from fyke.bits.eliasfano import EliasFano
-from fyke.bits.frontcoded import FrontCoded
+from fyke.bits.frontcoded import BLOCK, FrontCoded
 from fyke.errors import StorageError
 from fyke.graph import kernels
 from fyke.graph.build import PADDED, Lists, lists_of_edges, write_graph
-from fyke.graph.properties import Parameters, Properties, read_properties
+from fyke.graph.properties import Parameters, Properties, file_of, read_properties
 
 Ints = NDArray[np.int64]
 
 URLS_FORMAT = "fyke-urls 1"
 _UNLIMITED_CHAIN = 1 << 16
-
+"""Links that a reader has room for where the graph sets no limit: 1.5 MB."""
 
 read_successors = kernels.read_successors
 """The list of a node, for kernels of other rooms that walk a ``Graph.stream``; its contract is in graph/kernels.py."""
@@ -49,21 +49,25 @@ class Graph:
         foreign, truncated, or do not belong together.
         """
         base = Path(basename)
-        properties = read_properties(_with(base, ".properties"))
+        properties = read_properties(file_of(base, ".properties"))
         parameters = properties.parameters
         codes = parameters.codes()
         try:
-            data = _with(base, ".graph").read_bytes()
+            data = file_of(base, ".graph").read_bytes()
         except OSError:
-            raise StorageError(f"{_with(base, '.graph')} is absent; copy it beside its .properties") from None
+            raise StorageError(f"{file_of(base, '.graph')} is absent; copy it beside its .properties") from None
         words = stream.from_bytes(data)
         empty = EliasFano.of(np.zeros(1, np.int64))
-        chain = parameters.max_chain if parameters.max_chain >= 0 else min(properties.nodes, _UNLIMITED_CHAIN)
+        # No reference and no chain of them is longer than the graph, whatever the file says.
+        window = min(parameters.window, properties.nodes)
+        chain = min(parameters.max_chain if parameters.max_chain >= 0 else _UNLIMITED_CHAIN, properties.nodes)
         unindexed = kernels.Stream(
-            words, Codes.of([codes[name] for name in kernels.STREAMS]), properties.nodes, parameters.window,
+            words, Codes.of([codes[name] for name in kernels.STREAMS]), properties.nodes, window,
             parameters.min_interval, max(1, properties.arcs), chain, empty.low, empty.high, empty.ones, empty.low_width,
         )  # fmt: skip
         graph = cls(base, properties, unindexed)
+        if properties.nodes > 8 * len(data) or properties.arcs > properties.nodes**2:
+            raise graph._damage("it is too small for its nodes, or these for its arcs")
         offsets = graph._offsets(len(data))
         graph.bits = int(offsets[-1])
         pointers = EliasFano.of(offsets)
@@ -77,7 +81,7 @@ class Graph:
         return graph
 
     def _offsets(self, graph_bytes: int) -> Ints:
-        file = _with(self.basename, ".offsets")
+        file = file_of(self.basename, ".offsets")
         nodes = self.properties.nodes
         if not file.exists():
             _, offsets, _ = self._read_all()
@@ -87,7 +91,7 @@ class Graph:
         unused = graph_bytes - (offsets[-1] + 7) // 8
         if offsets[0] != 0 or (np.diff(offsets) < 0).any() or not 0 <= unused < PADDED:
             raise StorageError(
-                f"{file} does not belong to {_with(self.basename, '.graph')}; delete it to have it made anew"
+                f"{file} does not belong to {file_of(self.basename, '.graph')}; delete it to have it made anew"
             )
         return offsets
 
@@ -119,12 +123,12 @@ class Graph:
     @property
     def bits_per_link(self) -> float:
         """Bits of the .graph file for each arc."""
-        return _with(self.basename, ".graph").stat().st_size * 8 / max(1, self.arcs)
+        return file_of(self.basename, ".graph").stat().st_size * 8 / max(1, self.arcs)
 
     @property
     def padded(self) -> bool:
         """Whether the .graph file is filled up to whole words of 8 bytes, as WebGraph in Rust does and in Java not."""
-        return _with(self.basename, ".graph").stat().st_size > (self.bits + 7) // 8
+        return file_of(self.basename, ".graph").stat().st_size > (self.bits + 7) // 8
 
     def successors(self, node: int) -> Ints:
         """Return the successors of a node, increasing."""
@@ -170,19 +174,20 @@ class Graph:
         write_graph(Path(basename), lists_of_edges(turned, self.nodes), parameters or self.properties.parameters)
         return Graph.open(basename)
 
+    @property
+    def has_urls(self) -> bool:
+        """Whether the graph knows the URLs of its nodes."""
+        return file_of(self.basename, ".urls").exists()
+
     @cached_property
     def urls(self) -> FrontCoded:
         """The URLs of the nodes, from ``basename``.urls: number to URL and back. Raises ``StorageError``."""
-        return read_urls(_with(self.basename, ".urls"), self.nodes)
+        return read_urls(file_of(self.basename, ".urls"), self.nodes)
 
     def _damage(self, what: str) -> StorageError:
         return StorageError(
-            f"{_with(self.basename, '.graph')} is damaged or not of its .properties: {what}; copy it again"
+            f"{file_of(self.basename, '.graph')} is damaged or not of its .properties: {what}; copy it again"
         )
-
-
-def _with(base: Path, ending: str) -> Path:
-    return base.with_name(base.name + ending)
 
 
 def write_urls(file: Path, urls: list[str]) -> FrontCoded:
@@ -205,9 +210,9 @@ def read_urls(file: Path, nodes: int) -> FrontCoded:
     words = head.decode("ascii", "replace").split(" ")
     if " ".join(words[:2]) != URLS_FORMAT or len(words) != 5:
         raise StorageError(f"{file} is not a {URLS_FORMAT} file; build the collection again")
-    if xxhash.xxh3_64_hexdigest(body) != words[4]:
+    size, blocks = (int(word) if word.isdecimal() else -1 for word in words[2:4])
+    if xxhash.xxh3_64_hexdigest(body) != words[4] or blocks != -(-size // BLOCK) or len(body) < 8 * blocks:
         raise StorageError(f"{file} is damaged (its checksum differs); copy it again")
-    size, blocks = int(words[2]), int(words[3])
     if size != nodes:
         raise StorageError(f"{file} has {size} URLs for a graph of {nodes} nodes; use the files of one collection")
     starts = np.frombuffer(body, "<u8", blocks).astype(np.uint64)

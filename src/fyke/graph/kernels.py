@@ -109,9 +109,9 @@ def read_node(
             length, position, buffer, left = take(words, position, buffer, left, codes, INTERVAL)
             start = min(start, MAX_GAP)
             start = integer(start) + x if i == 0 else start + end + 1
-            length += min_interval
-            if length > rest - count:
+            if length > rest - count - min_interval:
                 return np.int64(-1), buffer, left
+            length += min_interval
             for t in range(length):
                 extra[count + t] = start + t
             count += length

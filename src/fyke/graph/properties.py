@@ -16,6 +16,8 @@ from fyke.errors import StorageError, UserError
 GRAPH_CLASS = "it.unimi.dsi.webgraph.BVGraph"
 _STREAMS = ("outdegrees", "references", "block_count", "blocks", "residuals", "offsets")
 _DEFAULTS = {"references": "unary", "residuals": "zeta"}
+_MOST = 1 << 31
+"""Parameters are Java's ints: a greater one is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,12 @@ class Parameters:
     flags: str = ""
 
     def __post_init__(self) -> None:
-        if self.window < 0 or self.min_interval < 0 or not 1 <= self.zeta_k <= 16:
-            raise UserError(f"a graph cannot have window {self.window}, interval {self.min_interval}, ζ_{self.zeta_k}")
+        fits = 0 <= self.window < _MOST and 0 <= self.min_interval < _MOST and self.max_chain < _MOST
+        if not fits or not 1 <= self.zeta_k <= 16:
+            raise UserError(
+                f"a graph cannot have window {self.window}, chain {self.max_chain}, interval {self.min_interval}, "
+                f"ζ_{self.zeta_k}"
+            )
 
     def codes(self) -> dict[str, Code]:
         """Return the code of each stream, offsets included. Raises ``StorageError`` for an unknown flag."""
@@ -55,6 +61,11 @@ class Properties:
     nodes: int
     arcs: int
     parameters: Parameters
+
+
+def file_of(basename: Path, ending: str) -> Path:
+    """Return the file of a graph that ends so: ``.graph``, ``.offsets``, ``.properties`` or ``.urls``."""
+    return basename.with_name(basename.name + ending)
 
 
 def read_properties(file: Path) -> Properties:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fyke.bits.unionfind import flatten
 from fyke.errors import StorageError, UserError
 from fyke.graph import rank_kernels as kernels
 from fyke.graph.graph import Graph
@@ -78,8 +79,7 @@ def degrees(graph: Graph) -> Degrees:
     out_degrees, in_degrees = np.zeros(graph.nodes, np.int64), np.zeros(graph.nodes, np.int64)
     parents = np.arange(graph.nodes)
     _check(graph, kernels.count_degrees(graph.stream, out_degrees, in_degrees, parents))
-    while not np.array_equal(parents, parents[parents]):
-        parents = parents[parents]
+    flatten(parents)
     return Degrees(out_degrees, in_degrees, parents)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fyke.bits.jit import kernel, leaf
+from fyke.bits.unionfind import join
 from fyke.graph.kernels import read_next, read_successors
 
 
@@ -64,7 +65,7 @@ def hits_pass(stream: Any, hubs: Any, authorities: Any, forward: Any) -> Any:
 
 @kernel
 def count_degrees(stream: Any, out_degrees: Any, in_degrees: Any, parents: Any) -> Any:
-    """Count both degrees and join weak components (union-find by the smaller root, with path halving)."""
+    """Count both degrees and join weak components."""
     lists = np.empty((stream.window + 1, stream.room), np.int64)
     sizes = np.zeros(stream.window + 1, np.int64)
     extra = np.empty(stream.room, np.int64)
@@ -76,21 +77,9 @@ def count_degrees(stream: Any, out_degrees: Any, in_degrees: Any, parents: Any) 
         row = x % sizes.size
         out_degrees[x] = sizes[row]
         for i in range(sizes[row]):
-            successor = lists[row, i]
-            in_degrees[successor] += 1
-            a, b = root(parents, x), root(parents, successor)
-            if a != b:
-                parents[max(a, b)] = min(a, b)
+            in_degrees[lists[row, i]] += 1
+            join(parents, x, lists[row, i])
     return -1
-
-
-@leaf
-def root(parents: Any, x: Any) -> Any:
-    """Return the root of x, halving the path to it."""
-    while parents[x] != x:
-        parents[x] = parents[parents[x]]
-        x = parents[x]
-    return x
 
 
 @kernel

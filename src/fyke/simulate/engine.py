@@ -11,24 +11,21 @@ fetch takes ``latency`` seconds and its size over the bandwidth, and the best pa
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fyke.errors import UserError
-from fyke.graph.graph import Graph
 from fyke.simulate import kernels
-from fyke.simulate.focused import Clues, OnlineLinks, clues_of_urls
-from fyke.simulate.hosts import HostClock, KnownRank, Sites
+from fyke.simulate.focused import OnlineLinks, clues_of_urls
+from fyke.simulate.hosts import HostClock, Sites
 from fyke.simulate.policies import BySignal, Policy, Signal
+from fyke.simulate.ranks import KnownRank, partial_pagerank
+from fyke.simulate.web import Floats, Ints, Timing, Web
 from fyke.topic.links import SEED_WORTH
-from fyke.topic.topic import Topic
+from fyke.topic.rank import DAMPING
 from fyke.values import Candidates
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 GROWTH = 1.1
 """Partial PageRank is computed anew whenever the crawl has grown by a tenth."""
@@ -40,59 +37,20 @@ _FORESEEABLE_BATCH = 4096
 _STRETCH = 1 << 16  # pages between two looks at Python
 
 
-@dataclass(frozen=True, slots=True)
-class Politeness:
-    """Virtual time. The default costs none: pages are counted, not seconds."""
-
-    delay: float = 0.0
-    """Seconds between two contacts of a host."""
-    latency: float = 0.0
-    """Seconds that a fetch takes besides its transfer."""
-    bandwidth: float = 0.0
-    """Bytes a second of the crawler's own line; 0 for no limit."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class World:
-    """What a simulated web is: shared by all policies of a run."""
-
-    graph: Graph
-    seeds: Ints
-    pagerank: Floats
-    relevance: NDArray[np.float32] | None = None
-    """Of each page, where there is a topic."""
-    hosts: NDArray[np.int32] | None = None
-    """The number of each page's host."""
-    sizes: Ints | None = None
-    """Bytes of each page, for the time that a fetch takes."""
-    failing: NDArray[np.bool_] | None = None
-    """Pages that cannot be fetched: known only when tried."""
-    change_rate: NDArray[np.float32] | None = None
-    members: NDArray[np.bool_] | None = None
-    """The pages that exist, where the web is a sub-archive's."""
-    clues: Clues | None = None
-    """What links show of their targets; their URLs alone where it is not given."""
-    focus: Topic = Topic()  # noqa: RUF009 - frozen
-    """Tunnelling, exploration and host shares of a crawl that learns from links."""
-    targets: NDArray[np.bool_] | None = None
-    """What is counted as relevant, where that is known; else what has a relevance above 0."""
-
-
 class VirtualCrawl:
-    """One crawl of a world by one policy."""
+    """One crawl of a web by one policy."""
 
-    def __init__(self, world: World, policy: Policy, in_flight: int, politeness: Politeness) -> None:
-        nodes = world.graph.nodes
-        if policy.signal is Signal.SITE and world.hosts is None:
+    def __init__(self, web: Web, policy: Policy, in_flight: int, timing: Timing) -> None:
+        nodes = web.graph.nodes
+        if policy.signal is Signal.SITE and web.hosts is None:
             raise UserError("larger-sites-first wants to know each page's host; use a collection with URLs")
-        if policy.needs_topic and world.relevance is None:
+        if policy.needs_topic and web.relevance is None:
             raise UserError(f"{policy.name} wants a topic; give one with --topic or examples")
-        if politeness.delay > 0 and world.hosts is None:
+        if timing.delay > 0 and web.hosts is None:
             raise UserError("a delay per host wants to know each page's host; use a collection with URLs")
-        self._world, self._policy, self._politeness = world, policy, politeness
-        self._in_flight = (
-            max(in_flight, _FORESEEABLE_BATCH) if policy.foreseeable and not politeness.delay else in_flight
-        )
+        self._web, self._policy, self._timing = web, policy, timing
+        batched = policy.foreseeable and not timing.delay
+        self._in_flight = max(in_flight, _FORESEEABLE_BATCH) if batched else in_flight
         self._state = np.zeros(nodes, np.int8)
         self._depth = np.zeros(nodes, np.int32)
         self._inlinks = np.zeros(nodes, np.int32)
@@ -108,17 +66,17 @@ class VirtualCrawl:
         self._is_seed = np.zeros(nodes, np.bool_)
         self._heap = (np.empty(1024), np.empty(1024, np.int32), np.empty(1024, np.int32))
         self._heap_size = 0
-        self._sites = Sites(world.hosts) if policy.signal is Signal.SITE and world.hosts is not None else None
-        self._links = _online(world) if policy.signal is Signal.LINK else None
-        self._known = KnownRank(world.graph, world.hosts) if policy.ranked else None
+        self._sites = Sites(web.hosts) if policy.signal is Signal.SITE and web.hosts is not None else None
+        self._links = _online(web) if policy.signal is Signal.LINK else None
+        self._known = KnownRank(web.graph, web.hosts) if policy.ranked else None
         self._next_rank = 1.0
         self._base_rank = 0.0
         self._order = array("i")
         self._seconds = array("d")
         self.fetched = self.failed = 0
-        self._clock = HostClock(world, politeness)
-        if world.members is not None:
-            self._state[~world.members] = kernels.DONE  # as if it were not there
+        self._clock = HostClock(web, timing)
+        if web.members is not None:
+            self._state[~web.members] = kernels.DONE  # as if it were not there
         self._seed()
 
     @property
@@ -137,7 +95,7 @@ class VirtualCrawl:
         return np.array(self._seconds) if self._clock.ticks else np.zeros(self.fetched)
 
     def _seed(self) -> None:
-        seeds = np.unique(self._world.seeds)
+        seeds = np.unique(self._web.seeds)
         self._state[seeds] = kernels.WAITING
         self._is_seed[seeds] = True
         self._births[seeds] = np.arange(len(seeds))
@@ -147,7 +105,7 @@ class VirtualCrawl:
         if self._policy.signal is Signal.LINK:
             self._signal[seeds] = SEED_WORTH
         if self._policy.signal is Signal.ORACLE:
-            self._signal[:] = self._world.pagerank if self._world.relevance is None else self._world.relevance
+            self._signal[:] = self._web.pagerank if self._web.relevance is None else self._web.relevance
         self._score(self._heads(np.empty(0, np.int64), seeds))
 
     def run(self, budget: int) -> None:
@@ -168,18 +126,18 @@ class VirtualCrawl:
 
     def _follow_signal(self, budget: int) -> None:
         """Do the same where the score is the signal itself, without asking: a kernel's work from end to end."""
-        world, nothing = self._world, np.empty(0, np.float32)
-        relevance = nothing if self._policy.signal is Signal.CASH or world.relevance is None else world.relevance
-        failing = np.empty(0, np.bool_) if world.failing is None else world.failing
+        web, nothing = self._web, np.empty(0, np.float32)
+        relevance = nothing if self._policy.signal is Signal.CASH or web.relevance is None else web.relevance
+        failing = np.empty(0, np.bool_) if web.failing is None else web.failing
         while self.fetched + self.failed < budget:
-            self._make_room(self._heap_size + world.graph.stream.room)
+            self._make_room(self._heap_size + web.graph.stream.room)
             order = np.empty(min(budget - self.fetched - self.failed, _STRETCH), np.int64)
             tried, fetched, self._heap_size, self._born = kernels.follow_signal(
-                world.graph.stream, *self._heap, self._heap_size, self._state, self._depth, self._inlinks,
+                web.graph.stream, *self._heap, self._heap_size, self._state, self._depth, self._inlinks,
                 self._signal, self._births, self._born, self._current, relevance, failing, order,
             )  # fmt: skip
             if tried < 0:
-                world.graph.successors(int(fetched))  # raises: its list is damaged
+                web.graph.successors(int(fetched))  # raises: its list is damaged
             if not tried:
                 return
             self.fetched += fetched
@@ -192,7 +150,7 @@ class VirtualCrawl:
 
     def _take(self, count: int) -> Ints:
         """Return the next pages: the best waiting ones, of hosts that are ready where there is politeness."""
-        if self._politeness.delay > 0:
+        if self._timing.delay > 0:
             return self._clock.take(self._pop, count)
         return self._pop(count) if self._known is None else self._pop_again(count)
 
@@ -216,9 +174,9 @@ class VirtualCrawl:
         return out[:taken]
 
     def _fetch(self, tried: Ints) -> None:
-        world = self._world
+        web = self._web
         seconds = self._clock.fetch(tried)
-        good = np.ones(len(tried), np.bool_) if world.failing is None else ~world.failing[tried]
+        good = np.ones(len(tried), np.bool_) if web.failing is None else ~web.failing[tried]
         pages = tried[good]
         self.failed += len(tried) - len(pages)
         self.fetched += len(pages)
@@ -227,7 +185,7 @@ class VirtualCrawl:
             self._seconds.frombytes(seconds[good].tobytes())
         if self._known is not None:
             self._known.fetch(pages)
-        lists = world.graph.lists(pages)
+        lists = web.graph.lists(pages)
         self._stamp += 1
         self._followed += len(lists.successors)
         born = self._born
@@ -248,8 +206,8 @@ class VirtualCrawl:
             self._signal[touched[self._births[touched] >= born]] += self._base_rank
         if signal is Signal.RANK and self.fetched >= self._next_rank:
             self._next_rank = max(self.fetched * GROWTH, self.fetched + 1)
-            self._rank_known()
             touched = np.flatnonzero(self._state == kernels.WAITING)
+            self._signal[:], self._base_rank = partial_pagerank(web.graph, self.order, touched)
         if self._known is not None and self.fetched >= self._next_rank:
             self._next_rank = max(self.fetched * RANKED_GROWTH, self.fetched + LEAST_RANKED)
             touched = np.flatnonzero(self._state == kernels.WAITING)
@@ -267,33 +225,12 @@ class VirtualCrawl:
     def _given(self, pages: Ints, degrees: Ints) -> NDArray[np.float32]:
         """Return what each fetched page gives to each page it links to."""
         signal = self._policy.signal
-        if signal is Signal.RELEVANCE and self._world.relevance is not None:
-            return self._world.relevance[pages]
+        if signal is Signal.RELEVANCE and self._web.relevance is not None:
+            return self._web.relevance[pages]
         if signal in {Signal.CASH, Signal.RANK}:
-            keep = 0.85 if signal is Signal.RANK else 1.0
+            keep = DAMPING if signal is Signal.RANK else 1.0
             return (keep * self._signal[pages] / np.maximum(1, degrees)).astype(np.float32)
         return np.zeros(len(pages), np.float32)
-
-    def _rank_known(self) -> None:
-        """Compute PageRank on the pages and links known so far, those not fetched having no links."""
-        pages = self.order
-        lists = self._world.graph.lists(pages)
-        known = np.flatnonzero(self._state != kernels.UNKNOWN)
-        ranks = np.zeros(len(self._state))
-        ranks[known] = 1 / len(known)
-        waiting = self._state == kernels.WAITING
-        for _ in range(30):
-            received = np.zeros(len(self._state))
-            dangling = kernels.push_known(pages, lists.starts, lists.successors, ranks, received)
-            dangling += ranks[waiting].sum()
-            self._base_rank = 0.85 * dangling / len(known) + 0.15 / len(known)
-            new = np.zeros(len(self._state))
-            new[known] = 0.85 * received[known] + self._base_rank
-            change = np.abs(new - ranks).sum()
-            ranks = new
-            if change < 1e-6:
-                break
-        self._signal[:] = ranks
 
     def _kept(self, pages: Ints) -> dict[str, Any]:
         """Return cash, ranks and means for the quality formula, where they are kept: there is 1 of cash."""
@@ -305,14 +242,13 @@ class VirtualCrawl:
         return {"cash": cash, **means, **self._known.of(pages)}
 
     def _priority(self, pages: Ints) -> Floats:
-        rate = self._world.change_rate
         candidates = Candidates(
             self._depth[pages],
             self._inlinks[pages],
             self._signal[pages],
             np.full(len(pages), -1, np.float32),  # no sitemap names it
             self._is_seed[pages],
-            np.zeros(len(pages), np.float32) if rate is None else rate[pages],
+            np.zeros(len(pages), np.float32),  # nor when it changes
             **self._kept(pages),
         )
         return self._policy.prioritizer.priority(candidates)
@@ -335,8 +271,8 @@ class VirtualCrawl:
         self._heap_size = kernels.push(*self._heap, self._heap_size, scores, births, pages)
 
 
-def _online(world: World) -> OnlineLinks:
-    assert world.relevance is not None
-    clues = world.clues or clues_of_urls(world.graph)
-    hosts = None if world.hosts is None else world.hosts.astype(np.int64)
-    return OnlineLinks(world.relevance.astype(np.float64), clues, world.focus, hosts)
+def _online(web: Web) -> OnlineLinks:
+    assert web.relevance is not None
+    clues = web.clues or clues_of_urls(web.graph)
+    hosts = None if web.hosts is None else web.hosts.astype(np.int64)
+    return OnlineLinks(web.relevance.astype(np.float64), clues, web.focus, hosts)

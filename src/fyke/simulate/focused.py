@@ -28,8 +28,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _CHUNK = 4096
-LEAST_ODDS = 14.0
-"""Of a page that is not there: about a millionth."""
 T = TypeVar("T")
 
 
@@ -100,7 +98,7 @@ class Evidence:
 
 def evidence_of_store(graph: Graph, path: Path, model: PageModel) -> Evidence:
     """Return what a store shows: the log-odds of every page by the model, and the clues of all links."""
-    relevance = np.full(graph.nodes, -LEAST_ODDS)
+    relevance = np.full(graph.nodes, log_odds(0.0))  # of pages that are not there
     pages: list[tuple[str, list[tuple[str, str, str]]]] = []
     with Store.open(path, mode="r") as store:
         for row in store.scan(parts=("text", "links")):

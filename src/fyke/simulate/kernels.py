@@ -69,6 +69,27 @@ def pop(scores: Any, births: Any, pages: Any, size: Any, state: Any, current: An
     return taken, size
 
 
+@inlined
+def _meet(
+    x: Any, y: Any, given: Any, add: Any, state: Any, depth: Any, inlinks: Any, signal: Any, births: Any, born: Any
+) -> Any:
+    """Note a link from x to y, which is not DONE, and what it gives; return (whether y is new, births so far)."""
+    inlinks[y] += 1
+    new = state[y] == UNKNOWN
+    if new:
+        state[y] = WAITING
+        depth[y] = depth[x] + 1
+        births[y] = born
+        born += 1
+    elif depth[x] + 1 < depth[y]:
+        depth[y] = depth[x] + 1
+    if add:
+        signal[y] += given
+    elif given > signal[y] or new:
+        signal[y] = given
+    return new, born
+
+
 @leaf
 def discover(
     fetched: Any, starts: Any, successors: Any, state: Any, depth: Any, inlinks: Any, signal: Any, births: Any,
@@ -86,19 +107,7 @@ def discover(
             y = successors[j]
             if state[y] == DONE:
                 continue
-            inlinks[y] += 1
-            new = state[y] == UNKNOWN
-            if new:
-                state[y] = WAITING
-                depth[y] = depth[x] + 1
-                births[y] = born
-                born += 1
-            elif depth[x] + 1 < depth[y]:
-                depth[y] = depth[x] + 1
-            if add:
-                signal[y] += given[i]
-            elif given[i] > signal[y] or new:
-                signal[y] = given[i]
+            new, born = _meet(x, y, given[i], add, state, depth, inlinks, signal, births, born)
             if new or (changing and mark[y] != stamp):
                 if changing:
                     mark[y] = stamp
@@ -141,19 +150,7 @@ def follow_signal(
             y = lists[row, j]
             if state[y] == DONE:
                 continue
-            inlinks[y] += 1
-            new = state[y] == UNKNOWN
-            if new:
-                state[y] = WAITING
-                depth[y] = depth[x] + 1
-                births[y] = born
-                born += 1
-            elif depth[x] + 1 < depth[y]:
-                depth[y] = depth[x] + 1
-            if relevance.size == 0:
-                signal[y] += given
-            elif given > signal[y] or new:
-                signal[y] = given
+            _, born = _meet(x, y, given, relevance.size == 0, state, depth, inlinks, signal, births, born)
             score = np.float64(signal[y])
             if score != current[y]:
                 current[y] = score
@@ -217,16 +214,3 @@ def discordant(order: Any) -> Any:
         values, spare = spare, values
         width *= 2
     return count
-
-
-@leaf
-def push_known(pages: Any, starts: Any, successors: Any, ranks: Any, received: Any) -> Any:
-    """Give the rank of each fetched page to its links; return the rank of those without any."""
-    dangling = 0.0
-    for i in range(pages.size):
-        degree = starts[i + 1] - starts[i]
-        if degree == 0:
-            dangling += ranks[pages[i]]
-        for j in range(starts[i], starts[i + 1]):
-            received[successors[j]] += ranks[pages[i]] / degree
-    return dangling

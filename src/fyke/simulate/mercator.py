@@ -17,11 +17,10 @@ import numpy as np
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.leases import Idle, Lease, Why
-from fyke.frontier.politeness import Contact
-from fyke.frontier.politeness import Politeness as HostPoliteness
+from fyke.frontier.politeness import Contact, Politeness
 from fyke.frontier.priority import Levels
-from fyke.simulate.engine import Floats, Ints, Politeness, World
 from fyke.simulate.policies import Policy, Signal
+from fyke.simulate.web import Floats, Ints, Timing, Web
 from fyke.values import Candidates
 
 QUEUES_PER_FETCH = 3
@@ -29,15 +28,15 @@ QUEUES_PER_FETCH = 3
 
 
 class MercatorCrawl:
-    """One crawl of a world by one policy through the live frontier. REQUIRES: a prioritizer of the live crawler."""
+    """One crawl of a web by one policy through the live frontier. REQUIRES: a prioritizer of the live crawler."""
 
-    def __init__(self, world: World, policy: Policy, in_flight: int, politeness: Politeness) -> None:
-        self._world, self._policy, self._politeness, self._in_flight = world, policy, politeness, in_flight
-        self._frontier = Frontier(HostPoliteness(delay=politeness.delay), back_queues=QUEUES_PER_FETCH * in_flight)
+    def __init__(self, web: Web, policy: Policy, in_flight: int, timing: Timing) -> None:
+        self._web, self._policy, self._timing, self._in_flight = web, policy, timing, in_flight
+        self._frontier = Frontier(Politeness(delay=timing.delay), back_queues=QUEUES_PER_FETCH * in_flight)
         self._levels = Levels(self._frontier.priorities)
-        self._seen = np.zeros(world.graph.nodes, np.bool_)
-        if world.members is not None:
-            self._seen[~world.members] = True
+        self._seen = np.zeros(web.graph.nodes, np.bool_)
+        if web.members is not None:
+            self._seen[~web.members] = True
         self._lanes: defaultdict[tuple[str, int], list[Entry]] = defaultdict(list)
         self._now = 0.0
         self._flying: list[tuple[float, int, Lease]] = []
@@ -45,7 +44,7 @@ class MercatorCrawl:
         self._order: list[int] = []
         self._seconds: list[float] = []
         self.fetched = self.failed = 0
-        for seed in np.unique(world.seeds):
+        for seed in np.unique(web.seeds):
             self._offer(np.array([seed]), 0, 0.0)
 
     @property
@@ -89,7 +88,7 @@ class MercatorCrawl:
                     continue
                 return lease
             page = int(lease.entry.href)
-            p, sizes = self._politeness, self._world.sizes
+            p, sizes = self._timing, self._web.sizes
             transfer = int(sizes[page]) / p.bandwidth if p.bandwidth and sizes is not None else 0.0
             self._begun += 1
             heapq.heappush(self._flying, (self._now + p.latency + transfer, self._begun, lease))
@@ -97,14 +96,14 @@ class MercatorCrawl:
 
     def _finish(self, lease: Lease, page: int) -> bool:
         """Free the host and offer what the page links to; return whether the page came."""
-        self._frontier.done(lease, self._now, Contact(self._now, self._politeness.latency))
-        if self._world.failing is not None and self._world.failing[page]:
+        self._frontier.done(lease, self._now, Contact(self._now, self._timing.latency))
+        if self._web.failing is not None and self._web.failing[page]:
             self.failed += 1
             return False
         self.fetched += 1
-        links = self._world.graph.lists(np.array([page])).successors
+        links = self._web.graph.lists(np.array([page])).successors
         links = links[~self._seen[links]]
-        relevance = self._world.relevance
+        relevance = self._web.relevance
         score = 0.0 if relevance is None or self._policy.signal is not Signal.RELEVANCE else float(relevance[page])
         self._offer(links, lease.entry.depth + 1, score)
         return True
@@ -115,17 +114,16 @@ class MercatorCrawl:
         if not count:
             return
         self._seen[pages] = True
-        rate = self._world.change_rate
         candidates = Candidates(
             np.full(count, depth, np.int32),
             np.ones(count, np.int32),
             np.full(count, parent_score, np.float32),
             np.full(count, 1.0 if depth == 0 else -1.0, np.float32),  # a seed is as good as a sitemap's best
             np.full(count, depth == 0),
-            np.zeros(count, np.float32) if rate is None else rate[pages],
+            np.zeros(count, np.float32),  # nobody knows when it changes
         )
         priorities = self._levels.priorities(self._policy.prioritizer.priority(candidates))
-        hosts = self._world.hosts
+        hosts = self._web.hosts
         queued: defaultdict[str, list[Entry]] = defaultdict(list)
         for page, priority in zip(pages.tolist(), priorities.tolist(), strict=True):
             queued["" if hosts is None else str(hosts[page])].append(Entry(str(page), priority, depth))

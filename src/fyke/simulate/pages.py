@@ -13,7 +13,7 @@ from fyke.convert import convert_here, is_isolated, prepare
 from fyke.convert.html import document
 from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
-from fyke.formats.sniff import HTML, XHTML
+from fyke.formats.media_types import HTML, XHTML
 from fyke.formats.warc import read_records
 from fyke.formats.warc_exchange import Capture, read_captures
 from fyke.sites.links import LinkMemo, find_links

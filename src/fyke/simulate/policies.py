@@ -111,30 +111,32 @@ class BySignal:
         return candidates.parent_score.astype(np.float64)
 
 
-NAMES = (
-    *("bfs", "dfs", "random", "backlinks", "pagerank", "opic", "quality", "larger-sites-first"),
-    *("best-first", "online-best-first", "omniscient"),
-)
+def every(generator: np.random.Generator) -> tuple[Policy, ...]:
+    """Return the policies that have names; ``generator`` is what the random one draws from."""
+    return (
+        Policy("bfs", BreadthFirst(), changing=False, foreseeable=True),
+        Policy("dfs", Constant(), changing=False, newest_first=True),
+        Policy("random", Random(generator), changing=False),
+        Policy("backlinks", Backlinks()),
+        Policy("pagerank", BySignal(), Signal.RANK),
+        Policy("opic", BySignal(), Signal.CASH),
+        Policy("quality", Quality(), Signal.CASH, ranked=True),
+        Policy("larger-sites-first", BySignal(), Signal.SITE),
+        Policy("best-first", BySignal(), Signal.RELEVANCE, needs_topic=True),
+        Policy("online-best-first", BySignal(), Signal.LINK, needs_topic=True),
+        Policy("omniscient", BySignal(), Signal.ORACLE, changing=False),
+    )
+
+
+NAMES = tuple(policy.name for policy in every(np.random.default_rng(0)))
 
 
 def named(name: str, generator: np.random.Generator) -> Policy:
     """Return the policy called ``name``. Raises ``UserError``."""
-    policies = {
-        "bfs": Policy(name, BreadthFirst(), changing=False, foreseeable=True),
-        "dfs": Policy(name, Constant(), changing=False, newest_first=True),
-        "random": Policy(name, Random(generator), changing=False),
-        "backlinks": Policy(name, Backlinks()),
-        "pagerank": Policy(name, BySignal(), Signal.RANK),
-        "opic": Policy(name, BySignal(), Signal.CASH),
-        "quality": Policy(name, Quality(), Signal.CASH, ranked=True),
-        "larger-sites-first": Policy(name, BySignal(), Signal.SITE),
-        "best-first": Policy(name, BySignal(), Signal.RELEVANCE, needs_topic=True),
-        "online-best-first": Policy(name, BySignal(), Signal.LINK, needs_topic=True),
-        "omniscient": Policy(name, BySignal(), Signal.ORACLE, changing=False),
-    }
-    if name not in policies:
-        raise UserError(f"no policy is called {name!r}; choose one of {', '.join(NAMES)}")
-    return policies[name]
+    for policy in every(generator):
+        if policy.name == name:
+            return policy
+    raise UserError(f"no policy is called {name!r}; choose one of {', '.join(NAMES)}")
 
 
 def as_policy(given: str | Policy | Prioritizer, generator: np.random.Generator) -> Policy:

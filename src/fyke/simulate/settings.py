@@ -24,7 +24,9 @@ class Settings:
     seed: int = field(default=0, metadata={"help": "Of all that is random: the same seed gives the same run."})
 
     def __post_init__(self) -> None:
-        if self.budget < 0 or self.in_flight < 1 or not 0 <= self.failure_rate < 1 or self.delay < 0:
-            raise UserError("a run has budget ≥ 0, in_flight ≥ 1, delay ≥ 0 and 0 ≤ failure_rate < 1")
+        if self.budget < 0 or self.in_flight < 1 or not 0 <= self.failure_rate < 1:
+            raise UserError("a run has budget ≥ 0, in_flight ≥ 1 and 0 ≤ failure_rate < 1")
+        if not (self.delay >= 0 and self.latency >= 0 and self.bandwidth >= 0):
+            raise UserError("time goes forwards: delay, latency and bandwidth are 0 or more")
         if self.frontier not in {"exact", "mercator"}:
             raise UserError(f"no frontier is called {self.frontier!r}; choose exact or mercator")

@@ -30,8 +30,8 @@ OTHERS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Topic:
-    """A linear model; a page is relevant where its score exceeds 0."""
+class SummaryModel:
+    """A linear model over summaries; a page is relevant where its score exceeds 0."""
 
     kind: str
     weights: Floats
@@ -43,7 +43,7 @@ class Topic:
         return archive.score(documents, self.weights, self.bm25) + self.bias
 
 
-def from_words(archive: Archive, text: str, share: float = 0.3) -> Topic:
+def from_words(archive: Archive, text: str, share: float = 0.3) -> SummaryModel:
     """Return the topic of a text: pages with more than ``share`` of the best score are relevant."""
     vocabulary = Vocabulary(archive.manifest.preprocessing)
     vocabulary.summarise(text)
@@ -55,10 +55,10 @@ def from_words(archive: Archive, text: str, share: float = 0.3) -> Topic:
     weights = np.zeros(archive.manifest.terms)
     weights[ranks] = archive.idf()[ranks]
     best = archive.score(np.arange(len(archive)), weights, BM25).max(initial=0.0)
-    return Topic("words", weights, -share * float(best), BM25)
+    return SummaryModel("words", weights, -share * float(best), BM25)
 
 
-def from_examples(archive: Archive, examples: Ints, kind: str, generator: np.random.Generator) -> Topic:
+def from_examples(archive: Archive, examples: Ints, kind: str, generator: np.random.Generator) -> SummaryModel:
     """Return the topic of example documents by a classifier, ``bayes`` or ``svm``."""
     examples = np.unique(np.asarray(examples, np.int64))
     if not len(examples):
@@ -73,7 +73,7 @@ def from_examples(archive: Archive, examples: Ints, kind: str, generator: np.ran
     raise UserError(f"no classifier is called {kind!r}; choose bayes or svm")
 
 
-def _bayes(archive: Archive, examples: Summaries, others: Summaries) -> Topic:
+def _bayes(archive: Archive, examples: Summaries, others: Summaries) -> SummaryModel:
     terms = archive.manifest.terms
 
     def log_probability(some: Summaries) -> Floats:
@@ -82,12 +82,12 @@ def _bayes(archive: Archive, examples: Summaries, others: Summaries) -> Topic:
         return np.log(share)
 
     prior = np.log(len(examples.lengths) / max(1, len(others.lengths)))
-    return Topic("bayes", log_probability(examples) - log_probability(others), float(prior), None)
+    return SummaryModel("bayes", log_probability(examples) - log_probability(others), float(prior), None)
 
 
 def _svm(
     archive: Archive, found: Summaries, labels: Floats, generator: np.random.Generator, cost: float = 1.0
-) -> Topic:
+) -> SummaryModel:
     k, b = BM25
     lengths = np.repeat(found.lengths, np.diff(found.starts))
     saturated = found.counts * (k + 1) / (found.counts + k * (1 - b + b * lengths / archive.mean_length))
@@ -100,4 +100,4 @@ def _svm(
     weights = linear.fit(
         linear.Sparse(found.starts, found.ranks, values), labels, archive.manifest.terms, generator, cost
     )
-    return Topic("svm", weights[:-1] * idf * scale, float(weights[-1]), BM25)
+    return SummaryModel("svm", weights[:-1] * idf * scale, float(weights[-1]), BM25)

@@ -1,18 +1,12 @@
 """Feeds: what a site publishes, newest documents first, and when it wishes to be asked again.
 
-RSS 0.9x, 1.0 (RDF) and 2.0, Atom 0.3 and 1.0, CDF, and JSON Feed (fyke.sites.jsonfeed), told as one value. Items have
+RSS 0.9x, 1.0 (RDF) and 2.0, Atom 0.3 and 1.0, CDF (feed_xml), and JSON Feed (feed_json), told as one value. Items have
 the canonical fields of all documents (fyke.formats.tags). Titles and descriptions are plain text, whatever markup they
-came in; links and ids are joined to ``xml:base`` and to the feed's own URL.
-
-Elements are read one by one from libxml2 (fyke.formats.xml), so that nothing expands, nothing is loaded, no clock is
-asked, and a feed that breaks off keeps the items before the break. Names decide, whatever their namespace's
-address: half of the feeds that use one misspell it.
+came in; links and ids are joined to ``xml:base`` and to the feed's own URL. No clock is asked.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -20,12 +14,10 @@ from enum import StrEnum
 from html import unescape
 
 import msgspec
-from lxml import etree
 
 from fyke.errors import UrlError
 from fyke.formats import xml
-from fyke.formats.tags import canonical, moment
-from fyke.formats.xml import local_name
+from fyke.formats.tags import moment
 from fyke.url import whatwg
 from fyke.values import Meta
 
@@ -34,22 +26,14 @@ MAX_ITEMS = 5_000
 MAX_BYTES = 20_000_000
 """Of a feed; what comes after is not read."""
 
-_HEAD = 65_536
-_ROOT = re.compile(rb"<(?:[\w.-]{1,64}:)?(rss|rdf|feed|channel)[\s>/]", re.IGNORECASE)
-_PROLOGUE = re.compile(rb"<\?xml\s")
-_MARKUP = re.compile(r"<!--.*?-->|</?[A-Za-z!][^<>]{0,4000}>", re.DOTALL)
-_XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
-_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-_ITEMS = frozenset({"item", "entry"})
-_CHANNELS = frozenset({"channel", "feed", "rdf", "rss"})
-# Namespaces whose elements mean what a feed's own mean; those of other modules do not: media:title, itunes:author, ...
-_KNOWN = re.compile(r"\{[^}]*(?:purl\.org/dc/|/atom|purl\.org/rss/1\.0/\})", re.IGNORECASE)
-_DUBLIN_CORE = re.compile(r"\{[^}]*purl\.org/dc/", re.IGNORECASE)
-_DATED = frozenset({"pubdate", "dc:date", "published", "updated", "issued", "modified"})
-_PERIODS = {"hourly": 3600.0, "daily": 86_400.0, "weekly": 604_800.0, "monthly": 2_592_000.0, "yearly": 31_536_000.0}
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_TITLE, _TEXT = 1_000, 4_000  # characters kept
+MAX_ENCLOSURES = 100
+"""Of one item: podcasts have one, with a picture two."""
+MAX_TITLE, MAX_TEXT = 1_000, 4_000
+"""Characters kept of a title, and of any other text."""
 
+_ROOT = xml.root_pattern("rss", "rdf", "feed", "channel")
+_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|</?[A-Za-z!][^<>]{0,4000}>", re.DOTALL)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 NO_META = Meta()
 
@@ -135,189 +119,30 @@ class Feed:
 
 def parse_feed(body: bytes | str, url: str = "") -> Feed:
     """Return what the feed at ``url`` holds. Never raises; what is no feed has kind ``none``."""
+    from fyke.sites.feed_json import read_json  # the readers make the values of this module
+    from fyke.sites.feed_xml import read_xml
+
     data = body.encode("utf-8", "replace") if isinstance(body, str) else body
-    data, encoding = xml.widened(data[:MAX_BYTES])
     faults: Counter[FeedFault] = Counter()
-    if len(body) > MAX_BYTES:
+    if len(data) > MAX_BYTES:
         faults[FeedFault.TOO_LARGE] += 1
+    data, encoding = xml.widened(data[:MAX_BYTES])
     if data[:1] in (b"{", b"["):
-        from fyke.sites.jsonfeed import read_json
-
         return read_json(data, url, faults)
-    root = _ROOT.search(data, 0, _HEAD)
-    if root is None:
+    root, data = xml.from_root(data, _ROOT)
+    if not root:
         return Feed(FeedKind.NONE, faults=((FeedFault.NO_FEED, 1),))
-    prologue = _PROLOGUE.search(data, 0, root.start())
-    name = root[1].decode().lower()
-    kind = {"rss": FeedKind.RSS, "rdf": FeedKind.RDF, "feed": FeedKind.ATOM}.get(name, FeedKind.CDF)
-    reader = _Reader(kind, url, faults)
-    reader.read(xml.repaired(data[(prologue or root).start() :]), encoding)
-    return reader.feed()
-
-
-class _Reader:
-    """Gathers a feed from its elements."""
-
-    def __init__(self, kind: FeedKind, url: str, faults: Counter[FeedFault]) -> None:
-        self.kind, self.url, self.faults = kind, url, faults
-        self.items: list[Item] = []
-        self.pairs: list[tuple[str, str]] = []
-        self.link = self.id = self.language = self.self_url = ""
-        self.hubs: list[str] = []
-        self.said: dict[str, str] = {}
-        self.skip_hours: set[int] = set()
-        self.skip_days: set[int] = set()
-
-    def read(self, data: bytes, encoding: str | None) -> None:
-        parser = xml.stream(data, encoding)
-        try:
-            for _, element in parser:
-                name = local_name(element)
-                if name in _ITEMS:
-                    if len(self.items) == MAX_ITEMS:
-                        self.faults[FeedFault.TOO_MANY] += 1
-                        return
-                    self.items.append(self.item(element))
-                    xml.discard(element)
-                elif name in _CHANNELS:
-                    self.language = self.language or element.get(_XML_LANG) or ""
-                    if self.kind is FeedKind.RDF and name == "channel":
-                        self.id = self.id or _named(element, "about")
-                    self.link = self.link or _named(element, "href")  # CDF
-                elif (parent := element.getparent()) is not None and local_name(parent) in _CHANNELS:
-                    self.about_feed(name, element)
-        except etree.XMLSyntaxError:
-            self.faults[FeedFault.MALFORMED] += 1
-        else:
-            if len(parser.error_log):
-                self.faults[FeedFault.MALFORMED] += 1
-
-    def about_feed(self, name: str, element: etree._Element) -> None:
-        """A child of the channel."""
-        if name == "link":
-            self.feed_link(element)
-        elif name == "id":
-            self.id = self.joined(xml.text_of(element), element)
-        elif name in ("skiphours", "skipdays"):
-            self.skip(name, element)
-        elif name in ("ttl", "updateperiod", "updatefrequency", "language"):
-            self.said.setdefault(name, xml.text_of(element).strip().lower()[:40])
-        elif not _is_foreign(element, element.getparent()):
-            self.pairs += _pairs(name, element)
-
-    def feed_link(self, element: etree._Element) -> None:
-        relations = (element.get("rel") or "alternate").lower().split()
-        href = element.get("href")
-        target = self.joined(href or xml.text_of(element), element) or ("" if href is None else self.base(element))
-        if not target:
-            return
-        if "hub" in relations:
-            self.hubs.append(target)
-        if "self" in relations:
-            self.self_url = self.self_url or target
-        if "alternate" in relations:
-            self.link = self.link or target
-
-    def skip(self, name: str, element: etree._Element) -> None:
-        for child in element:
-            text = xml.text_of(child).strip().lower()
-            if name == "skiphours" and text.isdecimal() and len(text) <= 2 and int(text) <= 24:
-                self.skip_hours.add(int(text) % 24)  # 24 is midnight in early RSS
-            elif name == "skipdays" and text in _DAYS:
-                self.skip_days.add(_DAYS.index(text))
-
-    def item(self, element: etree._Element) -> Item:
-        pairs: list[tuple[str, str]] = []
-        links: list[tuple[tuple[bool, bool], str]] = []
-        enclosures: list[str] = []
-        identity = self.joined(_named(element, "about"), element)
-        language = element.get(_XML_LANG) or ""
-        permanent = True
-        for child in element:
-            name = local_name(child)
-            if _is_foreign(child, element):
-                if name == "title":
-                    pairs.append(("twitter:title", plain_text(child)))  # where there is no better one
-            elif name == "link":
-                self.item_link(child, links, enclosures)
-            elif name in ("id", "guid"):
-                text = xml.text_of(child).strip()
-                permanent = name == "id" or (child.get("isPermaLink") or "true").lower() != "false"
-                identity = self.joined(text, child) if permanent else text
-            elif name == "enclosure":
-                enclosures.append(self.joined(child.get("url") or "", child))
-            elif name == "language":
-                language = xml.text_of(child).strip()
-            else:
-                pairs += _pairs(name, child)
-        if self.kind is FeedKind.CDF:
-            links.append(((False, False), self.joined(_named(element, "href"), element)))
-            pairs.append(("lastmod", _named(element, "lastmod")))
-        meta, title = canonical(pairs)
-        if not meta.published and not meta.updated and any(text and name in _DATED for name, text in pairs):
-            self.faults[FeedFault.DATE] += 1
-        link = min(links, default=((True, True), ""), key=lambda each: each[0])[1]
-        if not link and permanent and identity.startswith(("http://", "https://")):
-            link = identity
-        if not link:
-            self.faults[FeedFault.NO_LINK] += 1
-        return Item(identity or link, link, title[:_TITLE], meta, language, tuple(filter(None, enclosures))[:100])
-
-    def item_link(
-        self, element: etree._Element, links: list[tuple[tuple[bool, bool], str]], enclosures: list[str]
-    ) -> None:
-        """A link of an item: the first alternate that is a page is the best one."""
-        relations = (element.get("rel") or "alternate").lower().split()
-        target = self.joined(element.get("href") or xml.text_of(element), element)
-        if not target:
-            return
-        if "enclosure" in relations:
-            enclosures.append(target)
-        elif "alternate" in relations:
-            links.append(((False, "html" not in (element.get("type") or "text/html")), target))
-
-    def joined(self, text: str, element: etree._Element) -> str:
-        """An address as it is meant inside ``element``; as it stands where its base is not known."""
-        text = text.strip()
-        return address(text, self.base(element)) if text else ""
-
-    def base(self, element: etree._Element) -> str:
-        """What addresses inside ``element`` are joined to."""
-        base = self.url
-        for place in [*reversed(list(element.iterancestors())), element]:
-            if relative := place.get(_XML_BASE):
-                base = _join(relative.strip(), base)
-        return base
-
-    def feed(self) -> Feed:
-        meta, title = canonical(self.pairs)
-        period = _PERIODS.get(self.said.get("updateperiod", ""), 0.0)
-        frequency = max(_number(self.said.get("updatefrequency", "")), 0.0) or 1.0
-        ttl = _number(self.said.get("ttl", "")) * 60.0
-        return Feed(
-            self.kind,
-            title[:_TITLE],
-            self.link or (self.id if self.id.startswith("http") else ""),
-            self.id,
-            self.said.get("language", "") or self.language,
-            meta,
-            tuple(self.items),
-            Rhythm(max(ttl, 0.0), frozenset(self.skip_hours), frozenset(self.skip_days), period / frequency),
-            self.self_url,
-            tuple(dict.fromkeys(self.hubs)),
-            tuple(sorted(self.faults.items())),
-        )
-
-
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+    kind = {"rss": FeedKind.RSS, "rdf": FeedKind.RDF, "feed": FeedKind.ATOM}.get(root, FeedKind.CDF)
+    return read_xml(data, encoding, kind, url, faults)
 
 
 def address(text: str, base: str) -> str:
     """``text`` as an absolute address where it is one or ``base`` is known; one that is absolute is left as it is."""
-    return text if not text or _SCHEME.match(text) else _join(text, base)
+    return text if not text or _SCHEME.match(text) else joined(text, base)
 
 
-def _join(text: str, base: str) -> str:
+def joined(text: str, base: str) -> str:
+    """``text`` against ``base``; as it stands where that is not known or they do not fit."""
     if not base:
         return text
     try:
@@ -326,64 +151,10 @@ def _join(text: str, base: str) -> str:
         return text
 
 
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        return 0.0
-    return value if 0.0 <= value < 1e9 else 0.0
-
-
-def _named(element: etree._Element, name: str) -> str:
-    """An attribute by its local name, whatever its case and namespace."""
-    for key, value in element.attrib.items():
-        if key.rpartition("}")[2].lower() == name:
-            return str(value)
-    return ""
-
-
-def _is_foreign(element: etree._Element, parent: etree._Element) -> bool:
-    """Whether an element is of another module than its parent, or no element."""
-    tag = element.tag
-    if not isinstance(tag, str):
-        return True
-    own = parent.tag.rpartition("}")[0]
-    return tag.rpartition("}")[0] not in ("", own) and not _KNOWN.match(tag)
-
-
-def _pairs(name: str, element: etree._Element) -> list[tuple[str, str]]:
-    """What an element says, as (source tag, plain text)."""
-    if name in ("author", "contributor", "source") and len(element):
-        names = [xml.text_of(child).strip() for child in element if local_name(child) == "name"]
-        return [(name, names[0])] if names and names[0] else []
-    if _DUBLIN_CORE.match(element.tag):
-        name = "dc:" + name
-    return [(name, plain_text(element))]
-
-
-def plain_text(element: etree._Element) -> str:
-    """The text of a construct of RSS or Atom: XHTML, escaped HTML, base64 or plain, its markup taken out."""
-    if len(element):
-        return " ".join(xml.text_of(element).split())
-    text = (element.text or "").strip()
-    mode, kind = (element.get("mode") or "").lower(), (element.get("type") or "").lower()
-    if mode == "base64" or _BINARY.match(kind):
-        try:
-            text = base64.b64decode(text, validate=False).decode("utf-8", "replace")
-        except (binascii.Error, ValueError):
-            return ""
-    elif kind in ("text", "text/plain") or (not kind and "Atom" in element.tag):  # Atom's default is plain
-        return " ".join(text.split())[:_TEXT]
-    return from_html(text)
-
-
-_BINARY = re.compile(r"(?!text/|[\w.+-]+/(?:[\w.-]+\+)?xml\b)[\w.+-]+/")  # Atom: what is neither text nor XML is base64
-
-
 def from_html(text: str) -> str:
     """The text of escaped HTML, on one line."""
     if "<" in text:
         text = _MARKUP.sub("", text)
     if "&" in text:
         text = unescape(text)
-    return " ".join(text.split())[:_TEXT]
+    return " ".join(text.split())[:MAX_TEXT]

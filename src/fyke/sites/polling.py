@@ -23,6 +23,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from fyke.sites.feed import Rhythm
+from fyke.sites.kept import Kept
 
 HOUR, DAY = 3600.0, 86_400.0
 SHORTEST = 300.0
@@ -46,7 +47,7 @@ class PollSettings:
     longest: float = LONGEST
 
 
-class Posting(msgspec.Struct, frozen=True, array_like=True):
+class Posting(Kept, frozen=True):
     """What is known of a feed's posting: fading counts, kept with the feed."""
 
     items: float = 0.0
@@ -79,15 +80,6 @@ class Posting(msgspec.Struct, frozen=True, array_like=True):
     def failed(self, now: float) -> Posting:
         """What is known after a poll at ``now`` without an answer."""
         return msgspec.structs.replace(self, polled=now, failures=min(self.failures + 1, 16))
-
-    def encode(self) -> bytes:
-        """Return this as MessagePack; ``decode`` is the inverse."""
-        return msgspec.msgpack.encode(self)
-
-    @classmethod
-    def decode(cls, data: bytes) -> Posting:
-        """Return what ``encode`` wrote."""
-        return msgspec.msgpack.decode(data, type=cls)
 
 
 def next_poll(

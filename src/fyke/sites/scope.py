@@ -1,7 +1,7 @@
-"""Which URLs belong to a crawl: the seeds' hosts or domains, regular expressions, content types.
+"""Which URLs belong to a crawl: the seeds' hosts or domains, regular expressions, endings of what is no document.
 
 A ``Scope`` is a policy object: ``judge(url)`` returns None for a URL that belongs, else the reason why it does not.
-Patterns are searched in URLs of bounded length only (``max_length``), since Python's regular expressions can take time
+Patterns are searched in URLs of bounded length only (``MAX_LENGTH``), since Python's regular expressions can take time
 exponential in it; the user who writes them is trusted, the sites whose URLs they meet are not.
 """
 
@@ -53,7 +53,6 @@ class SeedScope:
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
         *,
-        max_length: int = MAX_LENGTH,
         all_types: bool = False,
     ) -> None:
         self._span = span
@@ -63,7 +62,6 @@ class SeedScope:
             self.admit(seed)
         self._include = [_compile("--include", pattern) for pattern in include]
         self._exclude = [_compile("--exclude", pattern) for pattern in exclude]
-        self._max_length = max_length
         self._all_types = all_types
 
     def admit(self, url: Url) -> None:
@@ -75,7 +73,7 @@ class SeedScope:
     def judge(self, url: Url) -> Drop | None:
         """Return None where ``url`` belongs, else why it does not."""
         href = url.href
-        if len(href) > self._max_length:
+        if len(href) > MAX_LENGTH:
             return Drop.LENGTH
         if self._span is not Span.ANY:
             host = url.host
@@ -88,15 +86,6 @@ class SeedScope:
         if self._include and not any(pattern.search(href) for pattern in self._include):
             return Drop.NOT_INCLUDED
         return None
-
-
-def accepts_type(media_type: str, wanted: Iterable[str]) -> bool:
-    """Return whether a response's media type is wanted: ``text/html``, or ``text/*``; none given means all."""
-    patterns = [pattern.strip().lower() for pattern in wanted]
-    if not patterns or not media_type:
-        return True
-    kind = media_type.partition(";")[0].strip().lower()
-    return any(kind == pattern or (pattern.endswith("/*") and kind.startswith(pattern[:-1])) for pattern in patterns)
 
 
 def _compile(option: str, pattern: str) -> re.Pattern[str]:

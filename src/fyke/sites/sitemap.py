@@ -7,8 +7,8 @@ The web's sitemaps are wrong in ways that cost whole sites where a reader is str
 stands before the prologue is skipped, namespaces and the case of names are not asked, and a file that breaks off
 keeps what came before. No entity but XML's own five is ever resolved (fyke.formats.xml).
 
-lastmod, changefreq and priority are what the site says, not what is so; how far a host's lastmod can be believed is
-learnt elsewhere (fyke.sites.honesty).
+lastmod, changefreq and priority are what the site says, not what is so: fyke.sites.lastmod tells the lies that can be
+seen at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lxml import etree
 
 from fyke.errors import UrlError
 from fyke.formats import xml
-from fyke.formats.coding import gunzip
+from fyke.formats.http_body import gunzip
 from fyke.formats.tags import moment
 from fyke.formats.xml import local_name
 from fyke.url import MAX_LENGTH, whatwg
@@ -37,14 +37,9 @@ MAX_BYTES = 50 * 1_048_576
 MAX_EXTENSIONS = 1_000
 """Images, videos and alternates of one entry; Google reads as many images."""
 
-_HEAD = 65_536  # where the prologue or the root must begin: after warnings that a script printed, say
-_PROLOGUE = re.compile(rb"<\?xml\s")
-_ROOT = re.compile(rb"<(?:[\w.-]{1,64}:)?(urlset|sitemapindex|rss|feed|rdf)[\s>/]", re.IGNORECASE)
-_LOOSE = re.compile(
-    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)", re.DOTALL
-)
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]+")
+_ROOT = xml.root_pattern("urlset", "sitemapindex", "rss", "feed", "rdf")
 _DECLARED = re.compile(rb"<!ENTITY\s")
+_SUBSET = 65_536  # bytes at the beginning in which entities are declared, if any are
 _REFERENCE = re.compile(r"&[A-Za-z_][\w.-]*;")
 _WEB = re.compile(r"https?://[^\s<>]+", re.IGNORECASE)
 _FREQUENCIES = frozenset({"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"})
@@ -150,19 +145,14 @@ class SitemapReader(Iterable[Entry]):
         self.faults: Counter[Fault] = Counter()
         self._url = url
         self._declares = False  # entities of its own
-        self._data = self._plain(body.encode("utf-8", "replace") if isinstance(body, str) else body)
-        self.kind = self._recognise()
+        plain = self._plain(body.encode("utf-8", "replace") if isinstance(body, str) else body)
+        data, self._encoding = xml.widened(plain)
+        root, self._data = xml.from_root(data, _ROOT)
+        self.kind = self._recognise(root)
 
     def __iter__(self) -> Iterator[Entry]:
-        found = (
-            _text_lines(self._data)
-            if self.kind is Kind.TEXT
-            else self._elements()
-            if self.kind is not Kind.NONE
-            else ()
-        )
         count = 0
-        for entry in found:
+        for entry in self._entries():
             checked = self._check(entry)
             if checked is None:
                 continue
@@ -173,7 +163,7 @@ class SitemapReader(Iterable[Entry]):
             yield checked
 
     def _plain(self, data: bytes) -> bytes:
-        """The bytes in a super-set of ASCII: out of gzip (twice, as some servers have it) and of UTF-16."""
+        """The bytes out of gzip: twice, as some servers have it."""
         for _ in range(2):
             if data[:2] != b"\x1f\x8b":
                 break
@@ -183,34 +173,25 @@ class SitemapReader(Iterable[Entry]):
             data = opened.body
         if len(data) > MAX_BYTES:
             self.faults[Fault.TOO_LARGE] += 1
-            data = data[:MAX_BYTES]
-        wide = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(
-            data[:2]
-        )
-        if wide:
-            data = data.decode(wide, "replace").encode("utf-8", "replace")
-            self._encoding: str | None = "utf-8"  # whatever the declaration says
-        else:
-            self._encoding = None
-        return data.removeprefix(b"\xef\xbb\xbf").lstrip()
+        return data[:MAX_BYTES]
 
-    def _recognise(self) -> Kind:
-        """What the file is; its data are cut to where they begin to make sense."""
-        head = self._data[:_HEAD]
-        root = _ROOT.search(head)
-        if root is None:
-            first = head.split(None, 1)[0] if head.strip() else b""
-            if _WEB.match(first.decode("utf-8", "replace")):
-                return Kind.TEXT
-            self.faults[Fault.NO_SITEMAP] += 1
-            return Kind.NONE
-        prologue = _PROLOGUE.search(head, 0, root.start())
-        self._data = self._data[(prologue or root).start() :]
-        name = root[1].lower()
-        return {b"urlset": Kind.URLSET, b"sitemapindex": Kind.INDEX, b"feed": Kind.ATOM}.get(name, Kind.RSS)
+    def _recognise(self, root: str) -> Kind:
+        """What the file is by the name of its root, or by its first word."""
+        if root:
+            return {"urlset": Kind.URLSET, "sitemapindex": Kind.INDEX, "feed": Kind.ATOM}.get(root, Kind.RSS)
+        first = self._data[:MAX_LENGTH].split(None, 1)[:1]
+        if first and _WEB.match(first[0].decode("utf-8", "replace")):
+            return Kind.TEXT
+        self.faults[Fault.NO_SITEMAP] += 1
+        return Kind.NONE
+
+    def _entries(self) -> Iterable[Entry]:
+        if self.kind is Kind.NONE:
+            return ()
+        return _text_lines(self._data) if self.kind is Kind.TEXT else self._elements()
 
     def _elements(self) -> Iterator[Entry]:
-        self._declares = bool(_DECLARED.search(self._data, 0, _HEAD))
+        self._declares = bool(_DECLARED.search(self._data, 0, _SUBSET))
         wanted = {Kind.URLSET: "url", Kind.INDEX: "sitemap", Kind.RSS: "item", Kind.ATOM: "entry"}[self.kind]
         parser = xml.stream(_whole_entries(xml.repaired(self._data), wanted), self._encoding, wanted)
         self._data = b""

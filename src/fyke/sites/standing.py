@@ -15,8 +15,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-import msgspec
-
+from fyke.sites.kept import Kept
 from fyke.sites.robots import Robots
 from fyke.url import Url
 
@@ -26,7 +25,9 @@ MAX_AGE = DAY
 MIN_AGE = 300.0
 """A ``max-age=0`` must not double the requests that a site gets."""
 MIN_RETRY = 60.0
+"""Seconds before a site that fails is asked again for the first time."""
 UNREACHABLE_LIMIT = 30 * DAY
+"""How long a failing site is left alone: RFC 9309, 2.3.1.4."""
 
 _MAX_AGE = re.compile(r"(?:^|[,\s])(s-maxage|max-age)\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _TOO_MANY_REQUESTS = 429
@@ -40,7 +41,7 @@ class Verdict(StrEnum):
     DENY = "deny"
 
 
-class Standing(msgspec.Struct, frozen=True, array_like=True):
+class Standing(Kept, frozen=True):
     """What holds for a site until ``expires``; then its robots.txt is to be asked for again."""
 
     verdict: Verdict
@@ -55,15 +56,6 @@ class Standing(msgspec.Struct, frozen=True, array_like=True):
     def rules(self) -> Robots:
         """The rules as an object that answers; keep it, since making it costs."""
         return Robots.decode(self.robots) if self.robots else Robots({})
-
-    def encode(self) -> bytes:
-        """Return this as MessagePack; ``decode`` is the inverse."""
-        return msgspec.msgpack.encode(self)
-
-    @classmethod
-    def decode(cls, data: bytes) -> Standing:
-        """Return what ``encode`` wrote."""
-        return msgspec.msgpack.decode(data, type=cls)
 
 
 class Permission:

@@ -10,8 +10,7 @@ bounded, and may be forgotten.
 - calendars: a date in a place called calendar (month, year, day, events…), beyond a year from now or before 1990; and
   200 dates of one such place: sixteen years of months;
 - the same content: a *template* (the address with digits and values blanked) of which nine of ten pages were
-  duplicates, after 30 of them; soft errors: a text that came for 20 addresses of a host, or that of an address
-  made up to be missing;
+  duplicates, after 30 of them; soft errors: a text that came for 20 addresses of a host;
 - session ids: not a drop but another name. ``seen_form`` is what the seen-set is asked for, so each page is fetched
   under one session id. (The engine follows a redirect between two names of one page nevertheless.)
 """
@@ -23,22 +22,18 @@ from dataclasses import dataclass, field
 
 import xxhash
 
-from fyke.url import Url
+from fyke.url import PATH_SESSION, SESSION_PARAMETER, Url
 from fyke.values import Drop
 
-_SESSION = re.compile(
-    r"(?:^|(?<=&))(?:phpsessid|jsessionid|session_?id|s_?id|aspsessionid\w*|cfid|cftoken|zenid|oscsid)=[^&]*&?",
-    re.IGNORECASE,
-)
-_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sessionid|sid)=[^/;?]*|/\(S\(\w{24}\)\)", re.IGNORECASE)
+_SESSION = re.compile(r"(?:^|(?<=&))" + SESSION_PARAMETER + r"[^&]*&?", re.IGNORECASE)
 _CALENDAR = re.compile(r"calend|\bcal\b|month|\byear|\bday\b|\bdate\b|week|agenda|schedule|event", re.IGNORECASE)
 _DATE = re.compile(
     r"(?<!\d)(\d{4})(?:[-/_.]|&\w+=)(?:0?[1-9]|1[0-2])(?!\d)|\b(?:year|yr|y|date|month)=(\d{4})(?!\d{4})"
 )
 _DIGITS = re.compile(r"\d+")
 _VALUE = re.compile(r"=[^&]*")
-_SOFT_BITS = 3
 _YEAR = 365.25 * 86_400
+_TABLE = 512  # templates, paths and texts of a host worth remembering; 50 kB at the most
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +45,23 @@ class TrapLimits:
     max_host_pages: int = 0
     """URLs of one host; 0: any."""
     max_length: int = 2_048
+    """Characters of a URL: no browser or sitemap protocol takes more."""
     max_segments: int = 24
+    """Of a path: real ones stay below ten."""
     max_parameters: int = 24
+    """Of a query: large search forms have as many."""
     query_budgets: tuple[int, ...] = (5_000, 1_000, 500, 100)
     """URLs of one path with 2, 3, 4 and more parameters. Pages by one parameter are a catalogue, not a trap."""
     calendar_budget: int = 200
+    """Dates of one calendar: sixteen years of months."""
     earliest_year: int = 1990
+    """Before the web there was nothing to put into its calendars."""
     template_pages: int = 30
+    """Pages of a template before it can be given up."""
     template_duplicates: float = 0.9
+    """Share of them that must be duplicates."""
     same_text: int = 20
+    """Addresses of one text that make it an error page."""
 
 
 @dataclass(slots=True)
@@ -73,11 +76,6 @@ class HostHistory:
     """Hash of a template: pages, duplicates among them."""
     texts: dict[int, int] = field(default_factory=dict)
     """Fingerprint of a text: addresses it came for."""
-    missing: tuple[int, ...] = ()
-    """Simhashes of what came for addresses made up to be missing."""
-
-
-_TABLE = 512  # templates and paths of a host worth remembering; 50 kB at the most
 
 
 class TrapJudge:
@@ -104,13 +102,9 @@ class TrapJudge:
         template = _template(url)
         pages, duplicates = host.templates.get(template, (0, 0))
         _keep(host.templates, template, (pages + 1, duplicates + duplicate))
-        if times >= self.limits.same_text or self.is_missing(text, host):
+        if times >= self.limits.same_text:
             return Drop.SOFT_ERROR
         return Drop.SAME_CONTENT if self._given_up(host.templates[template]) else None
-
-    def is_missing(self, text: int, host: HostHistory) -> bool:
-        """Return whether a simhash is within three bits of what the host answers for a missing page."""
-        return any((text ^ known).bit_count() <= _SOFT_BITS for known in host.missing)
 
     def _judge(self, url: Url, depth: int, now: float, host: HostHistory) -> Drop | None:
         limits = self.limits
@@ -183,7 +177,7 @@ def seen_form(url: Url) -> str:
         return href
     path, mark, query = href.partition("?")
     if ";" in path or "(" in path:
-        path = _PATH_SESSION.sub("", path)
+        path = PATH_SESSION.sub("", path)
     if query:
         query = _SESSION.sub("", query).rstrip("&")
     return path + mark + query if query else path

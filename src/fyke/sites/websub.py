@@ -26,6 +26,7 @@ import msgspec
 
 from fyke.errors import UrlError
 from fyke.sites.feed import Feed
+from fyke.sites.kept import Kept
 from fyke.url import Url
 
 LEASE = 10 * 86_400.0
@@ -39,6 +40,9 @@ PATIENCE = 600.0
 RETRY = 86_400.0
 """Seconds before a hub that refused or did not answer is asked again."""
 MAX_CONTENT = 10_000_000
+"""Bytes that a hub may push at once: a feed of news has a hundredth."""
+_MAX_HEADER = 16_384
+"""Characters of a query or a Link header that are looked at."""
 
 _METHODS = {"sha1": hashlib.sha1, "sha256": hashlib.sha256, "sha384": hashlib.sha384, "sha512": hashlib.sha512}
 _LINK = re.compile(r'<([^<>]{1,4000})>((?:\s*;\s*[\w*-]+\s*=\s*(?:"[^"]*"|[^\s",;]+))*)')
@@ -83,7 +87,7 @@ class Topic:
     hub: str
 
 
-class Subscription(msgspec.Struct, frozen=True, array_like=True):
+class Subscription(Kept, frozen=True):
     """A topic, the hub that pushes it, and how things stand; kept over restarts."""
 
     topic: str
@@ -98,15 +102,6 @@ class Subscription(msgspec.Struct, frozen=True, array_like=True):
     """When the lease ends."""
     renew: float = 0.0
     """When to ask (again)."""
-
-    def encode(self) -> bytes:
-        """Return this as MessagePack; ``decode`` is the inverse."""
-        return msgspec.msgpack.encode(self)
-
-    @classmethod
-    def decode(cls, data: bytes) -> Subscription:
-        """Return what ``encode`` wrote."""
-        return msgspec.msgpack.decode(data, type=cls)
 
     def is_active(self, now: float) -> bool:
         """Whether the hub pushes, so that polling is only a safeguard."""
@@ -143,7 +138,7 @@ class Subscription(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Answer:
     """What to answer a hub that asks back, and what stands afterwards."""
 
     status: int
@@ -158,47 +153,41 @@ def discover(links: Iterable[str], feed: Feed, url: str) -> Topic | None:
 
     ``links`` are the values of its Link headers, which come before what the feed itself says (WebSub, 4).
     """
-    hubs: list[str] = []
-    own = ""
-    for target, relations in _header_links(links):
-        if "hub" in relations:
-            hubs.append(target)
-        if "self" in relations:
-            own = own or target
-    hubs = hubs or list(feed.hubs)
-    own = own or feed.self_url or url
+    said = _header_links(links)
+    hubs = [target for target, relations in said if "hub" in relations] or feed.hubs
+    own = next((target for target, relations in said if "self" in relations), "") or feed.self_url or url
     try:
-        topic = Url.parse(url).join(own).href if url else Url.parse(own).href
-        hub = Url.parse(url).join(hubs[0]).href if hubs and url else Url.parse(hubs[0]).href if hubs else ""
+        here = Url.parse(url)
+        found = Topic(here.join(own).href, here.join(hubs[0]).href if hubs else "")
     except UrlError:
         return None
-    return Topic(topic, hub) if hub.startswith(("http://", "https://")) else None
+    return found if found.hub.startswith(("http://", "https://")) else None
 
 
-def verify(subscription: Subscription | None, query: str, now: float) -> Verdict:
+def verify(subscription: Subscription | None, query: str, now: float) -> Answer:
     """Judge a hub's GET of a callback: ``query`` is what follows the ``?``, ``subscription`` that of the token."""
     if subscription is None:
-        return Verdict(404, b"", None, Refusal.UNKNOWN)
-    said = {name: values[0] for name, values in parse_qs(query[:16_384], keep_blank_values=True).items()}
+        return Answer(404, b"", None, Refusal.UNKNOWN)
+    said = {name: values[0] for name, values in parse_qs(query[:_MAX_HEADER], keep_blank_values=True).items()}
     mode, topic = said.get("hub.mode", ""), said.get("hub.topic", "")
     if topic != subscription.topic:
-        return Verdict(404, b"", None, Refusal.TOPIC)
+        return Answer(404, b"", None, Refusal.TOPIC)
     if mode == "denied":
         denied = msgspec.structs.replace(subscription, state=State.DENIED, asked=0.0, until=0.0, renew=now + RETRY)
-        return Verdict(200, b"", denied)
+        return Answer(200, b"", denied)
     if mode != "subscribe" or not subscription.asked:
-        return Verdict(404, b"", None, Refusal.NOT_ASKED)
+        return Answer(404, b"", None, Refusal.NOT_ASKED)
     challenge = said.get("hub.challenge", "")
     if not 1 <= len(challenge) <= 4096 or not challenge.isprintable():
-        return Verdict(404, b"", None, Refusal.CHALLENGE)
+        return Answer(404, b"", None, Refusal.CHALLENGE)
     text = said.get("hub.lease_seconds", str(int(LEASE)))
     if not text.isdecimal() or not 0 < len(text) <= 12 or int(text) == 0:
-        return Verdict(404, b"", None, Refusal.LEASE)
+        return Answer(404, b"", None, Refusal.LEASE)
     lease = min(max(float(text), SHORTEST_LEASE), LONGEST_LEASE)
     active = msgspec.structs.replace(
         subscription, state=State.ACTIVE, asked=0.0, until=now + lease, renew=now + lease * RENEW_AT
     )
-    return Verdict(200, challenge.encode(), active)
+    return Answer(200, challenge.encode(), active)
 
 
 def check(subscription: Subscription | None, signature: str, body: bytes, now: float) -> Refusal | None:
@@ -215,16 +204,17 @@ def check(subscription: Subscription | None, signature: str, body: bytes, now: f
     algorithm = _METHODS.get(method.lower())
     if algorithm is None:
         return Refusal.METHOD
-    expected = hmac.new(subscription.secret.encode(), body, algorithm).hexdigest()
+    expected = hmac.new(subscription.secret.encode(), body, algorithm).hexdigest().encode()
     # Compared in constant time, so that nobody learns the digest from how long we look at it.
-    return None if hmac.compare_digest(expected.encode(), digest.lower().encode()) else Refusal.SIGNATURE
+    believed = hmac.compare_digest(expected, digest.lower().encode("utf-8", "replace"))
+    return None if believed else Refusal.SIGNATURE
 
 
 def _header_links(values: Iterable[str]) -> list[tuple[str, list[str]]]:
     """(target, relations) of each link in Link headers (RFC 8288), tolerantly."""
     links = []
     for value in values:
-        for target, parameters in _LINK.findall(value[:16_384]):
+        for target, parameters in _LINK.findall(value[:_MAX_HEADER]):
             found = _REL.search(parameters)
             links.append((target.strip(), (found[1] or found[2] or "").lower().split() if found else []))
     return links

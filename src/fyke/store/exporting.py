@@ -20,8 +20,8 @@ import fyke
 from fyke.errors import StorageError, UserError
 from fyke.formats.cdxj import IndexLine, index_line, sorted_lines
 from fyke.formats.trec import TrecDocument, text_document, web_document, write_trec
-from fyke.formats.warc import sha1_text
 from fyke.formats.warc_exchange import IDENTICAL_PAYLOAD, NOT_MODIFIED, Original
+from fyke.formats.warc_record import sha1_text
 from fyke.formats.warc_write import Compression, WarcWriter
 from fyke.store.cells import EXACT, PAGE, TEXT, Page
 from fyke.store.importing import MARKUP, REQUEST, RESPONSE

@@ -17,10 +17,11 @@ from typing import BinaryIO
 import msgspec
 
 from fyke.errors import UserError
+from fyke.formats.damage import Report
 from fyke.formats.http import parse_head
 from fyke.formats.streams import inflated
 from fyke.formats.trec import TrecDocument, read_trec, web_document
-from fyke.formats.warc import Report, read_records
+from fyke.formats.warc import read_records
 from fyke.formats.warc_exchange import Capture, read_captures
 from fyke.store.batch import Batch
 from fyke.store.cells import Change, Page, RowMeta

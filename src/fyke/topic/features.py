@@ -16,6 +16,8 @@ SIZE = 1 << BITS
 MASK = np.uint64(SIZE - 1)
 MAX_BYTES = 1 << 16
 """Of a page's text: what comes after 64 KB changes no mind."""
+SHORT = 1024
+"""Bytes of its title, of its anchor texts, and of its URL."""
 TITLE_WEIGHT, ADDRESS_WEIGHT = 3, 2
 """A word of the title counts as three of the text; one of the URL or of an anchor text as two."""
 MOST = 24
@@ -53,16 +55,20 @@ class Hasher:
 
     def __init__(self) -> None:
         self._counts = np.zeros(SIZE, np.int32)
-        self._touched = np.empty(2 * MAX_BYTES + 8192, np.int64)
-        self._values = np.empty(2 * MAX_BYTES + 8192)
+        self._touched = np.empty(2 * (MAX_BYTES + 3 * SHORT), np.int64)  # two features a byte
+        self._values = np.empty(len(self._touched))
 
     def page(self, text: str, title: str = "", url: str = "", anchors: str = "") -> Vector:
         """Return the vector of a page; the arrays are the hasher's own until the next call."""
         used = words = 0
-        fields = ((text, 1), (title, TITLE_WEIGHT), (anchors, ADDRESS_WEIGHT), (words_of(url), ADDRESS_WEIGHT))
-        for field, weight in fields:
+        fields = (
+            (text, MAX_BYTES, 1),
+            (title, SHORT, TITLE_WEIGHT),
+            (anchors, SHORT, ADDRESS_WEIGHT),
+            (words_of(url), SHORT, ADDRESS_WEIGHT),
+        )
+        for field, room, weight in fields:
             if field:
-                room = MAX_BYTES if field is text else 1024
                 buffer = _bytes(field, room)
                 used, count = kernels.add_words(buffer, weight, True, MASK, self._counts, self._touched, used)
                 words += count

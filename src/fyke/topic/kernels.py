@@ -13,28 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from fyke.bits.hashing import mix
 from fyke.bits.jit import inlined, kernel, leaf
 
 OFFSET = np.uint64(0xCBF29CE484222325)
 PRIME = np.uint64(0x100000001B3)
 PAIR = np.uint64(0x9FB21C651E98DF25)
-M1 = np.uint64(0xBF58476D1CE4E5B9)
-M2 = np.uint64(0x94D049BB133111EB)
-S27, S30, S31 = np.uint64(27), np.uint64(30), np.uint64(31)
 ZERO = np.uint64(0)
 
 FIELD_END, LINK_END = 1, 2
 """Bytes that end a field and a link in the text that ``link_features`` reads."""
-
-
-@inlined
-def mix(h: Any) -> Any:
-    """Finish a hash (splitmix64)."""
-    h ^= h >> S30
-    h *= M1
-    h ^= h >> S27
-    h *= M2
-    return h ^ (h >> S31)
 
 
 @inlined
@@ -318,18 +306,25 @@ def train_svm(
     return largest
 
 
+@inlined
+def find(table: Any, key: Any) -> Any:
+    """Return the slot of a key in an open table (0: empty), or the empty one where it belongs.
+
+    REQUIRES: the size is a power of two, and not all of it is used.
+    """
+    mask = table.size - 1
+    at = np.int64((key >> np.uint64(8)) & np.uint64(mask))
+    while table[at] != ZERO and table[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
 @leaf
 def find_slots(table: Any, keys: Any, slots: Any) -> Any:
-    """Find or make the slot of each key in an open table (0: empty); return how many are new.
-
-    REQUIRES: the size is a power of two, with room for all; no key is 0.
-    """
-    mask = np.uint64(table.size - 1)
+    """Find or make the slot of each key; return how many are new. REQUIRES: room for all; no key is 0."""
     made = 0
     for k in range(keys.size):
-        at = np.int64((keys[k] >> np.uint64(8)) & mask)
-        while table[at] != ZERO and table[at] != keys[k]:
-            at = (at + 1) & (table.size - 1)
+        at = find(table, keys[k])
         if table[at] == ZERO:
             table[at] = keys[k]
             made += 1

@@ -15,7 +15,7 @@ behind an irrelevant page are worth less with each step, and nothing but a lot a
 *Exploration*: ``explore`` of all links, chosen by a hash of the URL, get a worth by lot, if it is above their own.
 *Host share*: a host beyond its share of all pages is worth less in proportion.
 
-Checkpoint: "fyke-links" ‖ 0x00 ‖ version (4) ‖ XXH3-64 (8) ‖ zstd of MessagePack [Kept] (docs/focused.md).
+Checkpoint: ``Kept``, sealed (topic/sealed.py) as "fyke-links" (docs/focused.md).
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import xxhash
-import zstandard
 
 from fyke.errors import StorageError
 from fyke.topic import kernels
 from fyke.topic.features import SIZE, LinkFeatures
 from fyke.topic.linear import sigmoid
+from fyke.topic.sealed import seal, unseal
 from fyke.topic.topic import FREE_PAGES, Topic
 
 Ints = npt.NDArray[np.int64]
@@ -52,12 +51,14 @@ _PARENT = np.array([0.05, 0.2, 0.4, 0.6, 0.85])
 _LOOK = np.array([0.02, 0.06, 0.15, 0.3, 0.5, 0.75])
 _HOST = np.array([0.05, 0.15, 0.35, 0.6])
 _INITIAL = np.r_[
+    np.zeros(SIZE),  # words
     np.linspace(-3.5, -0.5, 6), np.linspace(-3.5, -0.5, 6),  # parent: own host, another
     0.0, np.linspace(-1.0, 2.5, 7),  # look; none without words
     0.0, np.linspace(-0.5, 0.75, 5),  # host; none where unknown
 ].astype(np.float32)  # fmt: skip
-_LOOK_AT, _HOST_AT = SIZE + 12, SIZE + 20
-_HEAD = struct.Struct("<IQ")
+_ELSEWHERE = len(_PARENT) + 1
+_LOOK_AT = SIZE + 2 * _ELSEWHERE
+_HOST_AT = _LOOK_AT + len(_LOOK) + 2
 _CLUE = struct.Struct("<BB")
 
 
@@ -90,7 +91,7 @@ class LinkModel:
     """Predicts a link's worth and learns from what came."""
 
     def __init__(self) -> None:
-        self.weights = np.r_[np.zeros(SIZE, np.float32), _INITIAL]
+        self.weights = _INITIAL.copy()
         self.squares = np.zeros(len(self.weights), np.float32)
         self.learnt = 0
         """Links learnt from."""
@@ -110,9 +111,9 @@ class LinkModel:
         level = SIZE + int(np.searchsorted(_PARENT, page.reached, "right"))
         allowed = max(FREE_PAGES, page.topic.host_share * page.pages) if page.steps <= page.topic.tunnel else 0.0
         kernels.judge(
-            links.starts, links.features, links.looks, page.slope, page.offset, (level + 6, level), same_host, shares,
-            host_pages, allowed, keys, page.topic.explore, _LOOK, _LOOK_AT, _HOST, _HOST_AT, self.weights, kinds,
-            scores,
+            links.starts, links.features, links.looks, page.slope, page.offset, (level + _ELSEWHERE, level), same_host,
+            shares, host_pages, allowed, keys, page.topic.explore, _LOOK, _LOOK_AT, _HOST, _HOST_AT, self.weights,
+            kinds, scores,
         )  # fmt: skip
         return scores, kinds
 
@@ -124,29 +125,23 @@ class LinkModel:
 
     def encode(self, sequence: int = 0) -> bytes:
         """Return this as a checkpoint; ``sequence`` says up to where it has learnt."""
-        start = np.r_[np.zeros(SIZE, np.float32), _INITIAL]
-        places = np.flatnonzero((self.squares != 0) | (self.weights != start))
+        places = np.flatnonzero((self.squares != 0) | (self.weights != _INITIAL))
         kept = Kept(
             sequence, self.learnt, places.astype("<u4").tobytes(),
             self.weights[places].astype("<f4").tobytes(), self.squares[places].astype("<f4").tobytes(),
         )  # fmt: skip
-        body = zstandard.ZstdCompressor(level=1).compress(msgspec.msgpack.encode(kept))
-        return MAGIC + _HEAD.pack(VERSION, xxhash.xxh3_64_intdigest(body)) + body
+        return seal(MAGIC, VERSION, kept, level=1)
 
     @classmethod
     def decode(cls, data: bytes) -> tuple[LinkModel, int]:
         """Read a checkpoint: the model and its sequence. Raises ``StorageError``."""
         try:
-            version, digest = _HEAD.unpack_from(data, len(MAGIC))
-            body = data[len(MAGIC) + _HEAD.size :]
-            if not data.startswith(MAGIC) or version != VERSION or xxhash.xxh3_64_intdigest(body) != digest:
-                raise ValueError(f"version {version}")
-            kept = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(body, 1 << 26), type=Kept)
+            kept = unseal(data, MAGIC, VERSION, Kept, 1 << 26)
             model = cls()
             places = np.frombuffer(kept.places, "<u4")
             model.weights[places] = np.frombuffer(kept.weights, "<f4")
             model.squares[places] = np.frombuffer(kept.squares, "<f4")
-        except (struct.error, zstandard.ZstdError, msgspec.DecodeError, ValueError, IndexError) as error:
+        except (ValueError, IndexError) as error:
             raise StorageError(
                 f"the link model's checkpoint cannot be read ({error}); delete it and the crawl learns anew"
             ) from None
@@ -160,7 +155,7 @@ def kinds_of(parent: Floats, same_host: Bools, looks: Floats, hosts: Floats) -> 
     ``looks`` are probabilities, negative without words; ``hosts`` are shares of relevant pages, negative if unknown.
     """
     kinds = np.empty((len(parent), 3), np.int64)
-    kinds[:, 0] = SIZE + np.searchsorted(_PARENT, parent, "right") + np.where(same_host, 0, 6)
+    kinds[:, 0] = SIZE + np.searchsorted(_PARENT, parent, "right") + np.where(same_host, 0, _ELSEWHERE)
     kinds[:, 1] = _LOOK_AT + np.where(looks < 0, 0, 1 + np.searchsorted(_LOOK, looks, "right"))
     kinds[:, 2] = _HOST_AT + np.where(hosts < 0, 0, 1 + np.searchsorted(_HOST, hosts, "right"))
     return kinds

@@ -8,39 +8,35 @@ and 0 where its language or media type is not asked for. x is the page's vector 
 h the number of the topic's words that it has, n = min(3, a quarter of them, at least 1) and
 f = min(1, distinct features / √(8·words)) the dampening of stuffed pages: in honest prose words are new far more often.
 
-::
-
-    "fyke-topic" ‖ 0x00 ‖ version (4, little-endian) ‖ XXH3-64 of what follows (8) ‖ zstd of MessagePack [Kept]
+The file is ``Kept``, sealed (topic/sealed.py) as "fyke-topic".
 """
 
 from __future__ import annotations
 
 import math
 import re
-import struct
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import xxhash
-import zstandard
 
 from fyke.errors import UserError
 from fyke.topic import kernels
 from fyke.topic.features import SIZE, Hasher, Vector
 from fyke.topic.language import language_of
 from fyke.topic.linear import sigmoid
+from fyke.topic.sealed import seal, unseal
 from fyke.topic.topic import Topic
 
 MAGIC = b"fyke-topic\0"
 VERSION = 1
-SUFFIX = ".model"
 MATCHED = 0.95
 """The probability of a page that a pattern matches: the user said so, and may have said too much."""
 MAX_FILE = 64 << 20
+"""Bytes of a model: its 2 MB of weights and places, and the topic's own lists."""
 _SEARCHED = 20_000
-_HEAD = struct.Struct("<IQ")
+"""Characters of a page in which patterns are looked for: they may be slow."""
 
 
 class Measured(msgspec.Struct, frozen=True, array_like=True):
@@ -146,27 +142,17 @@ class PageModel:
             self.topic, self.measured, self.bias, self.slope, self.shift,
             places.astype("<u4").tobytes(), self.weights[places].astype("<f4").tobytes(),
         )  # fmt: skip
-        body = zstandard.ZstdCompressor(level=9).compress(msgspec.msgpack.encode(kept))
-        return MAGIC + _HEAD.pack(VERSION, xxhash.xxh3_64_intdigest(body)) + body
+        return seal(MAGIC, VERSION, kept, level=9)
 
     @classmethod
     def decode(cls, data: bytes, name: str) -> PageModel:
         """Read what ``encode`` wrote; any bytes are safe. Raises ``UserError``, which names the file."""
         again = "make it anew with `fyke topic train`"
-        if not data.startswith(MAGIC) or len(data) < len(MAGIC) + _HEAD.size:
-            raise UserError(f"{name} is no topic model; {again}")
-        version, digest = _HEAD.unpack_from(data, len(MAGIC))
-        body = data[len(MAGIC) + _HEAD.size :]
-        if version != VERSION:
-            raise UserError(f"{name} is a topic model of version {version}, this fyke reads version {VERSION}; {again}")
-        if xxhash.xxh3_64_intdigest(body) != digest:
-            raise UserError(f"{name} is damaged; {again}")
         try:
-            plain = zstandard.ZstdDecompressor().decompress(body, max_output_size=MAX_FILE)
-            kept = msgspec.msgpack.decode(plain, type=Kept)
+            kept = unseal(data, MAGIC, VERSION, Kept, MAX_FILE)
             places, values = np.frombuffer(kept.places, "<u4"), np.frombuffer(kept.weights, "<f4")
-        except (zstandard.ZstdError, msgspec.DecodeError, ValueError) as error:
-            raise UserError(f"{name} is no topic model ({error}); {again}") from None
+        except ValueError as error:
+            raise UserError(f"{name} is no topic model that can be read: {error}; {again}") from None
         numbers = np.r_[values.astype(np.float64), kept.bias, kept.slope, kept.shift]
         if len(places) != len(values) or (len(places) and places.max() >= SIZE) or not np.isfinite(numbers).all():
             raise UserError(f"{name} holds numbers that no model has; {again}")

@@ -9,20 +9,17 @@ cannot make itself important; a stuffed page's cash goes to the purse.
 
 A page is its 64-bit key of the seen-set; a slot holds key, cash, bank and links seen: 28 bytes, at most 0.7 full.
 
-Checkpoint: "fyke-cash" ‖ 0x00 ‖ version (4) ‖ XXH3-64 (8) ‖ zstd of MessagePack [Kept] (docs/focused.md).
+Checkpoint: ``Kept``, sealed (topic/sealed.py) as "fyke-cash" (docs/focused.md).
 """
 
 from __future__ import annotations
 
-import struct
-
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import xxhash
-import zstandard
 
 from fyke.errors import StorageError
+from fyke.topic.sealed import seal, unseal
 from fyke.topic.table import KeyTable
 
 Keys = npt.NDArray[np.uint64]
@@ -32,7 +29,8 @@ Bools = npt.NDArray[np.bool_]
 MAGIC = b"fyke-cash\0"
 VERSION = 1
 OWN_SITE = 0.5
-_HEAD = struct.Struct("<IQ")
+MAX_FILE = 8 << 30
+"""Bytes of a checkpoint: 300 million pages, more than a tablet's table could hold in memory."""
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True):
@@ -113,25 +111,20 @@ class Cash:
             columns["cash"][used].astype("<f8").tobytes(), columns["bank"][used].astype("<f8").tobytes(),
             columns["links"][used].astype("<u4").tobytes(),
         )  # fmt: skip
-        body = zstandard.ZstdCompressor(level=1).compress(msgspec.msgpack.encode(kept))
-        return MAGIC + _HEAD.pack(VERSION, xxhash.xxh3_64_intdigest(body)) + body
+        return seal(MAGIC, VERSION, kept, level=1)
 
     @classmethod
     def decode(cls, data: bytes) -> Cash:
         """Read a checkpoint. Raises ``StorageError``."""
         try:
-            version, digest = _HEAD.unpack_from(data, len(MAGIC))
-            body = data[len(MAGIC) + _HEAD.size :]
-            if not data.startswith(MAGIC) or version != VERSION or xxhash.xxh3_64_intdigest(body) != digest:
-                raise ValueError(f"version {version}")
-            kept = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(body), type=Kept)
+            kept = unseal(data, MAGIC, VERSION, Kept, MAX_FILE)
             cash = cls()
             slots = cash._table.slots(np.frombuffer(kept.keys, "<u8").astype(np.uint64))
             columns = cash._table.columns
             columns["cash"][slots] = np.frombuffer(kept.cash, "<f8")
             columns["bank"][slots] = np.frombuffer(kept.bank, "<f8")
             columns["links"][slots] = np.frombuffer(kept.links, "<u4")
-        except (struct.error, zstandard.ZstdError, msgspec.DecodeError, ValueError) as error:
+        except ValueError as error:
             raise StorageError(f"OPIC's checkpoint cannot be read ({error}); delete it and cash starts anew") from None
         cash.endowed, cash.purse, cash.sequence = kept.endowed, kept.purse, kept.sequence
         return cash

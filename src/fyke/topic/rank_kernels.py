@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fyke.bits.jit import inlined, leaf
+from fyke.topic.kernels import ZERO, find
 
 HEAD = 5
 """Words of a record before its links: sequence, page, host, links to the own host, links to others."""
@@ -14,27 +15,29 @@ DEAD = -1
 """The page of an edge list that a later one of the same page has replaced."""
 WAITING = -1
 """The outdegree of a page that is known and not fetched."""
-ZERO = np.uint64(0)
+PAGES, HOSTS = 0, 1
 
 
 @inlined
-def find(table: Any, key: Any) -> Any:
-    """Return the slot of a key, or the empty one where it belongs (as ``kernels.find_slots``)."""
-    mask = table.size - 1
-    at = np.int64((key >> np.uint64(8)) & np.uint64(mask))
-    while table[at] != ZERO and table[at] != key:
-        at = (at + 1) & mask
-    return at
+def number_of(table: Any, numbers: Any, key: Any, counts: Any, which: Any, most: Any) -> Any:
+    """Return the number of a key, the next one where it is new; −1 for key 0, and for a new one beyond ``most``.
 
-
-@inlined
-def number_of(table: Any, numbers: Any, key: Any, count: Any) -> Any:
-    """Return the number of a key, ``count`` where it is new; 0 is kept as 1, since 0 stands for none."""
+    ``counts[which]`` is how many have numbers. They are kept plus 1, since 0 stands for none.
+    """
     at = find(table, key)
     if table[at] == ZERO:
+        if key == ZERO or counts[which] >= most:
+            return np.int64(-1)
         table[at] = key
-        numbers[at] = count + 1
+        counts[which] += 1
+        numbers[at] = counts[which]
     return np.int64(numbers[at]) - 1
+
+
+@inlined
+def host_number(hosts: Any, numbers: Any, key: Any, counts: Any) -> Any:
+    """Return the number of a host: every page has one, so a torn record's key 0 is one too."""
+    return number_of(hosts, numbers, max(key, np.uint64(1)), counts, HOSTS, hosts.size)
 
 
 @inlined
@@ -70,47 +73,39 @@ def take_records(
     """Number the pages of whole records and write their edges; return (words read, edges used).
 
     A record is HEAD words, its links to the own host, to others, and the hosts of these. An edge list is page, count,
-    targets. ``counts`` are the pages and hosts numbered so far; beyond ``most`` pages, what is new is left out.
+    targets. ``counts`` are the PAGES and HOSTS numbered so far; beyond ``most`` pages, what is new is left out.
     REQUIRES: room in both tables for every word, in ``edges`` for as many.
     """
     at = np.int64(0)
     end = end_of(words, at)
+    met = counts[PAGES]
     while end >= 0:
         own, others = np.int64(words[at + 3]), np.int64(words[at + 4])
-        host = number_of(hosts, host_numbers, words[at + 2], counts[1])
-        counts[1] += host == counts[1]
-        start = used
-        used += 2
-        for k in range(-1, own + others):
-            key = words[at + 1] if k < 0 else words[at + HEAD + k]
-            known = pages[find(pages, key)] != ZERO
-            if key == ZERO or (not known and counts[0] >= most):
-                if k < 0:
-                    break
-                continue
-            page = number_of(pages, page_numbers, key, counts[0])
-            if page == counts[0]:
-                counts[0] += 1
-                degrees[page] = WAITING
-                theirs = host
-                if k >= own:
-                    theirs = number_of(hosts, host_numbers, words[at + HEAD + k + others], counts[1])
-                    counts[1] += theirs == counts[1]
-                host_of[page] = theirs
-            if k < 0:
-                if degrees[page] != WAITING:
-                    edges[places[page]] = DEAD
-                edges[start] = page
-                places[page] = start
-                degrees[page] = 0
-            else:
-                edges[used] = page
+        host = host_number(hosts, host_numbers, words[at + 2], counts)
+        page = number_of(pages, page_numbers, words[at + 1], counts, PAGES, most)
+        if page >= 0:
+            if page == met:
+                met += 1
+                host_of[page] = host
+            elif degrees[page] != WAITING:
+                edges[places[page]] = DEAD
+            start = used
+            used += 2
+            for k in range(own + others):
+                target = number_of(pages, page_numbers, words[at + HEAD + k], counts, PAGES, most)
+                if target < 0:
+                    continue
+                if target == met:
+                    met += 1
+                    degrees[target] = WAITING
+                    host_of[target] = host
+                    if k >= own:
+                        host_of[target] = host_number(hosts, host_numbers, words[at + HEAD + k + others], counts)
+                edges[used] = target
                 used += 1
-        if used == start + 2 and (words[at + 1] == ZERO or pages[find(pages, words[at + 1])] == ZERO):
-            used = start  # there was no room for the page itself
-        else:
-            edges[start + 1] = used - start - 2
-            degrees[edges[start]] = used - start - 2
+            edges[start] = page
+            edges[start + 1] = degrees[page] = used - start - 2
+            places[page] = start
         at = end
         end = end_of(words, at)
     return at, used

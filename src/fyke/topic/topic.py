@@ -55,8 +55,12 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if not low <= getattr(self, name) <= high:
                 raise UserError(f"the topic's {name} is {getattr(self, name)}; give one between {low} and {high}")
         for pattern in self.patterns:
+            if len(pattern) > _LONGEST_PATTERN:
+                raise UserError(
+                    f"a pattern of the topic has {len(pattern)} characters; give at most {_LONGEST_PATTERN}"
+                )
             try:
-                re.compile(pattern[:_LONGEST_PATTERN])
+                re.compile(pattern)
             except re.error as error:
                 raise UserError(f"the topic's pattern {pattern!r} is no regular expression: {error}") from None
         both = sorted(set(self.relevant) & set(self.irrelevant))

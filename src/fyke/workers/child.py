@@ -12,6 +12,7 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from fyke.convert import convert_here, prepare
 from fyke.workers import wire
@@ -31,7 +32,7 @@ def main() -> None:
         convert_here(prepare(data))
     _bound(int(sys.argv[1]))
     _answer(answers, b"")  # ready
-    while (frame := wire.read_frame(jobs.read, sys.maxsize)) is not None:
+    while (frame := wire.read_frame(jobs.read)) is not None:
         try:
             answer = wire.encode_document(convert_here(wire.decode_job(frame)))
         except MemoryError:
@@ -40,10 +41,10 @@ def main() -> None:
     os._exit(0)  # the engine's threads do not survive an orderly end
 
 
-def _answer(stream: object, content: bytes) -> None:
+def _answer(stream: BinaryIO, content: bytes) -> None:
     try:
-        stream.write(wire.framed(content))  # type: ignore[attr-defined]
-        stream.flush()  # type: ignore[attr-defined]
+        stream.write(wire.framed(content))
+        stream.flush()
     except BrokenPipeError:
         os._exit(0)
 

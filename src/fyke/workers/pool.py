@@ -2,7 +2,8 @@
 
 A worker's life: started when first needed → ready (it has said so) → busy with one job → ready … → ended after
 ``JOBS_PER_WORKER`` jobs, or killed when its job's time is over, its answer too long, or it died by itself. Each
-worker has one thread here that waits for it; nobody else touches it. Two ways to call, one machine behind them::
+worker has one thread here that waits for it; nobody else touches it, but to kill it. Two ways to call, one machine
+behind them::
 
     with Pool() as pool:
         document = pool.convert(source)           # blocks
@@ -21,6 +22,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import suppress
 from types import TracebackType
 
 from fyke.convert import failed
@@ -33,7 +35,10 @@ JOBS_PER_WORKER = 500
 """After so many jobs a worker is replaced: whatever a library leaks goes with it."""
 START_SECONDS = 120.0
 """How long a worker may take to be ready; the first ever compiles kernels."""
+END_SECONDS = 5.0
+"""How long a worker without a job may take to end; then it is killed."""
 _FRAME_OVERHEAD = 1_000_000
+"""Bytes of an answer beside HTML, text and their tags: title, metadata, links."""
 _CHUNK = 1 << 20
 
 _Work = tuple[Source, "Future[Document]"]
@@ -54,7 +59,7 @@ class Pool:
         self._workers: list[_Worker] = []
         self._lock = threading.Lock()
         self._idle = 0
-        self._closed = False
+        self._closed = self._killed = False
 
     def submit(self, source: Source) -> Future[Document]:
         """Queue a job; the future never raises for what the document is."""
@@ -66,7 +71,7 @@ class Pool:
                 thread = threading.Thread(target=self._serve, name="fyke-worker", daemon=True)
                 self._threads.append(thread)
                 thread.start()
-        self._jobs.put((source, future))
+            self._jobs.put((source, future))
         return future
 
     def convert(self, source: Source) -> Document:
@@ -79,20 +84,30 @@ class Pool:
 
     def close(self) -> None:
         """Finish what is queued, end the workers, and leave no process behind."""
-        with self._lock:
-            self._closed = True
-        for _ in self._threads:
-            self._jobs.put(None)
+        self._stop()
         for thread in self._threads:
             thread.join()
 
     def kill(self) -> None:
-        """End every worker at once; what they were doing fails."""
+        """End every worker at once: what they were doing fails, what was queued is cancelled."""
         with self._lock:
-            self._closed = True
+            self._closed = self._killed = True
             workers = list(self._workers)
+        with suppress(queue.Empty):
+            while True:
+                work = self._jobs.get_nowait()
+                if work is not None:
+                    work[1].cancel()
+        self._stop()
         for worker in workers:
             worker.kill()
+
+    def _stop(self) -> None:
+        """Take no more jobs; each thread ends once it has done those before."""
+        with self._lock:
+            self._closed = True
+        for _ in self._threads:
+            self._jobs.put(None)
 
     def __enter__(self) -> Pool:
         return self
@@ -114,12 +129,15 @@ class Pool:
             if work is None:
                 break
             source, future = work
-            if worker is None or worker.jobs >= JOBS_PER_WORKER or not worker.alive:
-                worker = self._replace(worker)
+            if not future.set_running_or_notify_cancel():
+                continue  # nobody waits for it any more
             try:
+                if worker is None or worker.jobs >= JOBS_PER_WORKER or not worker.alive:
+                    worker = self._replace(worker)
                 future.set_result(worker.convert(source))
             except BaseException as error:  # a bug of ours must reach the caller, not end the thread
-                worker.kill()
+                if worker is not None:
+                    worker.kill()
                 future.set_exception(error)
         if worker is not None:
             worker.end()
@@ -130,6 +148,9 @@ class Pool:
         new = _Worker(self._module, self._memory)
         with self._lock:
             self._workers = [worker for worker in self._workers if worker is not old] + [new]
+            late = self._killed
+        if late:
+            new.kill()
         return new
 
 
@@ -173,27 +194,22 @@ class _Worker:
         return wire.decode_document(answer)
 
     def kill(self) -> None:
-        """End the process now."""
+        """End the process now, from whatever thread; its own still calls ``end``."""
         self.alive = False
         self._process.kill()
-        self._reap()
+        self._process.wait()
 
     def end(self) -> None:
-        """Let the process end by itself: its input is over."""
+        """Let the process end by itself, since its input is over, and close what led to it."""
         self.alive = False
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         try:
-            self._process.wait(timeout=5)
+            self._process.wait(timeout=END_SECONDS)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-        self._reap()
-
-    def _reap(self) -> None:
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                stream.close()
+            self.kill()
+        self._process.stdout.close()
 
     def _exchange(self, job: bytes | None, seconds: float, limit: int) -> bytes | None:
         """Send a frame and return the answering one, None if the worker died.
@@ -226,7 +242,7 @@ class _Worker:
                     size = int.from_bytes(got[: wire.HEAD], "little") if len(got) >= wire.HEAD else 0
                     if size > limit:
                         raise ValueError(f"a document of {size:,} bytes; the limit is {limit:,}")
-                    if len(got) >= wire.HEAD + size and len(got) >= wire.HEAD:
+                    if len(got) >= wire.HEAD + size:
                         return bytes(got[wire.HEAD : wire.HEAD + size])
                     if not chunk:
                         return None

@@ -66,14 +66,12 @@ def framed(content: bytes) -> bytes:
     return len(content).to_bytes(HEAD, "little") + content
 
 
-def read_frame(read: Callable[[int], bytes], limit: int) -> bytes | None:
-    """Return the next frame's content, None at the end. Raises ``ValueError`` for one beyond ``limit``."""
+def read_frame(read: Callable[[int], bytes]) -> bytes | None:
+    """Return the next frame's content, None at the end. REQUIRES: ``read`` returns less only at the end."""
     head = read(HEAD)
     if len(head) < HEAD:
         return None
     size = int.from_bytes(head, "little")
-    if size > limit:
-        raise ValueError(f"a frame of {size:,} bytes; the limit is {limit:,}")
     content = read(size)
     return content if len(content) == size else None
 

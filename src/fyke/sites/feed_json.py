@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from fyke.formats.tags import canonical
-from fyke.sites.feed import MAX_ITEMS, Feed, FeedFault, FeedKind, Item, address, from_html
+from fyke.sites.feed import MAX_ENCLOSURES, MAX_ITEMS, MAX_TITLE, Feed, FeedFault, FeedKind, Item, address, from_html
 
 
 def read_json(data: bytes, url: str, faults: Counter[FeedFault]) -> Feed:
@@ -32,7 +32,7 @@ def read_json(data: bytes, url: str, faults: Counter[FeedFault]) -> Feed:
     meta, title = canonical([*_authors(said), *((name, _text(said, name)) for name in ("title", "description"))])
     return Feed(
         FeedKind.JSON,
-        title,
+        title[:MAX_TITLE],
         address(_text(said, "home_page_url"), url),
         language=_text(said, "language"),
         meta=meta,
@@ -60,11 +60,10 @@ def _item(row: dict[str, Any], url: str) -> Item:
     meta, title = canonical(pairs)
     found = row.get("attachments")
     attachments = found if isinstance(found, list) else []
-    urls = [address(_text(each, "url"), url) for each in attachments[:100] if isinstance(each, dict)]
+    urls = [address(_text(each, "url"), url) for each in attachments[:MAX_ENCLOSURES] if isinstance(each, dict)]
     identity = row.get("id")  # a number, in feeds that do not read the specification
-    return Item(
-        str(identity) if identity else link, link, title, meta, _text(row, "language"), tuple(filter(None, urls))
-    )
+    name = str(identity) if identity else link
+    return Item(name, link, title[:MAX_TITLE], meta, _text(row, "language"), tuple(filter(None, urls)))
 
 
 def _authors(row: dict[str, Any]) -> list[tuple[str, str]]:

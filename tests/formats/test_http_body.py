@@ -9,8 +9,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fyke.formats.coding import Decoded, dechunk, decode_body
 from fyke.formats.http import Head
+from fyke.formats.http_body import Decoded, dechunk, decode_body
 
 
 def raw_deflate(data: bytes) -> bytes:

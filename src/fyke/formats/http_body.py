@@ -16,11 +16,14 @@ from isal import isal_zlib
 
 from fyke.formats.http import Head
 
-MAX_BODY = 100 * 1_000_000
+MAX_BODY = 100_000_000
 """Bytes of one decoded body. Pages have kilobytes; a gzip bomb grows a thousandfold and stops here."""
 
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[^\r\n]{0,4096}\r?\n")
 _STEP = 1 << 20
+"""Bytes decoded at once."""
+_MAX_CODINGS = 8
+"""Codings one upon the other that are undone: nobody stacks more, and each costs a pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ def decode_content(head: Head, data: bytes, cap: int = MAX_BODY) -> Decoded:
 
 def _undo(codings: list[str], data: bytes, cap: int) -> Decoded:
     truncated = False
-    for coding in reversed(codings[-8:]):  # nobody stacks more; each costs a pass
+    for coding in reversed(codings[-_MAX_CODINGS:]):
         decode = _DECODERS.get(coding)
         if decode is None:
             continue

@@ -1,0 +1,247 @@
+"""RSS, RDF, Atom and CDF, read element by element from libxml2 and told as one value.
+
+Nothing expands, nothing is loaded, and a feed that breaks off keeps the items before the break (fyke.formats.xml).
+Names decide, whatever their namespace's address: half of the feeds that use one misspell it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections import Counter
+
+from lxml import etree
+
+from fyke.formats import xml
+from fyke.formats.tags import canonical
+from fyke.formats.xml import local_name
+
+from fyke.sites.feed import (  # isort: skip
+    MAX_ENCLOSURES, MAX_ITEMS, MAX_TEXT, MAX_TITLE, Feed, FeedFault, FeedKind, Item, Rhythm, address, from_html, joined,
+)  # fmt: skip
+
+_XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_ITEMS = frozenset({"item", "entry"})
+_CHANNELS = frozenset({"channel", "feed", "rdf", "rss"})
+# Namespaces whose elements mean what a feed's own mean; those of other modules do not: media:title, itunes:author, ...
+_KNOWN = re.compile(r"\{[^}]*(?:purl\.org/dc/|/atom|purl\.org/rss/1\.0/\})", re.IGNORECASE)
+_DUBLIN_CORE = re.compile(r"\{[^}]*purl\.org/dc/", re.IGNORECASE)
+_DATED = frozenset({"pubdate", "dc:date", "published", "updated", "issued", "modified"})
+_PERIODS = {"hourly": 3600.0, "daily": 86_400.0, "weekly": 604_800.0, "monthly": 2_592_000.0, "yearly": 31_536_000.0}
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_BINARY = re.compile(r"(?!text/|[\w.+-]+/(?:[\w.-]+\+)?xml\b)[\w.+-]+/")  # Atom: what is neither text nor XML is base64
+
+
+def read_xml(data: bytes, encoding: str | None, kind: FeedKind, url: str, faults: Counter[FeedFault]) -> Feed:
+    """Return the feed in ``data``, which begins with the prologue or the root of that kind. Never raises."""
+    reader = _Reader(kind, url, faults)
+    reader.read(xml.repaired(data), encoding)
+    return reader.feed()
+
+
+class _Reader:
+    """Gathers a feed from its elements."""
+
+    def __init__(self, kind: FeedKind, url: str, faults: Counter[FeedFault]) -> None:
+        self.kind, self.url, self.faults = kind, url, faults
+        self.items: list[Item] = []
+        self.pairs: list[tuple[str, str]] = []
+        self.link = self.id = self.language = self.self_url = ""
+        self.hubs: list[str] = []
+        self.said: dict[str, str] = {}
+        self.skip_hours: set[int] = set()
+        self.skip_days: set[int] = set()
+
+    def read(self, data: bytes, encoding: str | None) -> None:
+        parser = xml.stream(data, encoding)
+        try:
+            for _, element in parser:
+                name = local_name(element)
+                if name in _ITEMS:
+                    if len(self.items) == MAX_ITEMS:
+                        self.faults[FeedFault.TOO_MANY] += 1
+                        return
+                    self.items.append(self.item(element))
+                    xml.discard(element)
+                elif name in _CHANNELS:
+                    self.language = self.language or element.get(_XML_LANG) or ""
+                    if self.kind is FeedKind.RDF and name == "channel":
+                        self.id = self.id or _named(element, "about")
+                    self.link = self.link or _named(element, "href")  # CDF
+                elif (parent := element.getparent()) is not None and local_name(parent) in _CHANNELS:
+                    self.about_feed(name, element)
+        except etree.XMLSyntaxError:
+            self.faults[FeedFault.MALFORMED] += 1
+        else:
+            if len(parser.error_log):
+                self.faults[FeedFault.MALFORMED] += 1
+
+    def about_feed(self, name: str, element: etree._Element) -> None:
+        """A child of the channel."""
+        if name == "link":
+            self.feed_link(element)
+        elif name == "id":
+            self.id = self.joined(xml.text_of(element), element)
+        elif name in ("skiphours", "skipdays"):
+            self.skip(name, element)
+        elif name in ("ttl", "updateperiod", "updatefrequency", "language"):
+            self.said.setdefault(name, xml.text_of(element).strip().lower()[:40])
+        elif not _is_foreign(element, element.getparent()):
+            self.pairs += _pairs(name, element)
+
+    def feed_link(self, element: etree._Element) -> None:
+        relations = (element.get("rel") or "alternate").lower().split()
+        href = element.get("href")
+        target = self.joined(href or xml.text_of(element), element) or ("" if href is None else self.base(element))
+        if not target:
+            return
+        if "hub" in relations:
+            self.hubs.append(target)
+        if "self" in relations:
+            self.self_url = self.self_url or target
+        if "alternate" in relations:
+            self.link = self.link or target
+
+    def skip(self, name: str, element: etree._Element) -> None:
+        for child in element:
+            text = xml.text_of(child).strip().lower()
+            if name == "skiphours" and text.isdecimal() and len(text) <= 2 and int(text) <= 24:
+                self.skip_hours.add(int(text) % 24)  # 24 is midnight in early RSS
+            elif name == "skipdays" and text in _DAYS:
+                self.skip_days.add(_DAYS.index(text))
+
+    def item(self, element: etree._Element) -> Item:
+        pairs: list[tuple[str, str]] = []
+        links: list[tuple[tuple[bool, bool], str]] = []
+        enclosures: list[str] = []
+        identity = self.joined(_named(element, "about"), element)
+        language = element.get(_XML_LANG) or ""
+        permanent = True
+        for child in element:
+            name = local_name(child)
+            if _is_foreign(child, element):
+                if name == "title":
+                    pairs.append(("twitter:title", plain_text(child)))  # where there is no better one
+            elif name == "link":
+                self.item_link(child, links, enclosures)
+            elif name in ("id", "guid"):
+                text = xml.text_of(child).strip()
+                permanent = name == "id" or (child.get("isPermaLink") or "true").lower() != "false"
+                identity = self.joined(text, child) if permanent else text
+            elif name == "enclosure":
+                enclosures.append(self.joined(child.get("url") or "", child))
+            elif name == "language":
+                language = xml.text_of(child).strip()
+            else:
+                pairs += _pairs(name, child)
+        if self.kind is FeedKind.CDF:
+            links.append(((False, False), self.joined(_named(element, "href"), element)))
+            pairs.append(("lastmod", _named(element, "lastmod")))
+        meta, title = canonical(pairs)
+        if not meta.published and not meta.updated and any(text and name in _DATED for name, text in pairs):
+            self.faults[FeedFault.DATE] += 1
+        link = min(links, default=((True, True), ""), key=lambda each: each[0])[1]
+        if not link and permanent and identity.startswith(("http://", "https://")):
+            link = identity
+        if not link:
+            self.faults[FeedFault.NO_LINK] += 1
+        kept = tuple(filter(None, enclosures))[:MAX_ENCLOSURES]
+        return Item(identity or link, link, title[:MAX_TITLE], meta, language, kept)
+
+    def item_link(
+        self, element: etree._Element, links: list[tuple[tuple[bool, bool], str]], enclosures: list[str]
+    ) -> None:
+        """A link of an item: the first alternate that is a page is the best one."""
+        relations = (element.get("rel") or "alternate").lower().split()
+        target = self.joined(element.get("href") or xml.text_of(element), element)
+        if not target:
+            return
+        if "enclosure" in relations:
+            enclosures.append(target)
+        elif "alternate" in relations:
+            links.append(((False, "html" not in (element.get("type") or "text/html")), target))
+
+    def joined(self, text: str, element: etree._Element) -> str:
+        """An address as it is meant inside ``element``; as it stands where its base is not known."""
+        text = text.strip()
+        return address(text, self.base(element)) if text else ""
+
+    def base(self, element: etree._Element) -> str:
+        """What addresses inside ``element`` are joined to."""
+        base = self.url
+        for place in [*reversed(list(element.iterancestors())), element]:
+            if relative := place.get(_XML_BASE):
+                base = joined(relative.strip(), base)
+        return base
+
+    def feed(self) -> Feed:
+        meta, title = canonical(self.pairs)
+        period = _PERIODS.get(self.said.get("updateperiod", ""), 0.0)
+        frequency = max(_number(self.said.get("updatefrequency", "")), 0.0) or 1.0
+        ttl = _number(self.said.get("ttl", "")) * 60.0
+        return Feed(
+            self.kind,
+            title[:MAX_TITLE],
+            self.link or (self.id if self.id.startswith("http") else ""),
+            self.id,
+            self.said.get("language", "") or self.language,
+            meta,
+            tuple(self.items),
+            Rhythm(max(ttl, 0.0), frozenset(self.skip_hours), frozenset(self.skip_days), period / frequency),
+            self.self_url,
+            tuple(dict.fromkeys(self.hubs)),
+            tuple(sorted(self.faults.items())),
+        )
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if 0.0 <= value < 1e9 else 0.0
+
+
+def _named(element: etree._Element, name: str) -> str:
+    """An attribute by its local name, whatever its case and namespace."""
+    for key, value in element.attrib.items():
+        if key.rpartition("}")[2].lower() == name:
+            return str(value)
+    return ""
+
+
+def _is_foreign(element: etree._Element, parent: etree._Element) -> bool:
+    """Whether an element is of another module than its parent, or no element."""
+    tag = element.tag
+    if not isinstance(tag, str):
+        return True
+    own = parent.tag.rpartition("}")[0]
+    return tag.rpartition("}")[0] not in ("", own) and not _KNOWN.match(tag)
+
+
+def _pairs(name: str, element: etree._Element) -> list[tuple[str, str]]:
+    """What an element says, as (source tag, plain text)."""
+    if name in ("author", "contributor", "source") and len(element):
+        names = [xml.text_of(child).strip() for child in element if local_name(child) == "name"]
+        return [(name, names[0])] if names and names[0] else []
+    if _DUBLIN_CORE.match(element.tag):
+        name = "dc:" + name
+    return [(name, plain_text(element))]
+
+
+def plain_text(element: etree._Element) -> str:
+    """The text of a construct of RSS or Atom: XHTML, escaped HTML, base64 or plain, its markup taken out."""
+    if len(element):
+        return " ".join(xml.text_of(element).split())[:MAX_TEXT]
+    text = (element.text or "").strip()
+    mode, kind = (element.get("mode") or "").lower(), (element.get("type") or "").lower()
+    if mode == "base64" or _BINARY.match(kind):
+        try:
+            text = base64.b64decode(text, validate=False).decode("utf-8", "replace")
+        except (binascii.Error, ValueError):
+            return ""
+    elif kind in ("text", "text/plain") or (not kind and "Atom" in element.tag):  # Atom's default is plain
+        return " ".join(text.split())[:MAX_TEXT]
+    return from_html(text)
