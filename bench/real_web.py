@@ -92,6 +92,7 @@ def walk(hosts: set[str], seeds: list[str]) -> set[str]:
 def crawl(store: Path, seeds: list[str], agents: int, kills: int) -> tuple[dict[str, object], float]:
     """Crawl to the end, killing the whole tree on the way; return the summary and CPU seconds."""
     words = [sys.executable, "-m", "fyke", "crawl", *seeds, "--store", str(store), "--json", "--scope", "any"]
+    words += ["--max-body", "20000000"]  # one index of an API has 13 MB
     words += [
         "--allow-private",
         "--exclude",
