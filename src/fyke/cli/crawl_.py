@@ -135,6 +135,8 @@ def describe(summary: Summary, store: Path) -> str:
     for name, counts in (("errors", summary.errors), ("dropped", summary.dropped)):
         if counts:
             lines.append(f"{name}: " + ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
+    if summary.duplicates:
+        lines.append(f"copies: {summary.duplicates:,}, exact or near, are marked")
     if summary.relevant:
         lines.append(f"harvest: {summary.relevant:,} pages are about the topic, {summary.harvest:.1%}")
     if not summary.finished or summary.queued:
