@@ -140,6 +140,8 @@ def sub(
     from fyke.simulate.collection import graph_of, hosts_of
     from fyke.simulate.topic import from_words
 
+    if out.resolve() == folder.resolve():
+        raise UserError(f"{out} is the archive itself; name another folder for the sub-archive")
     archive = Archive.open(folder)
     keep = np.zeros(len(archive), bool)
     keep[archive.sample(sample, seed)] = True

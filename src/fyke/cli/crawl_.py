@@ -105,7 +105,7 @@ def show_trace(store: Path, urls: tuple[str, ...]) -> None:
 
 def trained(topic: Path, store: Path) -> str:
     """The topic as ``assemble.crawl`` takes it: what has examples is trained first, its model beside it."""
-    from fyke.cli.training import read_topic, train_file
+    from fyke.cli.training import model_beside, read_topic, train_file
     from fyke.topic.model import is_model
 
     try:
@@ -113,9 +113,9 @@ def trained(topic: Path, store: Path) -> str:
             return str(topic)
         if not topic.is_dir() and not read_topic(topic)[0].relevant:
             return str(topic)
+        target = model_beside(topic)
         made = train_file(topic, store)
         measured = made.model.measured
-        target = topic.with_suffix(".model")
         target.write_bytes(made.model.encode())
         for warning in made.warnings:
             typer.echo(f"fyke: {warning}", err=True)

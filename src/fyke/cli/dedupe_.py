@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from fyke.cli.options import Json, drawing, print_json
 from fyke.errors import UserError
+from fyke.outputs import refuse_input, replacing
 
 if TYPE_CHECKING:
     from fyke.dedupe.spool import Progress
@@ -114,6 +115,7 @@ def find(
     for target in (output, clusters):
         if target is not None and target.suffix not in {".jsonl", ".parquet"}:
             raise UserError(f"{target} ends in neither .jsonl nor .parquet; name the format by the ending")
+        refuse_input(target, *inputs, *([against] if against is not None else []))
     raw = method is Method.exact
     source = documents(inputs, id_field, text_field, raw=raw)
     parameters = Parameters(words, permutations, folding=Folding(not keep_case, fold_accents))
@@ -244,7 +246,7 @@ def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
     import msgspec
 
     if path.suffix == ".jsonl":
-        with path.open("wb") as file:
+        with replacing(path) as new, new.open("wb") as file:
             for row in rows:
                 file.write(msgspec.json.encode(row) + b"\n")
         return
@@ -253,7 +255,8 @@ def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
         from pyarrow import parquet
     except ImportError:
         raise UserError("writing Parquet needs pyarrow; install fyke[parquet], or name a .jsonl file") from None
-    parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path)
+    with replacing(path) as new:
+        parquet.write_table(pyarrow.Table.from_pylist(list(rows)), new)
 
 
 def _draw(path: Path, k: int, groups: int, p: float, q: float) -> None:

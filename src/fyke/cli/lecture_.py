@@ -9,6 +9,7 @@ import typer
 
 from fyke.cli.options import Json, print_json
 from fyke.errors import StorageError, UserError
+from fyke.outputs import making
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -68,16 +69,23 @@ def lecture(
 def _write(folder: Path, json: bool) -> None:
     from fyke.lecture.texts import FILES
 
+    def own(folder: Path) -> frozenset[str]:
+        return frozenset(name for name, data in FILES.items() if _holds(folder / name, data))
+
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, data in FILES.items():
-            (folder / name).write_bytes(data)
+        with making(folder, "folder of the notes' files", own) as new:
+            for name, data in FILES.items():
+                (new / name).write_bytes(data)
     except OSError as error:
         raise StorageError(f"{folder} can not be written ({error.strerror}): name a folder of your own") from None
     if json:
         print_json({"folder": str(folder), "files": list(FILES)})
     else:
         typer.echo(f"{folder}: {', '.join(FILES)}")
+
+
+def _holds(file: Path, data: bytes) -> bool:
+    return file.is_file() and file.read_bytes() == data
 
 
 def _line(what: str, notes: str, found: str) -> str:

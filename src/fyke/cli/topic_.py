@@ -39,10 +39,10 @@ def train(
 
     Example: fyke topic train sailing.toml --store fyke-store
     """
-    from fyke.cli.training import train_file
+    from fyke.cli.training import model_beside, train_file
 
+    target = out or model_beside(topic)
     trained = train_file(topic, store, negatives)
-    target = out or topic.with_suffix(".model")
     try:
         target.write_bytes(trained.model.encode())
     except OSError as error:
