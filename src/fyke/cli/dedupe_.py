@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -117,7 +118,8 @@ def find(
             raise UserError(f"{target} ends in neither .jsonl nor .parquet; name the format by the ending")
         refuse_input(target, *inputs, *([against] if against is not None else []))
     raw = method is Method.exact
-    source = documents(inputs, id_field, text_field, raw=raw)
+    skipped: Counter[str] = Counter()
+    source = documents(inputs, id_field, text_field, raw=raw, skipped=skipped)
     parameters = Parameters(words, permutations, folding=Folding(not keep_case, fold_accents))
     with _progress() as progress:
         settings = methods.Settings(
@@ -128,9 +130,11 @@ def find(
         if against is not None and (against / "header.json").exists():
             found = methods.against_sketches(source, against, settings, progress)
         else:
-            other = documents([against], id_field, text_field, raw=raw) if against is not None else None
+            other = (
+                documents([against], id_field, text_field, raw=raw, skipped=skipped) if against is not None else None
+            )
             found = methods.find(source, settings, other, save, progress)
-    _report(found, output, clusters, json)
+    _report(found, output, clusters, skipped, json)
 
 
 @app.command()
@@ -217,9 +221,13 @@ def _progress() -> Iterator[Progress]:
         yield show
 
 
-def _report(found: Any, output: Path | None, clusters: Path | None, json: bool) -> None:
+def _report(found: Any, output: Path | None, clusters: Path | None, skipped: Counter[str], json: bool) -> None:
     facts: dict[str, object] = {"documents": found.documents, "pairs": len(found.left), "clusters": len(found.clusters)}
-    facts |= {"copies": sum(len(c.members) - 1 for c in found.clusters), "passed_over": found.passed_over}
+    facts |= {
+        "copies": sum(len(c.members) - 1 for c in found.clusters),
+        "passed_over": found.passed_over,
+        "skipped": dict(skipped),
+    }
     if output is not None:
         _write(output, found.pair_rows())
     if clusters is not None:
@@ -239,6 +247,9 @@ def _report(found: Any, output: Path | None, clusters: Path | None, json: bool) 
     if not found.clusters:
         for row in list(found.pair_rows())[:20]:
             typer.echo(f"{row['similarity']:.3f}  {row['left']}  {row['right']}")
+    if skipped:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in skipped.most_common())
+        typer.echo(f"{skipped.total():,} without text were left out: {reasons}", err=True)
     typer.echo(f"{found.documents} documents, {len(found.left)} pairs, {len(found.clusters)} clusters")
 
 
