@@ -154,6 +154,14 @@ def test_a_file_is_replaced_when_the_new_one_is_whole(tmp_path: Path) -> None:
     with replacing(file) as new:
         new.write_text("new")
     assert file.read_text() == "new"
+    with replacing(Path("/dev/null")) as new:
+        assert new == Path("/dev/null")
+    assert Path("/dev/null").is_char_device()
+    (tmp_path / "link").symlink_to("out.txt")
+    with replacing(tmp_path / "link") as new:
+        new.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    (tmp_path / "link").unlink()
     (tmp_path / "plain").touch()
     assert file.stat().st_mode == (tmp_path / "plain").stat().st_mode
     assert {path.name for path in tmp_path.iterdir()} == {"out.txt", "plain"}

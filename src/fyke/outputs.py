@@ -64,8 +64,18 @@ def refuse_input(out: Path | None, *inputs: Path) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield where to write the file that ``path`` becomes when the body ends well; until then the old one stays."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    """Yield where to write the file that ``path`` becomes when the body ends well; until then the old one stays.
+
+    What is no file (``/dev/stdout``, a pipe) is written at once.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = path.resolve()
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     new = Path(name)
     try:
         mask = os.umask(0)
@@ -73,7 +83,7 @@ def replacing(path: Path) -> Iterator[Path]:
         os.fchmod(handle, 0o666 & ~mask)
         os.close(handle)
         yield new
-        new.rename(path)
+        new.rename(target)
     finally:
         new.unlink(missing_ok=True)
 

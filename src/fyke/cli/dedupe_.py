@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from fyke.cli.echo import console, echo
 from fyke.cli.options import Json, drawing, print_json
 from fyke.errors import UserError
 from fyke.outputs import refuse_input, replacing
@@ -166,9 +167,9 @@ def plan(
     if json:
         print_json(facts)
         return
-    typer.echo(f"K = {made.k} bits in each of L = {made.groups} groups ({made.k * made.groups} of {bits} bits)")
-    typer.echo(f"P(FN) = (1 − {p}^{made.k})^{made.groups} = {made.false_negative:.5f}   near-duplicates missed")
-    typer.echo(f"P(FP) = 1 − (1 − {q}^{made.k})^{made.groups} = {made.false_positive:.5f}   others compared in vain")
+    echo(f"K = {made.k} bits in each of L = {made.groups} groups ({made.k * made.groups} of {bits} bits)")
+    echo(f"P(FN) = (1 − {p}^{made.k})^{made.groups} = {made.false_negative:.5f}   near-duplicates missed")
+    echo(f"P(FP) = 1 − (1 − {q}^{made.k})^{made.groups} = {made.false_positive:.5f}   others compared in vain")
 
 
 @app.command()
@@ -191,7 +192,7 @@ def merge(
     if json:
         print_json({"target": str(target), "documents": into.count})
     else:
-        typer.echo(f"{target}: {into.count} sketches")
+        echo(f"{target}: {into.count} sketches")
 
 
 def parse_size(words: str) -> int:
@@ -205,12 +206,11 @@ def parse_size(words: str) -> int:
 @contextmanager
 def _progress() -> Iterator[Progress]:
     """A line on stderr: documents while reading, a bar with the time left while comparing; nothing off a terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    err = console(stderr=True)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         tasks: dict[str, Any] = {}
 
         def show(what: str, share: float) -> None:
@@ -238,19 +238,19 @@ def _report(found: Any, output: Path | None, clusters: Path | None, skipped: Cou
         print_json(facts)
         return
     for row in list(found.cluster_rows())[:20]:
-        typer.echo(f"{row['id']}  {row['representative']}  ({len(row['members'])}, lowest {row['lowest']:.3f})")
+        echo(f"{row['id']}  {row['representative']}  ({len(row['members'])}, lowest {row['lowest']:.3f})")
         for member in row["members"][:10]:
             if member != row["representative"]:
-                typer.echo(f"    {member}")
+                echo(f"    {member}")
     if len(found.clusters) > 20:
-        typer.echo(f"… and {len(found.clusters) - 20} clusters more; see --clusters FILE")
+        echo(f"… and {len(found.clusters) - 20} clusters more; see --clusters FILE")
     if not found.clusters:
         for row in list(found.pair_rows())[:20]:
-            typer.echo(f"{row['similarity']:.3f}  {row['left']}  {row['right']}")
+            echo(f"{row['similarity']:.3f}  {row['left']}  {row['right']}")
     if skipped:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in skipped.most_common())
-        typer.echo(f"{skipped.total():,} without text were left out: {reasons}", err=True)
-    typer.echo(f"{found.documents} documents, {len(found.left)} pairs, {len(found.clusters)} clusters")
+        echo(f"{skipped.total():,} without text were left out: {reasons}", err=True)
+    echo(f"{found.documents} documents, {len(found.left)} pairs, {len(found.clusters)} clusters")
 
 
 def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:

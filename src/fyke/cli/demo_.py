@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import plain
 from fyke.cli.options import Json, flags, print_json
 from fyke.errors import StorageError
 from fyke.world.config import WorldConfig
@@ -51,6 +52,6 @@ def demo(
             console.print(f"\n[b]{number}. {title}[/b]")
             found[act.__name__] = act(stage)
     pictures = ", ".join(sorted(path.name for path in out.glob("*.png")))
-    console.print(f"\nThe pictures are in {out}/: {pictures}.\n{NEXT}")
+    console.print(f"\nThe pictures are in {plain(out)}/: {plain(pictures)}.\n{NEXT}", markup=False)
     if json:
         print_json(found)

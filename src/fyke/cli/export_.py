@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -36,4 +37,4 @@ def export(
     if json:
         print_json({"file": str(out), "documents": count, "bytes": out.stat().st_size})
     else:
-        typer.echo(f"{out}: {count:,} documents, {out.stat().st_size:,} bytes")
+        echo(f"{out}: {count:,} documents, {out.stat().st_size:,} bytes")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, drawing, print_json
 from fyke.errors import UserError
 
@@ -47,8 +48,6 @@ def freshness(
     if not found.whole.pages:
         raise UserError(f"nothing is known of changes in {store}; crawl it with `fyke crawl --continuous`")
     for name, reading in [("all", found.whole), *largest]:
-        typer.echo(
-            f"{name:40} {reading.pages:>9,} pages   {reading.freshness:6.1%} right   age {duration(reading.age)}"
-        )
+        echo(f"{name:40} {reading.pages:>9,} pages   {reading.freshness:6.1%} right   age {duration(reading.age)}")
     if found.unknown:
-        typer.echo(f"{found.unknown:,} pages have no history yet")
+        echo(f"{found.unknown:,} pages have no history yet")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
 from fyke.errors import StorageError, UserError
 from fyke.outputs import replacing
@@ -62,7 +63,7 @@ def convert(
     else:
         made = write_graph(target, lists_of_edges(rows, count), Parameters(window, max_chain, min_interval, zeta_k))
         said = {"nodes": made.nodes, "arcs": made.arcs, "bits_per_link": round(Graph.open(target).bits_per_link, 3)}
-    print_json(said) if json else typer.echo("  ".join(f"{key} {value:,}" for key, value in said.items()))
+    print_json(said) if json else echo("  ".join(f"{key} {value:,}" for key, value in said.items()))
 
 
 def _refuse_overwriting(target: Path, source: Path) -> None:
@@ -129,7 +130,7 @@ def stats(name: Name, json: Json = False) -> None:
         print_json(said)
         return
     for key, value in said.items():
-        typer.echo(f"{key:26} {value:,}")
+        echo(f"{key:26} {value:,}")
 
 
 @app.command()
@@ -166,4 +167,4 @@ def rank(
         if json:
             print_json({"node": node, "url": url, by: float(values[node])})
         else:
-            typer.echo(f"{node:10}  {values[node]:<12.6g} {url}")
+            echo(f"{node:10}  {values[node]:<12.6g} {url}")

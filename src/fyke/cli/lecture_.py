@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
 from fyke.errors import StorageError, UserError
 from fyke.outputs import making
@@ -53,15 +54,16 @@ def lecture(
                 | {"facts": [{"what": f.what, "notes": f.notes, "fyke": f.fyke, "agrees": f.agrees} for f in facts]}
             )
             continue
-        typer.echo(typer.style(example.title, bold=True) + f"\n  {example.chapter}; {example.module}")
-        typer.echo(_line("", example.by, "fyke"))
+        echo(example.title, bold=True)
+        echo(f"  {example.chapter}; {example.module}")
+        echo(_line("", example.by, "fyke"))
         for fact in facts:
             line = _line(fact.what, fact.notes, fact.fyke)
-            typer.echo(line if fact.agrees else typer.style(f"{line}   DIFFERS", fg="red"))
-        typer.echo("")
+            echo(line) if fact.agrees else echo(f"{line}   DIFFERS", fg="red")
+        echo("")
     if not json:
         verdict = f"{wrong} differ" if wrong else "all agree"
-        typer.echo(f"{len(chosen)} examples, {total} numbers: {verdict}")
+        echo(f"{len(chosen)} examples, {total} numbers: {verdict}")
     if wrong:
         raise typer.Exit(1)
 
@@ -81,7 +83,7 @@ def _write(folder: Path, json: bool) -> None:
     if json:
         print_json({"folder": str(folder), "files": list(FILES)})
     else:
-        typer.echo(f"{folder}: {', '.join(FILES)}")
+        echo(f"{folder}: {', '.join(FILES)}")
 
 
 def _holds(file: Path, data: bytes) -> bool:

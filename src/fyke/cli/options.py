@@ -16,6 +16,7 @@ import msgspec
 import typer
 
 from fyke import config
+from fyke.cli.echo import json_escaped
 from fyke.errors import UserError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line for a listing.")]
@@ -25,7 +26,7 @@ StorePath = Annotated[Path, typer.Option(metavar="DIR", help="The store.")]
 
 def print_json(value: object) -> None:
     """Write ``value`` as one line of JSON to stdout."""
-    sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
+    sys.stdout.buffer.write(json_escaped(msgspec.json.encode(value).decode()).encode() + b"\n")
     sys.stdout.buffer.flush()
 
 
