@@ -96,6 +96,8 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its status."""
+    if sys.platform == "win32":
+        sys.exit("fyke: Windows by itself is not supported; run fyke in WSL, which `wsl --install` sets up")
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from fyke.cli.echo import console, echo
-from fyke.cli.options import Json, drawing, print_json
+from fyke.cli.options import Json, drawing, needs_parquet, print_json
 from fyke.errors import UserError
 from fyke.outputs import refuse_input, replacing
 
@@ -118,6 +118,7 @@ def find(
         if target is not None and target.suffix not in {".jsonl", ".parquet"}:
             raise UserError(f"{target} ends in neither .jsonl nor .parquet; name the format by the ending")
         refuse_input(target, *inputs, *([against] if against is not None else []))
+    needs_parquet(output, clusters, *inputs)
     raw = method is Method.exact
     skipped: Counter[str] = Counter()
     source = documents(inputs, id_field, text_field, raw=raw, skipped=skipped)
@@ -261,11 +262,9 @@ def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
             for row in rows:
                 file.write(msgspec.json.encode(row) + b"\n")
         return
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise UserError("writing Parquet needs pyarrow; install fyke[parquet], or name a .jsonl file") from None
+    import pyarrow
+    from pyarrow import parquet
+
     with replacing(path) as new:
         parquet.write_table(pyarrow.Table.from_pylist(list(rows)), new)
 

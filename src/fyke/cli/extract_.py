@@ -11,7 +11,7 @@ import typer
 
 import fyke
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, drawing, print_json
+from fyke.cli.options import Json, drawing, needs_plot, print_json
 from fyke.errors import StorageError
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def extract(
     from fyke.clean.extract import METHODS
     from fyke.clean.extract import extract as found_by
 
+    needs_plot(plot)
     html = _read(file)
     chosen = list(METHODS) if method is MethodName.ALL else [method.value]
     for name in chosen:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, drawing, print_json
+from fyke.cli.options import Json, StorePath, drawing, needs_plot, print_json
 from fyke.errors import UserError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -30,6 +30,7 @@ def freshness(
     from fyke.crawl import freshness as rooms
     from fyke.store import Store
 
+    needs_plot(plot)
     with Store.open(store, "r") as opened:
         found = rooms.collection(opened.scan(), time.time())
     lines = rooms.read(store)

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 import zstandard
 
+from fyke.cli.options import needs_parquet
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
@@ -186,10 +187,9 @@ def _json_lines(path: Path, id_field: str, text_field: str) -> Iterator[Document
 
 
 def _parquet(path: Path, id_field: str, text_field: str) -> Iterator[Document]:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise UserError("reading Parquet needs pyarrow; install fyke[parquet]") from None
+    needs_parquet(path)
+    from pyarrow import ArrowException, parquet
+
     try:
         file = parquet.ParquetFile(path)
         columns = dict.fromkeys(file.schema_arrow.names)

@@ -9,6 +9,7 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,9 +31,29 @@ def print_json(value: object) -> None:
     sys.stdout.buffer.flush()
 
 
+def needs(module: str, extra: str, what: str) -> None:
+    """Raise ``UserError`` where a part that the plain install leaves out is not there. Ask before the work begins."""
+    if find_spec(module) is None:
+        raise UserError(f"{what} needs {module}, which is not installed; add it with: pip install 'fyke[{extra}]'")
+
+
+def needs_plot(picture: Path | None) -> None:
+    """Raise ``UserError`` where a picture is asked for and nothing is there to draw it."""
+    if picture is not None:
+        needs("matplotlib", "plot", f"drawing {picture}")
+
+
+def needs_parquet(*files: Path | None) -> None:
+    """Raise ``UserError`` where one of the files is Parquet and nothing is there to write it."""
+    for file in files:
+        if file is not None and file.suffix == ".parquet":
+            needs("pyarrow", "parquet", f"{file}")
+
+
 @contextlib.contextmanager
 def drawing(picture: Path) -> Iterator[None]:
     """Turn what goes wrong while a picture is drawn into one sentence."""
+    needs_plot(picture)
     try:
         yield
     except (OSError, ValueError) as error:

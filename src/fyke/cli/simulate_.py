@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, drawing, flags, print_json
+from fyke.cli.options import Json, drawing, flags, needs_plot, print_json
 from fyke.errors import UserError
 from fyke.simulate.settings import Settings
 
@@ -60,6 +60,7 @@ def simulate(
     from fyke.simulate.run import simulate as run
     from fyke.topic.model import PageModel
 
+    needs_plot(plot)
     archive = Archive.open(folder)
     graph = graph_of(archive)
     chosen: SummaryModel | None = None

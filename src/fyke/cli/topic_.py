@@ -38,6 +38,10 @@ def train(
 ) -> None:
     """Train a model, and say how well it tells the topic by cross-validation.
 
+    A topic file is TOML; each line may be left out, but not all: name = "sailing", words = ["keel", "jib"],
+    patterns = ["spinnakers?"], languages = ["en"], relevant = ["https://example.org/knots.html", "pages/reef.html"],
+    irrelevant = ["pages/law.html"].
+
     Example: fyke topic train sailing.toml --store fyke-store
     """
     from fyke.cli.training import model_beside, train_file
