@@ -109,6 +109,7 @@ COMMANDS = [
     "status --store {p}/none{h}",
     "archive show {p}/none{h}",
     "lecture {h}",
+    "world --hosts 2 --pages 10 --truth http://{h}/",
 ]
 
 

@@ -8,7 +8,7 @@ nothing is markup. JSON keeps them, escaped: it is what programs read.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -27,10 +27,10 @@ def plain(text: object) -> str:
     return _UNSAFE.sub(lambda found: repr(found[0])[1:-1], said)
 
 
-def echo(text: object = "", *, err: bool = False, **style: Any) -> None:
-    """Print a line on stdout or stderr, filtered; ``style`` is typer's (``fg``, ``bold``), for terminals."""
+def echo(text: object = "", *, err: bool = False, fg: str | None = None, bold: bool | None = None) -> None:
+    """Print a line on stdout or stderr, filtered; ``fg`` and ``bold`` are for terminals."""
     said = plain(text)
-    typer.echo(typer.style(said, **style) if style else said, err=err)
+    typer.echo(typer.style(said, fg=fg, bold=bold) if fg or bold else said, err=err)
 
 
 def console(stderr: bool = False) -> Console:

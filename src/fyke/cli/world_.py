@@ -83,7 +83,7 @@ def _print_facts(world: World, resolve: list[str], json: bool) -> None:
     for host, base in zip(world.hosts, world.bases, strict=True):
         echo(f"{base + '/':44} {host.pages:6,} pages  {host.language}  {host.topic:10} {', '.join(oddities(host))}")
     if resolve:
-        echo("\n" + "\n".join(f"--resolve {line}" for line in resolve), color=False)
+        echo("\n" + "\n".join(f"--resolve {line}" for line in resolve))
 
 
 def oddities(host: Host) -> list[str]:
