@@ -142,8 +142,7 @@ def test_a_hostile_web_is_survived(hostile: Hostile, tmp_path: Path) -> None:
     assert at["fine"].title == "fine"
     assert at["bomb"] is not None
     assert (at["bomb"].length, at["bomb"].truncated) == (5 * MILLION, True)
-    assert at["long"] is not None
-    assert at["long"].truncated
+    assert at["long"] is None, "a body cut short is asked for again, beyond this patience"
     assert rows["http://10.0.0.1/secret"].error == "private-address"
     assert f"http://nested.test:{hostile.port}/deep" in rows
     assert summary.dropped["redirects"] == 1
