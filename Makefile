@@ -40,7 +40,7 @@ tour: $(VENV)/.dev ## run what docs/tour.md and docs/howto tell to type, and wri
 	@$(BIN)/python -m tests.walkthrough
 
 lock: ## pin the dependencies anew (needs uv)
-	uv pip compile $(LOCK) pyproject.toml requirements/build.in -o requirements/main.lock
+	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra plot --extra pdf -o requirements/main.lock
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra dev -c requirements/main.lock -o requirements/dev.lock
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra bench -c requirements/dev.lock --override requirements/override.in -o requirements/bench.lock
 

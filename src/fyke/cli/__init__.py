@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 import fyke
+from fyke.cli.echo import echo
 from fyke.errors import FykeError, UserError
 
 COMMANDS: dict[str, str] = {
@@ -77,7 +78,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"fyke {fyke.__version__}")
+        echo(f"fyke {fyke.__version__}")
         raise typer.Exit
 
 
@@ -95,6 +96,8 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its status."""
+    if sys.platform == "win32":
+        sys.exit("fyke: Windows by itself is not supported; run fyke in WSL, which `wsl --install` sets up")
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -105,14 +108,14 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except UserError as error:
-        typer.echo(f"fyke: {error}", err=True)
+        echo(f"fyke: {error}", err=True)
         return 2
     except FykeError as error:
-        typer.echo(f"fyke: {error}", err=True)
+        echo(f"fyke: {error}", err=True)
         return 1
     except OSError as error:
         if error.filename is None:
             raise
-        typer.echo(f"fyke: {error.filename}: {error.strerror}; name another file or folder", err=True)
+        echo(f"fyke: {error.filename}: {error.strerror}; name another file or folder", err=True)
         return 1
     return 0

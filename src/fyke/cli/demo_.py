@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import plain
 from fyke.cli.options import Json, flags, print_json
 from fyke.errors import StorageError
 from fyke.world.config import WorldConfig
@@ -17,7 +19,7 @@ NEXT = """Try next, on a site of your own:
   fyke crawl https://your.site/ --max-pages 100 --store mine
   fyke list --store mine
   fyke dedupe mine
-docs/tour.md walks through every command."""
+`fyke --help` lists every command, and `fyke COMMAND --help` shows each with an example."""
 
 
 @app.command()
@@ -51,6 +53,8 @@ def demo(
             console.print(f"\n[b]{number}. {title}[/b]")
             found[act.__name__] = act(stage)
     pictures = ", ".join(sorted(path.name for path in out.glob("*.png")))
-    console.print(f"\nThe pictures are in {out}/: {pictures}.\n{NEXT}")
+    missing = "No pictures were drawn: add matplotlib with pip install 'fyke[plot]'."
+    drawn = f"The pictures are in {plain(out)}/: {plain(pictures)}." if find_spec("matplotlib") else missing
+    console.print(f"\n{drawn}\n{NEXT}", markup=False)
     if json:
         print_json(found)

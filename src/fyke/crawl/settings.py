@@ -37,7 +37,7 @@ class CrawlSettings:
     concurrency: int = option(256, "Fetches at once for each agent.")
     continuous: bool = option(False, "Go on for ever: revisit pages so that the copies stay fresh, until stopped.")
     revisit_policy: Literal["uniform", "proportional", "freshness-optimal", "age-optimal"] = option(
-        "age-optimal", "Which page again first; age-optimal keeps the mean age of copies least (docs/freshness.md)."
+        "age-optimal", "Which page again first; age-optimal keeps the mean age of copies least."
     )
     revisit_share: float = option(0.5, "Of the requests that revisits get while new pages wait; else they get all.")
     request_rate: float = option(
