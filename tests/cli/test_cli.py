@@ -13,9 +13,7 @@ from fyke.cli import run
 
 
 def fyke(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "fyke", *words], capture_output=True, text=True, timeout=60, check=False
-    )
+    return subprocess.run([sys.executable, "-m", "fyke", *words], capture_output=True, text=True, check=False)
 
 
 def test_help_lists_commands() -> None:
