@@ -59,6 +59,9 @@ from fyke.url import Url
 from fyke.values import Document, Reason
 from fyke.workers.conversion import needs_worker, shared_pool
 
+AGENT_RATE = 100
+"""Pages a second that one agent serves with ease; a second one costs 3 s of CPU before its first page."""
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -116,7 +119,7 @@ def crawl(
     statuses.clear(path)
     if settings.trace:
         trace.begin(path)
-    agents = 1 if prioritizer or scope or settings.websub else settings.agents or os.cpu_count() or 1
+    agents = 1 if prioritizer or scope or settings.websub else settings.agents or default_agents(plan)
     if settings.websub and settings.agents > 1:
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
@@ -215,6 +218,16 @@ def agent_maker(
 
 
 # ---- small parts
+
+
+def default_agents(plan: Plan) -> int:
+    """How many agents a crawl is worth where nobody says: one per core, but one for hosts that one alone can serve."""
+    settings, cores = plan.settings, os.cpu_count() or 1
+    hosts = len({Url(href).host for href in plan.seeds})
+    if settings.scope != "host":  # hosts that nobody knows yet
+        return cores
+    rate = hosts / settings.delay if settings.delay else float("inf")  # requests a second, at most
+    return 1 if hosts == 1 or rate <= AGENT_RATE else min(cores, hosts)
 
 
 def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:

@@ -224,8 +224,8 @@ def test_a_reset_is_a_reset() -> None:
 def test_nobody_listens() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-    assert failed(fetch(answer(OK), f"http://site.test:{port}/")).reason is Reason.CONNECT
+        port = sock.getsockname()[1]  # taken, so that nobody else listens there
+        assert failed(fetch(answer(OK), f"http://site.test:{port}/")).reason is Reason.CONNECT
 
 
 def test_private_addresses_need_a_seed_that_names_the_host() -> None:
