@@ -7,6 +7,7 @@ sentence and status 1; see fyke.errors.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from collections.abc import Sequence
@@ -46,6 +47,9 @@ COMMANDS: dict[str, str] = {
     "world": "Serve a synthetic web with ground truth on loopback, for anyone's crawler.",
 }
 """Command name to its line in ``fyke --help``: the first line of the module ``fyke.cli.<name>_``."""
+
+YOUNG = 50_000
+"""Objects between two looks for young cycles: what a start makes lives on, and looking at it costs an eighth of it."""
 
 
 def command_module(name: str) -> str:
@@ -98,6 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its status."""
     if sys.platform == "win32":
         sys.exit("fyke: Windows by itself is not supported; run fyke in WSL, which `wsl --install` sets up")
+    gc.set_threshold(YOUNG)
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
