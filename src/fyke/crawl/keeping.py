@@ -103,10 +103,10 @@ class Keeper:
         self._documents.discard(id(lease))
         return known
 
-    def troubled(self, site: str, outcome: Failed) -> None:
+    def troubled(self, site: str, outcome: Failed, what: str = "") -> None:
         """Remember why a site could not be reached."""
         if len(self.troubles) < _TROUBLES or site in self.troubles:
-            self.troubles[site] = f"{outcome.reason}: {outcome.detail}" if outcome.detail else str(outcome.reason)
+            self.troubles[site] = f"{what}{outcome.reason}" + (f": {outcome.detail}" if outcome.detail else "")
 
     async def take(self, lease: Lease, outcome: Outcome) -> None:
         """Make of an outcome what is kept of it."""
