@@ -1,6 +1,7 @@
 # Everything a newcomer types. Each target makes its own .venv the first time and starts at once afterwards.
 PYTHON ?= python3
-VENV := .venv
+# Another Python has a .venv of its own: make test PYTHON=python3.13
+VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 JOBS ?= auto
@@ -46,8 +47,8 @@ lock: ## pin the dependencies anew (needs uv)
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 
-clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+clean: ## remove the virtual environments and caches
+	rm -rf .venv .venv-* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 # A stamp for each set of dependencies: newer than its lock file means installed.
 $(VENV)/bin/python:
