@@ -22,6 +22,7 @@ demo: $(VENV)/.main ## a small web on loopback, and fyke at work on it
 
 test: $(VENV)/.dev ## the whole test suite, in parallel; every kernel once more without the compiler
 	@$(BIN)/python -m compileall -q src tests  # once, and not by each of the hundred processes that tests start
+	@$(BIN)/fyke warm all
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.dev ## ruff, mypy and the import rules

@@ -50,7 +50,6 @@ PORTABLE_FEATURES = (
 
 SOURCE = Path(__file__).read_bytes()
 _module_keys: dict[str, str] = {}
-_notice_given = False
 
 
 def kernel(function: F) -> F:
@@ -168,7 +167,7 @@ def _dispatchers() -> Any:
                 return made.entry_point
 
         def _compiled_whole(self, args: Any, return_type: Any) -> Any:
-            _give_notice()
+            kernelcache.tell("compiling kernels, once; the next run starts at once")
             began = time.process_time()
             with parts(self.targetctx):
                 made = self._compiler.compile(args, return_type)
@@ -330,13 +329,6 @@ def _note(function: str, args: Any, seconds: float) -> None:
         types = ", ".join(map(str, args))
         with Path(log).open("a", encoding="utf-8") as file:
             file.write(f"{os.getpid()}\t{seconds:.3f}\t{function}\t{types}\n")
-
-
-def _give_notice() -> None:
-    global _notice_given  # noqa: PLW0603 - once per process
-    if not _notice_given:
-        _notice_given = True
-        print("fyke: compiling kernels, once; the next run starts at once", file=sys.stderr, flush=True)
 
 
 def _bit_instruction(name: str, plain: Callable[[Any], int]) -> Callable[[Any], int]:

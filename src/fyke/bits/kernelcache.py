@@ -27,6 +27,7 @@ SHIPPED = Path(__file__).parent.parent / "compiled"
 _DIGEST = 32
 _LOCKS = 64
 _told: set[str] = set()
+_quiet = False
 
 
 def cache_directory() -> Path:
@@ -61,7 +62,7 @@ def save(name: str, data: bytes) -> None:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.unlink(scratch, dir_fd=folder)
-            _tell(f"compiled kernels are not kept ({error.strerror}): {cache_directory()}")
+            tell(f"compiled kernels are not kept ({error.strerror}): {cache_directory()}")
 
 
 @contextlib.contextmanager
@@ -91,11 +92,11 @@ def _folder() -> Iterator[int | None]:
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         found = os.fstat(folder)
         if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            _tell(f"{path} is not used: others may write there; make it yours alone (chmod 700), or set FYKE_CACHE_DIR")
+            tell(f"{path} is not used: others may write there; make it yours alone (chmod 700), or set FYKE_CACHE_DIR")
             os.close(folder)
             folder = None
     except OSError as error:
-        _tell(f"compiled kernels are not kept ({error.strerror}): {path}")
+        tell(f"compiled kernels are not kept ({error.strerror}): {path}")
     try:
         yield folder
     finally:
@@ -112,7 +113,14 @@ def _read(name: str, folder: int | None) -> bytes | None:
     return data[_DIGEST:] if hashlib.sha256(data[_DIGEST:]).digest() == data[:_DIGEST] else None
 
 
-def _tell(what: str) -> None:
-    if what not in _told:
+def quiet() -> None:
+    """Say nothing from now on: somebody else shows what happens."""
+    global _quiet  # noqa: PLW0603 - of the process
+    _quiet = True
+
+
+def tell(what: str) -> None:
+    """Say something on stderr, once."""
+    if what not in _told and not _quiet:
         _told.add(what)
         print(f"fyke: {what}", file=sys.stderr, flush=True)

@@ -35,6 +35,7 @@ def demo(
 
     from rich.console import Console
 
+    from fyke.cli import warming
     from fyke.cli.demo_acts import ACTS, Stage
     from fyke.world.serve import serve
 
@@ -42,6 +43,7 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(f"{out} can not be made ({error.strerror}): name another folder with --out") from None
+    warming.ahead("demo")
     console = Console(stderr=json, highlight=False)
     found = {}
     with tempfile.TemporaryDirectory(prefix="fyke-demo-") as folder, serve(settings) as served:
