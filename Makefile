@@ -13,7 +13,7 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test lint bench train docs tour lock clean
+.PHONY: help demo test lint bench train docs tour lock wheel clean
 help: ## show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /make \1@/' | column -t -s@
 
@@ -39,6 +39,9 @@ docs: $(VENV)/.dev ## redraw what is drawn from the source: code map, room graph
 
 tour: $(VENV)/.dev ## run what docs/tour.md and docs/howto tell to type, and write the answers into them
 	@$(BIN)/python -m tests.walkthrough
+
+wheel: $(VENV)/.dev ## a platform wheel with the compiled kernels, for this Python, in dist/
+	@$(BIN)/python .ci/wheel.py dist
 
 lock: ## pin the dependencies anew (needs uv)
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in -o requirements/main.lock

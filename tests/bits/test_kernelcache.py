@@ -172,3 +172,14 @@ def test_the_key_covers_what_the_code_depends_on(what: str, folder: Path) -> Non
     environment = {"NUMBA_CPU_NAME": jit.PORTABLE_CPU, "NUMBA_CPU_FEATURES": jit.PORTABLE_FEATURES}
     run(folder, PYTHONPATH=str(folder), **(environment if what == "processor" else {}))
     assert compilations(folder) == 2
+
+
+def test_what_a_wheel_brings_is_read_behind_the_users_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FYKE_CACHE_DIR", str(folder / "wheel"))
+    kernelcache.save("portable", b"shipped")
+    monkeypatch.setattr(kernelcache, "SHIPPED", folder / "wheel" / "kernels")
+    monkeypatch.setenv("FYKE_CACHE_DIR", str(folder / "cache"))
+    assert kernelcache.load("native", "portable") == b"shipped"
+    assert kernelcache.load("native", None) is None, "another processor"
+    kernelcache.save("native", b"own")
+    assert kernelcache.load("native", "portable") == b"own"
