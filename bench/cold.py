@@ -11,7 +11,7 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 from fyke.cli.warming import SETS
@@ -36,12 +36,13 @@ def main(names: list[str]) -> None:
             cold = run(works, cache, log)
             lines = [line.split("\t") for line in log.read_text(encoding="utf-8").splitlines()]
             warm = run(works, cache, log)
-        by: Counter[str] = Counter()
+        by: dict[str, float] = defaultdict(float)
         for _, seconds, function, _ in lines:
             by[function] += float(seconds)
-        print(f"{name}: {cold:.1f} s cold, {by.total():.1f} of them compiling {len(lines)} kernels; {warm:.1f} s warm")
-        for function, seconds in by.most_common(MOST):
-            print(f"    {seconds:6.2f}  {sum(line[2] == function for line in lines)}×  {function}")
+        compiling = sum(by.values())
+        print(f"{name}: {cold:.1f} s cold, {compiling:.1f} of them compiling {len(lines)} kernels; {warm:.1f} s warm")
+        for function, taken in sorted(by.items(), key=lambda item: -item[1])[:MOST]:
+            print(f"    {taken:6.2f}  {sum(line[2] == function for line in lines)}×  {function}")
 
 
 if __name__ == "__main__":
