@@ -71,6 +71,7 @@ def test_after_warm_no_command_compiles(fyke: Fyke, tmp_path: Path) -> None:
 
 def test_a_warm_that_is_killed_leaves_a_cache_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FYKE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # a killed process leaves its scratch folder behind
     process = subprocess.Popen([sys.executable, "-m", "fyke", "warm", "extract"], start_new_session=True)
     folder = tmp_path / "cache" / "kernels"
     while not (folder.is_dir() and any(folder.iterdir())):
