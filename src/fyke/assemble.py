@@ -21,7 +21,7 @@ import msgspec
 
 from fyke.clock import SystemClock
 from fyke.config import build
-from fyke.convert import Source, convert_here
+from fyke.convert import Source, convert_here, failed
 from fyke.crawl import plan as plans
 from fyke.crawl import status as statuses
 from fyke.crawl import trace
@@ -32,6 +32,7 @@ from fyke.crawl.engine import Agent
 from fyke.crawl.focusing import order_of, prepare
 from fyke.crawl.freshness import Log
 from fyke.crawl.gate import Gate
+from fyke.crawl.limit import Limit
 from fyke.crawl.lookalikes import FOLDER, Beside
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.plan import Plan
@@ -41,9 +42,9 @@ from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.subscriptions import serving
 from fyke.crawl.supervisor import Quarantine
-from fyke.crawl.surroundings import Signals, logging_to
+from fyke.crawl.surroundings import Signals, log, logging_to
 from fyke.crawl.surroundings import run as run_loop
-from fyke.errors import StorageError, UserError
+from fyke.errors import FykeError, StorageError, UserError
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
@@ -55,8 +56,11 @@ from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
 from fyke.store import Settings, Store
 from fyke.url import Url
-from fyke.values import Document
+from fyke.values import Document, Reason
 from fyke.workers.conversion import needs_worker, shared_pool
+
+AGENT_RATE = 100
+"""Pages a second that one agent serves with ease; a second one costs 3 s of CPU before its first page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ def crawl(
     statuses.clear(path)
     if settings.trace:
         trace.begin(path)
-    agents = 1 if prioritizer or scope or settings.websub else settings.agents or os.cpu_count() or 1
+    agents = 1 if prioritizer or scope or settings.websub else settings.agents or default_agents(plan)
     if settings.websub and settings.agents > 1:
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
@@ -138,11 +142,8 @@ def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, 
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
         began, log = time.time(), Log(run.store, 0)
-        permits = iter(range(run.pages_left))
+        limit = Limit(run.pages_left) if run.plan.settings.max_pages else None
         interrupted: list[int] = []
-
-        def permit() -> bool:
-            return not run.plan.settings.max_pages or next(permits, None) is not None
 
         def beat(agent: Agent) -> bool:
             told = report(0, agent, began)
@@ -153,7 +154,7 @@ def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, 
 
         make = agent_maker(run, store, prioritizer, scope)
         with Signals(interrupted.append):
-            return run_loop(_run_agent(run, make, permit=permit, beat=beat, ask=index.ask, thread=thread))
+            return run_loop(_run_agent(run, make, limit=limit, beat=beat, ask=index.ask, thread=thread))
 
 
 async def _run_agent(run: Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> bool:
@@ -181,7 +182,8 @@ def agent_maker(
 
     def make(**options: Any) -> tuple[Agent, HttpTransport]:
         clock = SystemClock()
-        veto = Veto(frozenset(seed.host for seed in seeds), settings.allow_private)
+        named = {(seed.host, seed.port) for seed in seeds}
+        veto = Veto((host for host, _ in named), settings.allow_private, named)
         resolver = Resolver(clock, settings.fixed_addresses())
         transport = HttpTransport(settings.fetch(), resolver, veto, clock)
         processor = Processor(product, _convert)
@@ -189,7 +191,7 @@ def agent_maker(
             store,
             frontier,
             transport,
-            Rules.of(settings, seeds, scope, frontier.added),
+            Rules.of(settings, seeds, scope, frontier.sites.added),
             Permissions(product, ignore=settings.no_robots),
             processor,
             clock,
@@ -199,6 +201,7 @@ def agent_maker(
                 sitemaps=settings.sitemaps and not settings.max_depth,
                 poll=settings.continuous or bool(settings.websub),
             ),
+            names=resolver,
             gate=Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address),
             prioritizer=prioritizer,
             concurrency=settings.concurrency,
@@ -208,7 +211,6 @@ def agent_maker(
             order=order_of(settings, run.store, store),
             **options,
         )
-        agent.queues.prefetch = resolver.prefetch
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
         return agent, transport
@@ -219,6 +221,16 @@ def agent_maker(
 # ---- small parts
 
 
+def default_agents(plan: Plan) -> int:
+    """How many agents a crawl is worth where nobody says: one per core, but one for hosts that one alone can serve."""
+    settings, cores = plan.settings, os.cpu_count() or 1
+    hosts = len({Url(href).host for href in plan.seeds})
+    if settings.scope != "host":  # hosts that nobody knows yet
+        return cores
+    rate = hosts / settings.delay if settings.delay else float("inf")  # requests a second, at most
+    return 1 if hosts == 1 or rate <= AGENT_RATE else min(cores, hosts)
+
+
 def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:
     """An agent's part of the budget; the threshold that they share evens out what its hosts are worth."""
     policy = RevisitPolicy(settings.revisit_policy)
@@ -227,7 +239,15 @@ def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:
 
 async def _convert(source: Source) -> Document:
     """Convert what is not plain HTML: in a worker that can be killed where that may be needed."""
-    return await shared_pool().aconvert(source) if needs_worker(source) else convert_here(source)
+    if not needs_worker(source):
+        return convert_here(source)
+    try:
+        return await shared_pool().aconvert(source)
+    except (FykeError, TimeoutError) as error:  # no worker could be had: the document is kept as it came
+        log.warning(
+            "%s was not converted: %s", source.url or "a document", str(error) or "a worker did not start in time"
+        )
+        return failed(source, Reason.UNREADABLE, str(error))
 
 
 def _store_settings(path: Path, settings: CrawlSettings) -> Settings:

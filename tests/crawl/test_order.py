@@ -11,6 +11,7 @@ import pytest
 from fyke.clock import VirtualClock
 from fyke.crawl.cash import Accounts
 from fyke.crawl.engine import Agent
+from fyke.crawl.limit import Limit
 from fyke.crawl.order import Order
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processed, Processor
@@ -67,14 +68,13 @@ def crawl(
     transport = WorldTransport(world, clock)
     urls = [Url.parse(seed) for seed in seeds or world.seeds]
     settings = CrawlSettings(scope="any", delay=0.0)
-    permits = iter(range(pages or 1_000_000))
 
     async def main() -> None:
         with Store.open(path, settings=Settings(tablets=4)) as store:
             agent = Agent(
                 store, Frontier(Politeness(delay=0.0)), transport, Rules.of(settings, urls), Permissions("fyke"),
                 Processor("fyke"), clock, concurrency=concurrency, patience=5.0,
-                permit=lambda: next(permits, None) is not None,
+                limit=Limit(pages) if pages else None,
                 order=None if order is None else lambda reserve: order(store, reserve),
             )  # fmt: skip
             await agent.run(urls)

@@ -189,7 +189,7 @@ def test_split_goes_on_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(CrashError):
         split(path, 4)
     assert len(dealt) == 4  # one before the crash, one that crashed, the other two after it
-    with pytest.raises(StorageError, match=r"split of .* was interrupted"):
+    with pytest.raises(StorageError, match=r"split of .* is unfinished"):
         Store.open(path)
     monkeypatch.undo()
     split(path, 4)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, flags, print_json
 from fyke.crawl.settings import CrawlSettings
 from fyke.errors import UserError
@@ -71,13 +72,13 @@ def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> N
     known = plan.read(store)
     if known is not None:
         for change in plan.changes(known, plan.Plan(known.seeds, settings)):
-            typer.echo(f"fyke: setting changed since the last run: {change}", err=True)
+            echo(f"fyke: setting changed since the last run: {change}", err=True)
     with Display() as display:
         summary = assemble.crawl(seeds, store, settings=settings, progress=display.show)
     if json:
         print_json({**dataclasses.asdict(summary), "trace": _trace(store)} if settings.trace else summary)
         return
-    typer.echo(describe(summary, store))
+    echo(describe(summary, store))
     if settings.trace:
         show_trace(store, settings.trace)
 
@@ -95,19 +96,19 @@ def show_trace(store: Path, urls: tuple[str, ...]) -> None:
 
     steps = _trace(store)
     for href in dict.fromkeys([*(Url.parse(url).href for url in urls), *(step.url for step in steps)]):
-        typer.echo(f"\n{href}")
+        echo(f"\n{href}")
         own = [step for step in steps if step.url == href]
         for step in own:
             took = f"{step.seconds * 1e3:9.2f} ms" if step.seconds >= 0 else ""
-            typer.echo(f"  {step.at - steps[0].at:8.3f} s  {step.room:16} {took:12} {step.said}")
+            echo(f"  {step.at - steps[0].at:8.3f} s  {step.room:16} {took:12} {step.said}")
         if not own:
-            typer.echo("  nothing happened to it: no page that was crawled links to it")
-        typer.echo(f"  in the end: {known(store, href) or 'it is not in the store'}")
+            echo("  nothing happened to it: no page that was crawled links to it")
+        echo(f"  in the end: {known(store, href) or 'it is not in the store'}")
 
 
 def trained(topic: Path, store: Path) -> str:
     """The topic as ``assemble.crawl`` takes it: what has examples is trained first, its model beside it."""
-    from fyke.cli.training import read_topic, train_file
+    from fyke.cli.training import model_beside, read_topic, train_file
     from fyke.topic.model import is_model
 
     try:
@@ -115,18 +116,18 @@ def trained(topic: Path, store: Path) -> str:
             return str(topic)
         if not topic.is_dir() and not read_topic(topic)[0].relevant:
             return str(topic)
+        target = model_beside(topic)
         made = train_file(topic, store)
         measured = made.model.measured
-        target = topic.with_suffix(".model")
         target.write_bytes(made.model.encode())
         for warning in made.warnings:
-            typer.echo(f"fyke: {warning}", err=True)
-        typer.echo(
+            echo(f"fyke: {warning}", err=True)
+        echo(
             f"fyke: {target} is trained on {measured.relevant} relevant and {measured.irrelevant} other pages", err=True
         )
         return str(target)
     except (UserError, OSError) as error:
-        typer.echo(f"fyke: {error}", err=True)
+        echo(f"fyke: {error}", err=True)
         return str(topic)
 
 

@@ -5,41 +5,64 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 import zstandard
 
+from fyke.cli.options import needs_parquet
 from fyke.errors import UserError
+
+if TYPE_CHECKING:
+    from fyke.convert import Source
+    from fyke.values import Document as Converted
 
 MAX_LINE = 256 << 20
 """A longer line of JSON is refused: it would not fit in memory beside its parts."""
 
 JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".jsonl.zst", ".ndjson.zst")
 WARC = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
-HTML = (".html", ".htm", ".xhtml")
 ID_FIELDS = ("id", "url", "name", "path")
 TEXT_FIELDS = ("text", "content", "body")
 
 Document = tuple[str, str | bytes]
+Body = tuple[str, bytes, str]
+"""Name or URL, bytes, declared media type."""
+PAGE = ("text/html", "application/xhtml+xml")
+PLAIN = ("text/plain", "text/css", "application/javascript", "application/json")
+AHEAD = 8
+"""Documents that wait for their turn while workers convert."""
 
 
 def documents(
-    inputs: Iterable[Path], id_field: str = "", text_field: str = "", *, raw: bool = False
+    inputs: Iterable[Path],
+    id_field: str = "",
+    text_field: str = "",
+    *,
+    raw: bool = False,
+    skipped: Counter[str] | None = None,
 ) -> Iterator[Document]:
     """Yield (id, text) of every document of the inputs, in order; a folder's files by path, hidden ones left out.
 
-    HTML comes as its text, or with ``raw`` as its bytes.
+    A page comes as its main content, a document of another format as the text that conversion makes of it, or with
+    ``raw`` all as their bytes. What has no text is left out, and counted in ``skipped`` by its reason.
     """
+    skipped = Counter() if skipped is None else skipped
     for path in inputs:
         if (path / "fyke-store.json").exists():
             yield from _store(path, raw)
         elif path.is_dir():
-            for file in sorted(path.rglob("*")):
-                if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts):
-                    yield str(file.relative_to(path)), _file(file, raw)
+            files = [
+                file
+                for file in sorted(path.rglob("*"))
+                if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
+            ]
+            bodies = ((str(file.relative_to(path)), file.read_bytes(), "") for file in files)
+            yield from _given(bodies, raw, skipped)
         elif not path.exists():
             raise UserError(f"{path} does not exist; give a store, a folder, or a .jsonl, .parquet, WARC or text file")
         elif path.name.endswith(JSON_LINES):
@@ -47,33 +70,80 @@ def documents(
         elif path.suffix == ".parquet":
             yield from _parquet(path, id_field, text_field)
         elif path.name.endswith(WARC):
-            yield from _warc(path, raw)
+            yield from _given(_warc(path), raw, skipped)
         else:
-            yield str(path), _file(path, raw)
+            yield from _given([(str(path), path.read_bytes(), "")], raw, skipped)
 
 
 def _store(path: Path, raw: bool) -> Iterator[Document]:
-    """Yield the converted text, or with ``raw`` the body, of every document of a store that has one, by URL."""
+    """Yield the main text, or with ``raw`` the body, of every document of a store that has one, by URL."""
     from fyke.store import Store
 
     with Store.open(path, mode="r") as store:
         for row in store.scan():
-            text = row.raw if raw else row.text
+            text = row.raw if raw else None if row.text is None else row.main
             if text is not None:
                 yield row.url, text
 
 
-def _file(path: Path, raw: bool) -> str | bytes:
-    data = path.read_bytes()
-    return page_text(data) if path.suffix.lower() in HTML and not raw else data
+def _given(bodies: Iterable[Body], raw: bool, skipped: Counter[str]) -> Iterator[Document]:
+    if not raw:
+        return _texts(bodies, skipped)
+    return ((name, data) for name, data, _ in bodies)
 
 
-def page_text(html: bytes) -> str:
+def _texts(bodies: Iterable[Body], skipped: Counter[str]) -> Iterator[Document]:
+    """Yield the texts of bodies, in order; what needs a worker is converted while others are read."""
+    from fyke.convert import prepare
+    from fyke.workers.conversion import needs_worker, shared_pool
+
+    ahead: deque[tuple[str, str | Future[Converted]]] = deque()
+
+    def first() -> Iterator[Document]:
+        name, found = ahead.popleft()
+        text = found if isinstance(found, str) else _text_of(found.result(), skipped)
+        if text:
+            yield name, text
+
+    for name, data, media_type in bodies:
+        source = prepare(data, media_type or None, name=name)
+        if needs_worker(source) and source.media_type not in PLAIN:
+            ahead.append((name, shared_pool().submit(source)))
+        else:
+            ahead.append((name, _text_here(source, skipped)))
+        if len(ahead) > AHEAD or isinstance(ahead[0][1], str):
+            yield from first()
+    while ahead:
+        yield from first()
+
+
+def _text_here(source: Source, skipped: Counter[str]) -> str:
+    from fyke.convert import convert_here
+    from fyke.formats.encoding import decoded
+
+    if source.media_type in PAGE:
+        text = page_text(source.data, source.content_type)
+    elif source.media_type in PLAIN:
+        text = decoded(source.data, source.content_type).text
+    else:
+        return _text_of(convert_here(source), skipped)
+    if not text:
+        skipped["empty"] += 1
+    return text
+
+
+def _text_of(document: Converted, skipped: Counter[str]) -> str:
+    if not document.text:
+        skipped[document.failure.value if document.failure is not None else "empty"] += 1
+    return document.text
+
+
+def page_text(html: bytes, content_type: str = "") -> str:
     """Return the main content of an HTML page, or where nothing looks like content all of its text."""
     from fyke.clean.extract import extract
     from fyke.formats.encoding import decoded
 
-    text = decoded(html, "").text
+    text = decoded(html, content_type).text
     content = extract(text).text
     if content:
         return content
@@ -82,8 +152,8 @@ def page_text(html: bytes) -> str:
     return str(parse(text).to_text())
 
 
-def _warc(path: Path, raw: bool) -> Iterator[Document]:
-    """Yield the pages and plain texts of an archive by URL, or with ``raw`` all bodies; revisits hold none."""
+def _warc(path: Path) -> Iterator[Body]:
+    """Yield the bodies of an archive by URL; revisits hold none."""
     from fyke.formats.warc import read_records
     from fyke.formats.warc_exchange import read_captures
 
@@ -91,12 +161,7 @@ def _warc(path: Path, raw: bool) -> Iterator[Document]:
         for capture in read_captures(read_records(stream)):
             if capture.original is not None or capture.exchange.status not in {0, 200}:
                 continue
-            if raw:
-                yield capture.url.href, capture.exchange.body
-            elif capture.media_type in {"text/html", "application/xhtml+xml"}:
-                yield capture.url.href, page_text(capture.exchange.body)
-            elif capture.media_type.startswith("text/"):
-                yield capture.url.href, capture.exchange.body
+            yield capture.url.href, capture.exchange.body, capture.media_type
 
 
 def _json_lines(path: Path, id_field: str, text_field: str) -> Iterator[Document]:
@@ -122,10 +187,9 @@ def _json_lines(path: Path, id_field: str, text_field: str) -> Iterator[Document
 
 
 def _parquet(path: Path, id_field: str, text_field: str) -> Iterator[Document]:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise UserError("reading Parquet needs pyarrow; install fyke[parquet]") from None
+    needs_parquet(path)
+    from pyarrow import ArrowException, parquet
+
     try:
         file = parquet.ParquetFile(path)
         columns = dict.fromkeys(file.schema_arrow.names)

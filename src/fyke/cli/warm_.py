@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -38,7 +39,7 @@ def warm(
     if json:
         print_json({"for": what.value, "cache": str(cache_directory()), **made})
         return
-    typer.echo(
+    echo(
         f"{made['compiled']} kernels compiled in {made['seconds']} s ({made['cpu_seconds']} s of CPU); "
         f"they are in {cache_directory()}"
     )

@@ -18,6 +18,7 @@ from importlib import metadata
 from pathlib import Path
 
 from fyke.bits import kernelcache
+from fyke.cli.echo import echo
 from fyke.cli.progress import bar
 from fyke.errors import StorageError
 
@@ -60,7 +61,7 @@ def warm(name: str, processes: int = 0) -> dict[str, object]:
     most = min(len(waiting), processes or os.cpu_count() or 1)
     with tempfile.TemporaryDirectory(prefix="fyke-warm-") as folder, bar("compiling kernels, once", total, "s") as show:
         if not sys.stderr.isatty():
-            print("fyke: compiling kernels, once; the next run starts at once", file=sys.stderr, flush=True)
+            echo("fyke: compiling kernels, once; the next run starts at once", err=True)
         log = Path(folder) / "log"
         log.touch()
         began = time.monotonic()

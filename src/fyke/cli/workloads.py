@@ -211,6 +211,7 @@ def main(names: list[str]) -> int:
     from fyke import cli
     from fyke.bits import kernelcache
     from fyke.cli import warming
+    from fyke.cli.echo import echo
 
     kernelcache.quiet()
     warming.mark_workload()
@@ -223,7 +224,7 @@ def main(names: list[str]) -> int:
             ended = cli.run([str(word) for word in words])
         if ended:
             status = 1
-            print("fyke warm:", *words, "failed:", told.getvalue(), file=sys.stderr)
+            echo(f"fyke warm: {' '.join(map(str, words))} failed: {told.getvalue()}", err=True)
 
     for name in names:
         with tempfile.TemporaryDirectory(prefix="fyke-warm-") as folder:

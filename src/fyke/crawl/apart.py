@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fyke.crawl import status as statuses
-from fyke.crawl.board import Board, Sign
+from fyke.crawl.board import Board, SharedLimit, Sign
 from fyke.crawl.duplicates import strip_all
 from fyke.crawl.engine import Agent
 from fyke.crawl.exchange import Exchange
@@ -102,7 +102,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> bool:
         if not interrupted:
             with Store.open(run.store) as store:
                 strip_all(store)
-        limit_reached = bool(run.plan.settings.max_pages) and board.permits(1, run.pages_left) == 0
+        limit_reached = bool(run.plan.settings.max_pages) and board.documents >= run.pages_left
         return not interrupted and not limit_reached
     finally:
         index.end()
@@ -149,15 +149,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
     began = time.time()
-    limited = bool(run.plan.settings.max_pages)
     log_ = Log(run.store, number)
-
-    def permit() -> bool:
-        # One at a time: what an agent holds and does not use would be missing in the end.
-        if not limited or board.permits(1, run.pages_left):
-            return True
-        board.stop()
-        return False
 
     def beat(agent: Agent) -> bool:
         now = time.time()
@@ -181,7 +173,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         ThreadPoolExecutor(1, "fyke-examination") as thread,
     ):
         agent, transport = make(run, store)(
-            permit=permit,
+            limit=SharedLimit(board, run.pages_left) if run.plan.settings.max_pages else None,
             beat=beat,
             send=send,
             work_on=lambda href: board.work_on(number, href),

@@ -27,6 +27,9 @@ from fyke.values import Meta
 INDEX = 0xFFFF
 """The destination of questions to the index of near copies: no store has so many tablets."""
 
+MAX_WAITING = 50_000
+"""Letters in the outboxes from which on no new visit is begun: some 50 MB."""
+
 _LETTER, _NEXT, _APPLIED = b"o", b"n", b"a"
 
 
@@ -134,6 +137,11 @@ class Post:
     def pending(self) -> int:
         """Letters that are not applied yet, those under way included."""
         return self._travelling + sum(map(len, self._waiting.values()))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits that nothing should be begun that writes more."""
+        return self.pending > MAX_WAITING
 
     def write(
         self, batch: Batch, source: int, destination: int, offers: list[Offer], notes: list[Note] | None = None

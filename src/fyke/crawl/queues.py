@@ -20,7 +20,18 @@ from fyke.crawl.order import Order
 from fyke.crawl.reserve import ALL_WAITING, FED, WAITING, level_of
 from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
-from fyke.frontier.keys import Entry, HostRecord, later_due, later_from, later_key, later_range, sequence_of
+from fyke.frontier.keys import (
+    BY_HOST,
+    Entry,
+    SiteRecord,
+    is_record_key,
+    later_due,
+    later_from,
+    later_key,
+    later_range,
+    record_key,
+    sequence_of,
+)
 from fyke.frontier.leases import Lease
 from fyke.frontier.priority import Levels
 from fyke.frontier.seen import Keys, SeenSet, url_keys
@@ -33,6 +44,9 @@ from fyke.values import Candidates, Drop
 _LATER_BATCH = 1000  # entries that become due are queued in steps, so that no step is long
 _MEMORY_OF_TABLETS = 200_000
 _NOT_NOW = 86_400.0  # seconds until a crawl that does not revisit looks at a revisit again
+
+_SEED = b"seed"
+"""Behind a host key: the host of a seed, or where one led."""
 
 AGAIN = "again"
 """The kind of an entry that is a revisit (fyke.crawl.revisits)."""
@@ -52,11 +66,14 @@ class Queues:
         """``worth(url, depth, now)`` says why a URL is not to be queued; it is asked once for each."""
         self.store = store
         self.frontier = frontier
+        frontier.sites.load = self._load
         self.post = Post(store)
         self.duplicates = Duplicates(store, self.post)
         self.anchors = Anchors(store, self.post, self.tablet_of)
         self.prefetch: Callable[[str], None] = lambda host: None
         """Told of hosts that are about to be contacted, so that their addresses are known by then."""
+        self.admit: Callable[[Url], None] = lambda url: None
+        """Told of seeds, and of where they led: what belongs to the crawl is near them."""
         self.demoted: dict[str, str] = {}
         """Places whose pages come last, and why: hosts and templates that breed copies."""
         self._prioritizer = prioritizer
@@ -80,9 +97,12 @@ class Queues:
         """Take up what earlier runs left. Every host waits its full delay once."""
         for number in self.store.owned:
             tablet = self.store.tablet(number)
+            self._queue_by_site(tablet, now)
             for key, value in tablet.items("host"):
-                if key.endswith(b"\0") and key.count(b"\0", 2) == 1:  # other keys of the host stand behind it
-                    self.frontier.restore(HostRecord.decode(value), now)
+                if is_record_key(key):
+                    self.frontier.restore(SiteRecord.decode(value), now)
+                elif key.endswith(_SEED):
+                    self.admit(Url(value.decode()))
             self._remember(Url.from_key(key) for key, _ in tablet.items("meta"))
             self._remember(Entry.decode(value).url for key, value in tablet.items("queue") if key[:1] != WAITING)
             self._remember((Entry.decode(value).url for _, value in tablet.items("queue", *ALL_WAITING)), waits=True)
@@ -95,6 +115,26 @@ class Queues:
             self.order.restore()
         self.duplicates.restore()
         self.anchors.restore(now)
+
+    def _queue_by_site(self, tablet: Tablet, now: float) -> None:
+        """Move what version 1 queued by host to the queues of its sites, in steps that a crash cannot tear."""
+        while old := list(islice(tablet.items("queue", *BY_HOST), _LATER_BATCH)):
+            batch = tablet.batch()
+            sites: defaultdict[str, list[Entry]] = defaultdict(list)
+            for key, value in old:
+                entry = Entry.decode(value)
+                sites[entry.url.site].append(entry)
+                batch.delete("queue", key)
+            for site, entries in sites.items():
+                for key, value in self.frontier.add(site, entries, now):
+                    batch.put("queue", key, value)
+                self.write_site(batch, site)
+            tablet.write(batch)
+
+    def _load(self, site: str) -> SiteRecord | None:
+        number = self.tablet_of(Url(site + "/")) if "://" in site else -1
+        stored = self.store.tablet(number).get("host", record_key(site)) if number in self.store.owned else None
+        return SiteRecord.decode(stored) if stored else None
 
     def _note_later(self) -> None:
         self._next_later = min(self._later.values(), default=float("inf"))
@@ -159,6 +199,8 @@ class Queues:
             return
         wanted: list[Offer] = []
         for each in offers:
+            if not each.depth and ":" not in each.kind:  # a seed, or where one led
+                self._admit(batch, Url(each.href))
             why = self.worth(Url(each.href), each.depth, now)
             if why is None:
                 wanted.append(each)
@@ -166,14 +208,14 @@ class Queues:
                 batch.count("dropped:" + why)
         if not wanted:
             return
-        hosts: defaultdict[str, list[Entry]] = defaultdict(list)
+        sites: defaultdict[str, list[Entry]] = defaultdict(list)
         for each, priority in zip(wanted, self._priorities(wanted), strict=True):
             entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind, told=each.told)
-            hosts[Url(each.href).host].append(entry)
-        for host, entries in hosts.items():
-            for key, value in self.frontier.add(host, entries, now):
+            sites[Url(each.href).site].append(entry)
+        for site, entries in sites.items():
+            for key, value in self.frontier.add(site, entries, now):
                 batch.put("queue", key, value)
-            self.write_host(batch, host)
+            self.write_site(batch, site)
 
     def _set_aside(self, order: Order, batch: Batch, offers: Sequence[Offer], now: float) -> None:
         """Let offers wait at the level of their worth; those that wait at a worse one move up."""
@@ -193,6 +235,10 @@ class Queues:
                 continue
             entry = Entry(each.href, level, each.depth, each.tries, kind=each.kind, clue=each.clue)
             order.reserve.put(batch, number, entry, key, level)
+
+    def _admit(self, batch: Batch, url: Url) -> None:
+        self.admit(url)
+        batch.put("host", host_key(url.host) + _SEED, url.href.encode())
 
     @property
     def pending(self) -> int:
@@ -227,9 +273,9 @@ class Queues:
                     priorities[i] = self.frontier.priorities
         return priorities
 
-    def write_host(self, batch: Batch, host: str) -> None:
-        """Write what a restart needs to know of a host."""
-        batch.put("host", host_key(host), self.frontier.record(host).encode())
+    def write_site(self, batch: Batch, site: str) -> None:
+        """Write what a restart needs to know of a site."""
+        batch.put("host", record_key(site), self.frontier.record(site).encode())
 
     # ---- handing out
 
@@ -238,7 +284,7 @@ class Queues:
         if self.order is not None:
             self.order.reserve.freed += 1
         batch.delete("queue", lease.key)
-        self.write_host(batch, lease.host)
+        self.write_site(batch, lease.site)
 
     def postpone(self, batch: Batch, entry: Entry, due: float) -> None:
         """Write an entry that is to be queued again at ``due``."""
@@ -290,10 +336,10 @@ class Queues:
                     if again < float("inf"):
                         self.postpone(batch, entry, again)
                     continue
-            host = entry.url.host
-            for key, value in self.frontier.add(host, [entry], now):
+            site = entry.url.site
+            for key, value in self.frontier.add(site, [entry], now):
                 batch.put("queue", key, value)
-            self.write_host(batch, host)
+            self.write_site(batch, site)
         tablet.write(batch)
 
     # ---- mail

@@ -15,12 +15,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from html import unescape
 from html.entities import html5
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import turbohtml
 
 from fyke.formats import scan_kernels as kernels
+
+if TYPE_CHECKING:
+    import turbohtml
 
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"})
 _REFRESH = re.compile(r"\s*(\d{0,9})(?:\.[\d.]*)?\s*(?:[;,\s]\s*(?:url\s*=\s*)?(.*))?", re.IGNORECASE | re.DOTALL)
@@ -114,6 +116,8 @@ class Page:
     @cached_property
     def tree(self) -> turbohtml.Document:
         """The page's tree."""
+        import turbohtml
+
         return turbohtml.parse(self.source, positions=False, allow_declarative_shadow_roots=False)
 
     @cached_property

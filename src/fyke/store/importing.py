@@ -38,7 +38,8 @@ ROWS, BYTES = 64, 4 << 20
 _SNIFF = 1 << 16
 _ETAG = re.compile(rb"(?im)^etag[ \t]*:[ \t]*([^\r\n]*)")
 _LAST_MODIFIED = re.compile(rb"(?im)^last-modified[ \t]*:[ \t]*([^\r\n]*)")
-_TREC = re.compile(rb"<DOC>\s*<DOCNO>", re.IGNORECASE)
+_TREC = re.compile(rb"(?:\xef\xbb\xbf)?\s*<DOC>", re.IGNORECASE)
+"""TREC is what begins with a document: a page inside a WARC may hold one, too."""
 
 Enrich = Callable[[Url, Change], Change]
 """What an import may add to a page before it is stored: text, title, links."""
@@ -63,7 +64,7 @@ def import_file(
             start = inflated(file).read(_SNIFF)
             file.seek(0)
             done = Imported()
-            if _TREC.search(start):
+            if _TREC.match(start):
                 changes: Iterable[tuple[Url, Change, int]] = _trec_changes(file, done)
             else:
                 changes = _warc_changes(store, file, done)
