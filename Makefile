@@ -14,7 +14,7 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test lint bench train docs tour lock clean
+.PHONY: help demo test lint bench train docs tour lock wheel clean
 help: ## show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /make \1@/' | column -t -s@
 
@@ -23,6 +23,7 @@ demo: $(VENV)/.main ## a small web on loopback, and fyke at work on it
 
 test: $(VENV)/.dev ## the whole test suite, in parallel; every kernel once more without the compiler
 	@$(BIN)/python -m compileall -q src tests  # once, and not by each of the hundred processes that tests start
+	@$(BIN)/fyke warm all
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.dev ## ruff, mypy and the import rules
@@ -39,6 +40,9 @@ docs: $(VENV)/.dev ## redraw what is drawn from the source: code map, room graph
 
 tour: $(VENV)/.dev ## run what docs/tour.md and docs/howto tell to type, and write the answers into them
 	@$(BIN)/python -m tests.walkthrough
+
+wheel: $(VENV)/.dev ## a platform wheel with the compiled kernels, for this Python, in dist/
+	@$(BIN)/python .ci/wheel.py dist
 
 lock: ## pin the dependencies anew (needs uv)
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra plot --extra pdf -o requirements/main.lock

@@ -24,7 +24,8 @@ IMPURE = frozenset(
     | {"socket", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid", "uvloop"}
 )
 ALLOWED = {
-    "fyke.bits.jit": {"os", "pathlib"},  # the kernels' cache on disk
+    "fyke.bits.jit": {"os", "pathlib", "time"},  # sources are hashed, compilations timed
+    "fyke.bits.kernelcache": {"os", "pathlib"},  # the kernels' cache on disk
     "fyke.dedupe.disk": {"os", "pathlib"},  # sketches outlive a process and outgrow memory: mapped files
     "fyke.dedupe.spool": {"os", "pathlib", "tempfile"},  # a collection larger than memory: sorted runs, scratch
     "fyke.convert.engine": {"asyncio"},  # the engine answers only to an event loop

@@ -205,6 +205,7 @@ def agent_maker(
     seeds = [Url(href) for href in run.plan.seeds]
     product = product_token(settings.user_agent)
 
+    warm(Processor(product))  # loaded from the cache before the loop runs, which it would hold
     contacts = run.folder / "contacts" if run.agents > 1 else None
     frontier = Frontier(Politeness(delay=settings.delay), back_queues=3 * settings.concurrency)
 

@@ -78,9 +78,11 @@ def read_seeds(words: list[str]) -> list[str]:
 def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> None:
     """Crawl with a live display, and print what it came to."""
     from fyke import assemble
+    from fyke.cli import warming
     from fyke.cli.display import Display
     from fyke.crawl import plan
 
+    warming.ahead("crawl")
     if settings.topic:
         settings = dataclasses.replace(settings, topic=trained(Path(settings.topic), store))
     known = plan.read(store)
