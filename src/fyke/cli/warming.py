@@ -39,7 +39,10 @@ _is_workload = False
 def ahead(name: str) -> None:
     """Compile what the commands of a set need, visibly, unless that has been done or this is a workload itself."""
     if not _is_workload and needed(name):
-        warm(name)
+        try:
+            warm(name)
+        except StorageError as error:  # then they are compiled when they are needed
+            echo(f"fyke: {error}", err=True)
 
 
 def mark_workload() -> None:
