@@ -78,7 +78,7 @@ def test_a_page_goes_through_every_room(traced: Traced) -> None:
     for before, after in pairwise(way):
         assert rooms.index(before) < len(rooms) - rooms[::-1].index(after), (before, after)
     steps = traced[2][traced[0]["page"]]
-    assert all(step.seconds >= 0 for step in steps if step.room in ("fetch", "clean", "convert", "store"))
+    assert all(step.seconds >= 0 for step in steps if step.room in ("fetch", "reading", "store"))
     assert [step.at for step in steps] == sorted(step.at for step in steps)
 
 
