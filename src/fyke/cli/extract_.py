@@ -58,8 +58,8 @@ def extract(
 
     Example: fyke extract page.html --method plateau --plot curve.png
     """
-    from fyke.clean.extract import METHODS
-    from fyke.clean.extract import extract as found_by
+    from fyke.reading.content import METHODS
+    from fyke.reading.content import extract as found_by
 
     needs_plot(plot)
     html = _read(file)
@@ -73,7 +73,7 @@ def extract(
                 echo(f"== {name}: {len(content.text.split())} words")
             _print(content, show)
     if plot is not None:
-        from fyke.clean.curve import draw
+        from fyke.reading.content import draw
 
         with drawing(plot):
             draw(html.encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
