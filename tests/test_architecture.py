@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "fyke"
 
 CORE = frozenset(
-    {"bits", "formats", "sites", "frontier", "convert", "clean", "dedupe", "topic"}
+    {"bits", "formats", "text", "sites", "frontier", "convert", "clean", "dedupe", "topic", "reading"}
     | {"url", "values", "interfaces", "errors"}
 )
 IMPURE = frozenset(
