@@ -232,7 +232,7 @@ class Meta:
 
 TAG_NAMES = (
     *("h1", "h2", "h3", "h4", "h5", "h6", "p", "ul", "ol", "li", "table", "tr", "td", "th", "caption", "pre"),
-    *("blockquote", "a", "strong", "em", "img", "br"),
+    *("blockquote", "a", "strong", "em", "img", "br", "hr", "code", "del", "sup", "sub"),
 )
 """The elements of tagged text; in ``Tags`` a name is its place here, so names are only ever added at the end."""
 
@@ -281,7 +281,9 @@ class Document:
     """A document of any format as tagged text. ``failure`` says what went wrong, if anything did."""
 
     html: str
-    """A clean subset of HTML: ``TAG_NAMES``, with ``href`` of ``a`` and ``alt`` of ``img``."""
+    """A clean subset of HTML: ``TAG_NAMES``, with ``href`` and ``title`` of ``a``, ``alt``, ``src`` and ``title`` of
+    ``img``, ``start`` of ``ol``, ``colspan``, ``rowspan`` and ``align`` of cells, and ``class="language-…"`` of ``pre``
+    and of formulas, which are ``code``. ``formats.markdown`` makes Markdown of it."""
     text: str
     """The same as plain text: lines for items and rows, empty lines between paragraphs, tabs between cells."""
     tags: Tags = Tags()
