@@ -285,8 +285,9 @@ class Document:
     ``img``, ``start`` of ``ol``, ``colspan``, ``rowspan`` and ``align`` of cells, and ``class="language-…"`` of ``pre``
     and of formulas, which are ``code``. ``formats.markdown`` makes Markdown of it."""
     text: str
-    """The same as plain text: lines for items and rows, empty lines between paragraphs, tabs between cells."""
+    """The main text of a page; of any other format all of it."""
     tags: Tags = Tags()
+    """Of ``whole``."""
     title: str = ""
     language: str = ""
     media_type: str = ""
@@ -305,6 +306,13 @@ class Document:
     """The name of a member or attachment inside its container."""
     parts: tuple[Document, ...] = ()
     """The members of an archive, the messages of a mailbox, the attachments of a message; their text is in ``text``."""
+    whole: str = ""
+    """``html`` as plain text: lines for items and rows, empty lines between paragraphs, tabs between cells. It is
+    ``text`` where nothing else is said."""
+
+    def __post_init__(self) -> None:
+        if not self.whole:
+            object.__setattr__(self, "whole", self.text)
 
 
 BLOCK_END = "\x1e"
@@ -325,9 +333,9 @@ class Block:
 
 
 class Content:
-    """The main content of a page. Never changes; ``html`` and ``blocks`` are made when first asked for."""
+    """The main content of a page. Never changes; ``html``, ``blocks`` and ``meta`` are made when first asked for."""
 
-    __slots__ = ("_blocks", "_html", "_make_blocks", "_make_html", "kind", "text", "title")
+    __slots__ = ("_blocks", "_html", "_make_blocks", "_make_html", "_make_meta", "_meta", "kind", "text", "title")
 
     text: str
     title: str
@@ -341,10 +349,12 @@ class Content:
         kind: str,
         make_html: Callable[[], str],
         make_blocks: Callable[[], tuple[Block, ...]],
+        make_meta: Callable[[], Meta] = Meta,
     ) -> None:
         self.text, self.title, self.kind = text, title, kind
-        self._make_html, self._make_blocks = make_html, make_blocks
+        self._make_html, self._make_blocks, self._make_meta = make_html, make_blocks, make_meta
         self._html: str | None = None
+        self._meta: Meta | None = None
         self._blocks: tuple[Block, ...] | None = None
 
     @property
@@ -353,6 +363,13 @@ class Content:
         if self._html is None:
             self._html = self._make_html()
         return self._html
+
+    @property
+    def meta(self) -> Meta:
+        """Author, dates, site and what else the page says of itself."""
+        if self._meta is None:
+            self._meta = self._make_meta()
+        return self._meta
 
     @property
     def blocks(self) -> tuple[Block, ...]:

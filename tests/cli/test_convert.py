@@ -22,7 +22,7 @@ def test_forms(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["convert", str(page)]) == 0
     assert capsys.readouterr().out == '<h1>Head</h1><p><a href="b">B</a></p>\n'
     assert run(["convert", str(page), "--to", "text"]) == 0
-    assert capsys.readouterr().out == "Head\n\nB\n"
+    assert capsys.readouterr().out == "Head\nB\n"
     assert run(["convert", str(page), "--json", "--url", "https://example.org/"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["title"], facts["type"], facts["language"]) == ("T", "text/html", "en")

@@ -57,8 +57,8 @@ def extract(
 
     Example: fyke extract page.html --method plateau --plot curve.png
     """
-    from fyke.clean.extract import METHODS
-    from fyke.clean.extract import extract as found_by
+    from fyke.reading.content import METHODS
+    from fyke.reading.content import extract as found_by
 
     html = _read(file)
     chosen = list(METHODS) if method is MethodName.ALL else [method.value]
@@ -71,7 +71,7 @@ def extract(
                 typer.echo(f"== {name}: {len(content.text.split())} words")
             _print(content, show)
     if plot is not None:
-        from fyke.clean.curve import draw
+        from fyke.reading.content import draw
 
         with drawing(plot):
             draw(html.encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
