@@ -335,7 +335,10 @@ class Block:
 class Content:
     """The main content of a page. Never changes; ``html``, ``blocks`` and ``meta`` are made when first asked for."""
 
-    __slots__ = ("_blocks", "_html", "_make_blocks", "_make_html", "_make_meta", "_meta", "kind", "text", "title")
+    __slots__ = (
+        "_blocks", "_html", "_make_blocks", "_make_html", "_make_markdown", "_make_meta", "_markdown", "_meta", "kind",
+        "text", "title",
+    )  # fmt: skip
 
     text: str
     title: str
@@ -350,10 +353,14 @@ class Content:
         make_html: Callable[[], str],
         make_blocks: Callable[[], tuple[Block, ...]],
         make_meta: Callable[[], Meta] = Meta,
+        make_markdown: Callable[[str], str] = str,
     ) -> None:
+        """``make_markdown`` is given the HTML."""
         self.text, self.title, self.kind = text, title, kind
         self._make_html, self._make_blocks, self._make_meta = make_html, make_blocks, make_meta
+        self._make_markdown = make_markdown
         self._html: str | None = None
+        self._markdown: str | None = None
         self._meta: Meta | None = None
         self._blocks: tuple[Block, ...] | None = None
 
@@ -363,6 +370,13 @@ class Content:
         if self._html is None:
             self._html = self._make_html()
         return self._html
+
+    @property
+    def markdown(self) -> str:
+        """The main content as Markdown (CommonMark with GFM's tables)."""
+        if self._markdown is None:
+            self._markdown = self._make_markdown(self.html)
+        return self._markdown
 
     @property
     def meta(self) -> Meta:

@@ -24,6 +24,7 @@ class Show(StrEnum):
 
     TEXT = "text"
     WHOLE = "whole"
+    MARKDOWN = "markdown"
     RAW = "raw"
     HTML = "html"
     LINKS = "links"
@@ -124,6 +125,8 @@ def _print(row: Row, show: Show) -> None:
         typer.echo(row.text or "")
     elif show is Show.WHOLE:
         typer.echo(row.whole or "")
+    elif show is Show.MARKDOWN:
+        typer.echo(_markdown(row), nl=False)
     elif show is Show.LINKS:
         for link in row.links:
             typer.echo(f"{link.target.href}\t{link.text}")
@@ -151,8 +154,8 @@ def _print_as_json(row: Row, show: Show) -> None:
         for version in reversed(list(row.history())):
             print_json(facts(version))
     else:
-        text = row.text if show is Show.TEXT else row.whole if show is Show.WHOLE else _decoded(row)
-        print_json({"url": row.url, show.value: text})
+        texts = {Show.TEXT: lambda: row.text, Show.WHOLE: lambda: row.whole, Show.MARKDOWN: lambda: _markdown(row)}
+        print_json({"url": row.url, show.value: texts.get(show, lambda: _decoded(row))()})
 
 
 def _decoded(row: Row) -> str:
@@ -162,3 +165,19 @@ def _decoded(row: Row) -> str:
 
     page = row.page
     return "" if page is None else decode(page.body, parse_head(page.response_head).get("content-type"))[0]
+
+
+def _markdown(row: Row) -> str:
+    """The main content of a page, or the whole of another document, as Markdown; the text where no body is kept."""
+    from fyke.formats.http import parse_head
+    from fyke.formats.markdown import markdown
+    from fyke.reading.content import extract
+    from fyke.reading.conversion import MARKUP
+    from fyke.workers.conversion import convert
+
+    page = row.page
+    if page is None or not page.body:
+        return row.text or ""
+    if row.meta.type in MARKUP:
+        return extract(_decoded(row), url=row.url).markdown
+    return markdown(convert(page.body, parse_head(page.response_head).get("content-type"), row.url).html)

@@ -30,6 +30,7 @@ from fyke.graph.build import Lists, write_graph
 from fyke.graph.graph import Graph, write_urls
 from fyke.graph.properties import Parameters
 from fyke.simulate.pages import Source
+from fyke.spawning import safe_path
 from fyke.url import Url
 
 GRAPH = "graph"
@@ -77,10 +78,11 @@ def build_from(
     parts = [folder / "parts" / f"part-{i}" for i in range(workers)]
     try:
         with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-            jobs = [
-                pool.submit(_scan_source, source, part, preprocessing, memory // workers, (i, workers))
-                for i, part in enumerate(parts)
-            ]
+            with safe_path():  # each job starts its process
+                jobs = [
+                    pool.submit(_scan_source, source, part, preprocessing, memory // workers, (i, workers))
+                    for i, part in enumerate(parts)
+                ]
             progress("scan", sum(job.result() for job in jobs))
         combine(parts, folder, coding, progress, workers)
     finally:
