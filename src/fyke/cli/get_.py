@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -119,14 +120,8 @@ def _print(row: Row, show: Show) -> None:
     if show is Show.RAW:
         sys.stdout.buffer.write(row.raw or b"")
         sys.stdout.buffer.flush()
-    elif show is Show.HTML:
-        typer.echo(_decoded(row))
-    elif show is Show.TEXT:
-        typer.echo(row.text or "")
-    elif show is Show.WHOLE:
-        typer.echo(row.whole or "")
-    elif show is Show.MARKDOWN:
-        typer.echo(_markdown(row), nl=False)
+    elif show in _TEXTS:
+        typer.echo(_TEXTS[show](row).removesuffix("\n"))
     elif show is Show.LINKS:
         for link in row.links:
             typer.echo(f"{link.target.href}\t{link.text}")
@@ -154,8 +149,7 @@ def _print_as_json(row: Row, show: Show) -> None:
         for version in reversed(list(row.history())):
             print_json(facts(version))
     else:
-        texts = {Show.TEXT: lambda: row.text, Show.WHOLE: lambda: row.whole, Show.MARKDOWN: lambda: _markdown(row)}
-        print_json({"url": row.url, show.value: texts.get(show, lambda: _decoded(row))()})
+        print_json({"url": row.url, show.value: _TEXTS.get(show, _decoded)(row)})
 
 
 def _decoded(row: Row) -> str:
@@ -181,3 +175,11 @@ def _markdown(row: Row) -> str:
     if row.meta.type in MARKUP:
         return extract(_decoded(row), url=row.url).markdown
     return markdown(convert(page.body, parse_head(page.response_head).get("content-type"), row.url).html)
+
+
+_TEXTS: dict[Show, Callable[[Row], str]] = {
+    Show.TEXT: lambda row: row.text or "",
+    Show.WHOLE: lambda row: row.whole or "",
+    Show.MARKDOWN: _markdown,
+    Show.HTML: _decoded,
+}

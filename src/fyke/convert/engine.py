@@ -14,24 +14,33 @@ from html import escape
 from typing import Any
 
 from fyke.convert import text, xml
+from fyke.convert.formulas import with_formulas
 from fyke.convert.html import document
-from fyke.convert.members import as_file, open_zip, read_zip
+from fyke.convert.members import as_file, open_zip, read_zip, replaced_zip
 from fyke.convert.registry import Refused, Source
+from fyke.convert.tidying import tidied
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
+from fyke.formats.media_types import MSG
+from fyke.text.placeholders import is_placeholder
 from fyke.values import Document, Reason
 
 _SECRET = ("password", "encrypt", "decrypt", "protected")
 _MAX_PAGES = 5_000
 """Pages of a PDF that PDFium is asked for: more than any book has."""
 _WORD97_HEADER = b"\xec\xa5\xc1\x00"
+_WORD_BODY = "word/document.xml"
 _ENCRYPTED_FLAG = 11
 """Where the header says so, in its lowest bit."""
 
 
 def convert(source: Source) -> Document:
     """Return what the engine makes of a document."""
-    return _finished(source, *_extract(source.data, source.media_type))
+    markup, pairs, links = _extract(source.data, source.media_type)
+    found = _finished(source, markup, pairs, links)
+    said = dict(pairs)
+    title = "" if is_placeholder(said.get("title", "")) else said["title"]
+    return replace(found, title=title or found.title, language=said.get("content-language") or found.language)
 
 
 def convert_word97(source: Source) -> Document:
@@ -54,7 +63,20 @@ def convert_pdf(source: Source) -> Document:
 
 def convert_docx(source: Source) -> Document:
     """Return a Word document: the engine's, or mammoth's where that fails."""
-    return _first_with_text(source, convert, _mammoth)
+    return _first_with_text(replace(source, data=_formulas_as_text(source)), convert, _mammoth)
+
+
+def _formulas_as_text(source: Source) -> bytes:
+    """Return a Word document whose formulas are text, or the document itself where that cannot be had."""
+    try:
+        with open_zip(source.data) as archive:
+            if _WORD_BODY not in archive.namelist():
+                return source.data
+            body = read_zip(archive, _WORD_BODY, source.limits)
+            changed = with_formulas(body)
+            return source.data if changed is body else replaced_zip(archive, _WORD_BODY, changed, source.limits)
+    except Refused:
+        return source.data
 
 
 def convert_markup(source: Source) -> Document:
@@ -101,12 +123,12 @@ def _extract(data: bytes, media_type: str) -> tuple[str, list[tuple[str, str]], 
     if not result.results:
         raise _told("; ".join(str(getattr(e, "message", e)) for e in result.errors or []))
     found = result.results[0]
-    markup = [found.content or ""]
+    markup = [tidied(found.content or "", media_type)]
     for child in found.children or []:  # embedded files
         inner = getattr(getattr(child, "result", None), "content", None)
         if inner:
             markup.append(f"<h2>{escape(str(getattr(child, 'path', '')))}</h2>{inner}")
-    return "".join(markup), list(_pairs(found.metadata)), [u.url for u in found.uris or [] if u.url]
+    return "".join(markup), list(_pairs(found.metadata, media_type)), [u.url for u in found.uris or [] if u.url]
 
 
 @lru_cache(maxsize=1)
@@ -128,14 +150,14 @@ def _config() -> Any:
     )
 
 
-def _pairs(metadata: Any) -> Iterator[tuple[str, str]]:
+def _pairs(metadata: Any, media_type: str) -> Iterator[tuple[str, str]]:
     for tag, value in (
-        ("title", metadata.title),
+        ("title", metadata.title or (metadata.subject if media_type == MSG else "")),
         ("author", ", ".join(metadata.authors or []) or metadata.created_by),
         ("published", metadata.created_at),
         ("updated", metadata.modified_at),
         ("keywords", ", ".join(metadata.keywords or [])),
-        ("description", metadata.abstract_text or metadata.subject),
+        ("description", metadata.abstract_text or ("" if media_type == MSG else metadata.subject)),
         ("content-language", metadata.language),
     ):
         if value:

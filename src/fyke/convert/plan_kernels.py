@@ -86,10 +86,11 @@ _OPENING = 20
     _A_STEP,  # the step that opened it, -1 for none
     IN_CODE,  # the levels that were wished for when code began, as bits; -1 outside of code
     HEAD,  # in a table's head
+    FORMULA,  # the code that is wished for is a formula
     _ALLOWANCE,  # bytes left for links
     PRES,  # open pre blocks: white space counts
     WANT,  # how often each style is wished for
-) = range(23)
+) = range(24)
 _STEP_OF = WANT + len(_STYLES)  # the steps that opened styles, -1 for none
 KINDS = _STEP_OF + len(_STYLES)  # stack: kinds of the open blocks
 _OPENERS = KINDS + MAX_DEPTH + 2  # stack: the steps that opened them
@@ -255,6 +256,8 @@ def prepare(plan: Plan) -> None:
     for level in range(CODE_LEVEL + 1):
         if plan[_STEP_OF + level] < 0 and _wished(plan, level):
             plan[_STEP_OF + level] = open_tag(plan, _STYLES[level])
+            if level == CODE_LEVEL and plan[FORMULA]:
+                add_step(plan, DO_LANGUAGE + AS, -1 + AS, -1 + AS, 26 + AS, 0 + AS)
 
 
 @leaf

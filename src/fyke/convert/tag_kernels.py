@@ -13,8 +13,9 @@ from fyke.convert.markup_kernels import (  # isort: skip
 )  # fmt: skip
 from fyke.convert.plan_kernels import (  # isort: skip
     AS, BRS, CELLS, CODE_LEVEL, DEPTH, DISTANCES, DO_ALIGN, DO_CHECK, DO_COLSPAN, DO_IMAGE, DO_LANGUAGE, DO_PRE_TEXT,
-    DO_ROWSPAN, DO_RULE, DO_SRC, DO_TAB, DO_TEXT, DO_TITLE, FIRST, FRESH, HEAD, HOLDS, IN_CODE, KINDS, LEVEL_OF,
-    LINES, MARGIN, MAX_DEPTH, MAX_TARGET, OPENED, OVER, OWN, PRES, SPACE, STEPS, TAG_COUNT, VALUES, VALUE_ENDS, WANT,
+    DO_ROWSPAN, DO_RULE, DO_SRC, DO_TAB, DO_TEXT, DO_TITLE, FIRST, FORMULA, FRESH, HEAD, HOLDS, IN_CODE, KINDS,
+    LEVEL_OF, LINES, MARGIN, MAX_DEPTH, MAX_TARGET, OPENED, OVER, OWN, PRES, SPACE, STEPS, TAG_COUNT, VALUES,
+    VALUE_ENDS, WANT,
     WANT_A, WANT_END, WANT_TITLE, WANT_TITLE_END, Plan, add_attribute, add_step, boundary, break_lines, close_inline,
     close_tag, open_blocks, open_tag, pop_block, prepare, push_block,
 )  # fmt: skip
@@ -220,6 +221,9 @@ def _start_style(source: Bytes, i: int, kind: int, plan: Plan) -> None:
         for other in range(CODE_LEVEL):
             wished |= (plan[WANT + other] > 0) << other
         plan[IN_CODE] = wished
+        start, end = attribute(source, i, CLASS + AS)
+        start, end = language(source, max(start, 0), max(end, 0))
+        plan[FORMULA] = end - start == 4 and source[start] == 109 and source[start + 2] == 116  # math
     plan[WANT + level] += 1
 
 
@@ -283,6 +287,7 @@ def _end(plan: Plan, kind: int) -> None:
         plan[WANT + level] -= plan[WANT + level] > 0
         if kind == CODE and plan[WANT + level] == 0:
             plan[IN_CODE] = -1
+            plan[FORMULA] = 0
 
 
 @leaf

@@ -79,7 +79,7 @@ def events(data: bytes | str) -> Iterator[Event]:
             if what == "start" and resolved != element.text:
                 yield resolved
         elif what == "start":
-            yield Start(_name(element), {etree.QName(key).localname: value for key, value in element.attrib.items()})
+            yield Start(_name(element), {_local(key): value for key, value in element.attrib.items()})
             yield from _text(element.text)
         else:
             yield End(_name(element))
@@ -88,8 +88,12 @@ def events(data: bytes | str) -> Iterator[Event]:
 
 
 def _name(element: etree._Element) -> str:
-    local: str = etree.QName(element).localname
+    local = element.tag.rpartition("}")[2]  # with a prefix that is bound to nothing, as a damaged document may have
     return f"{element.prefix}:{local}" if element.prefix else local
+
+
+def _local(key: str) -> str:
+    return key.rpartition("}")[2].rpartition(":")[2]
 
 
 def _text(text: str | None) -> Iterator[str]:
