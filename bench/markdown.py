@@ -1,7 +1,7 @@
 """Markdown beside trafilatura, markdownify and html2text: CPU a page, and pairs that give the same document.
 
-The pages are those of the public set for extraction (a sample of all sizes); fyke is timed from the page's text on, with
-the parsing, as its peers are.
+The pages are a sample of the public set for extraction, of all sizes; fyke is timed from the page's text on, with the
+parsing, as its peers are.
 """
 
 from __future__ import annotations

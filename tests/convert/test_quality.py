@@ -264,3 +264,66 @@ def test_what_says_nothing_is_no_title_and_no_author() -> None:
 
 def test_a_title_is_the_first_heading_where_there_is_no_other() -> None:
     assert converted("some text\n\n# The Heading\n\nmore", "x.md").title == "The Heading"
+
+
+GOLDEN = {
+    "x.tex": (
+        (
+            "\\documentclass{article}\n\\title{On Fish}\n\\author{Ann B.}\n\\begin{document}\n\\section{Rivers}\n\n"
+            "Fish swim.\n\\begin{itemize}\n\\item Pike\n\\item Eel\n\\end{itemize}\n\\end{document}\n"
+        ),
+        "On Fish",
+        "# Rivers\n\nFish swim.\n\n- Pike\n- Eel\n",
+    ),
+    "x.org": (
+        "#+TITLE: On Fish\n* Rivers\nFish /swim/ here.\n- Pike\n- Eel\n",
+        "On Fish",
+        "# Rivers\n\nFish *swim* here.\n\n- Pike\n- Eel\n",
+    ),
+    "x.rst": (
+        "On Fish\n=======\n\nFish *swim* here.\n\n- Pike\n- Eel\n\n::\n\n  code\n",
+        "On Fish",
+        "# On Fish\n\nFish *swim* here.\n\n- Pike\n- Eel\n\n```\ncode\n```\n",
+    ),
+    "x.md": (
+        "# On Fish\n\nFish *swim* `x`.\n\n| a | b |\n|---|---|\n| 1 |  |\n",
+        "On Fish",
+        "# On Fish\n\nFish *swim* `x`.\n\n| a | b |\n| --- | --- |\n| 1 |  |\n",
+    ),
+    "x.ipynb": (
+        (
+            '{"cells":[{"cell_type":"markdown","metadata":{},"source":["# On Fish\\n","They swim."]},{"cell_type":"code",'
+            '"metadata":{},"source":["print(1)"],"outputs":[],"execution_count":1}],"metadata":{},"nbformat":4,'
+            '"nbformat_minor":5}'
+        ),
+        "On Fish",
+        "# On Fish\n\nThey swim.\n\n```\nprint(1)\n```\n",
+    ),
+    "x.opml": (
+        (
+            "<?xml version='1.0'?><opml version='2.0'><head><title>Subs</title></head><body><outline text='News'>"
+            "<outline text='Fish daily' xmlUrl='http://x/f'/></outline></body></opml>"
+        ),
+        "Subs",
+        "# Subs\n\nNews\n\nFish daily\n",
+    ),
+    "x.json": ('{"name": "pike",\n "legs": 0}', "", '```json\n{"name": "pike",\n "legs": 0}\n```\n'),
+    "x.txt": ("On fish\n\nThey swim\nin rivers.\n", "", "On fish\n\nThey swim in rivers.\n"),
+    "x.rtf": (
+        "{\\rtf1\\ansi{\\info{\\title On Fish}{\\author Ann B.}}Fish \\b swim\\b0 .\\par Second.\\par}",
+        "On Fish",
+        "Fish **swim**.\n\nSecond.\n",
+    ),
+    "x.xml": (
+        "<?xml version='1.0'?><doc><title>On Fish</title><p>They <i>swim</i> well.</p></doc>",
+        "On Fish",
+        "# On Fish\n\nThey *swim* well.\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_text_of_each_kind(name: str) -> None:
+    data, title, expected = GOLDEN[name]
+    found = converted(data, name)
+    assert (found.title, markdown(found.html)) == (title, expected)

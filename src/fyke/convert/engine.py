@@ -7,10 +7,11 @@ The engine gets bytes, never an address; OCR and its cache are off. Its HTML goe
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from html import escape
+from html import escape, unescape
 from typing import Any
 
 from fyke.convert import text, xml
@@ -21,7 +22,7 @@ from fyke.convert.registry import Refused, Source
 from fyke.convert.tidying import tidied
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
-from fyke.formats.media_types import MSG
+from fyke.formats.media_types import LATEX, MARKDOWN, MSG, ORG, RST
 from fyke.text.placeholders import is_placeholder
 from fyke.values import Document, Reason
 
@@ -29,6 +30,9 @@ _SECRET = ("password", "encrypt", "decrypt", "protected")
 _MAX_PAGES = 5_000
 """Pages of a PDF that PDFium is asked for: more than any book has."""
 _WORD97_HEADER = b"\xec\xa5\xc1\x00"
+_LIGHT = frozenset({LATEX, ORG, RST, MARKDOWN})
+_HEAD_LINE = re.compile(r"\s*<p><strong>(title|author|date|language)</strong>: ([^\n]*?)</p>", re.IGNORECASE)
+_TAG = re.compile(r"<[^>]*>")
 _WORD_BODY = "word/document.xml"
 _ENCRYPTED_FLAG = 11
 """Where the header says so, in its lowest bit."""
@@ -37,10 +41,22 @@ _ENCRYPTED_FLAG = 11
 def convert(source: Source) -> Document:
     """Return what the engine makes of a document."""
     markup, pairs, links = _extract(source.data, source.media_type)
+    if source.media_type in _LIGHT:
+        markup, pairs = _headed(markup, pairs)
     found = _finished(source, markup, pairs, links)
     said = dict(pairs)
     title = "" if is_placeholder(said.get("title", "")) else said["title"]
     return replace(found, title=title or found.title, language=said.get("content-language") or found.language)
+
+
+def _headed(markup: str, pairs: list[tuple[str, str]]) -> tuple[str, list[tuple[str, str]]]:
+    """Return markup without the lines at its beginning that tell title, author and date, and these as source tags."""
+    at = 0
+    said = []
+    while found := _HEAD_LINE.match(markup, at):
+        said.append((found[1].lower(), unescape(_TAG.sub("", found[2])).strip()))
+        at = found.end()
+    return markup[at:], [*pairs, *said]
 
 
 def convert_word97(source: Source) -> Document:

@@ -13,7 +13,7 @@ from fyke.convert.html import document
 from fyke.convert.registry import Source
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
-from fyke.formats.media_types import TSV
+from fyke.formats.media_types import JAVASCRIPT, JSON, TSV
 from fyke.values import Document, Reason, Tags
 
 MAX_ROWS = 200_000
@@ -25,18 +25,24 @@ _PARAGRAPH = re.compile(r"\S(?:.*\S)?(?:\n[^\S\n]*\S(?:.*\S)?)*+")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """A line of a table: other separators of lines (U+2028, form feed) are part of a cell."""
 _QUOTED = re.compile(r'"[^"]*"')
+_LANGUAGES = {JSON: "json", JAVASCRIPT: "js", "text/css": "css"}
 _CONTROLS = dict.fromkeys(set(range(32)) - {9, 10}, None)
 
 
 def convert(source: Source) -> Document:
-    """Return plain text as it is, each paragraph tagged."""
+    """Return plain text as it is, each paragraph tagged; a program's text as code."""
     found = decoded(source.data, source.content_type or source.media_type)
     text = found.text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS).strip("\n")
-    spans = [match.span() for match in _PARAGRAPH.finditer(text)]
+    language = _LANGUAGES.get(source.media_type)
+    spans = [match.span() for match in _PARAGRAPH.finditer(text)] if language is None else [(0, len(text))]
+    if language is None:
+        html = "\n".join(f"<p>{escape(text[start:end], quote=False)}</p>" for start, end in spans)
+    else:
+        html = f'<pre class="language-{language}">{escape(text, quote=False)}</pre>'
     return Document(
-        html="\n".join(f"<p>{escape(text[start:end], quote=False)}</p>" for start, end in spans),
+        html=html,
         text=text,
-        tags=Tags.of(("p", start, end) for start, end in spans),
+        tags=Tags.of(("p" if language is None else "pre", start, end) for start, end in spans),
         media_type=source.media_type,
         encoding=found.encoding,
         encoding_from=found.how,

@@ -24,7 +24,7 @@ _TICKS = re.compile(r"`+")
 _LINE_START = re.compile(r"(?:#{1,6}(?=[ \t]|$)|>|[-+](?=[ \t]|$))|([0-9]{1,9})[.)](?=[ \t]|$)")
 _RULER = re.compile(r"[-=:|+ \t]*[-=][-=:|+ \t]*")
 """A line that could underline a heading, divide a page, or part a table's head from its body."""
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20`\\|]*")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20`\\|%]*")
 _MAIL = re.compile(r"[\w.!#$%&'*+/=?^{}~-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,200}[A-Za-z0-9])?", re.ASCII)
 _UNSAFE = re.compile(r"[^A-Za-z0-9;/?:@&=+$,\-_.!~*'()#%]|%(?![0-9A-Fa-f]{2})")
 _NESTED = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
@@ -270,7 +270,7 @@ def _linked(runs: list[Run], opened: Style) -> str:
     first = runs[0]
     if len(runs) == 1 and first.style & ~opened == Style.PLAIN and isinstance(first.content, str) and not link.title:
         said = first.content
-        if said == link.href and _ADDRESS.fullmatch(said) and not _UNSAFE.search(said):
+        if said == link.href.strip() and _ADDRESS.fullmatch(said) and not _UNSAFE.search(said):
             return f"<{said}>"
         if f"mailto:{said}" == link.href and _MAIL.fullmatch(said):
             return f"<{said}>"
