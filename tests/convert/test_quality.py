@@ -210,7 +210,7 @@ def test_numbers_have_the_digits_that_were_typed_and_empty_rows_go() -> None:
 def test_attachments_markers_internals_and_tabs() -> None:
     letter = "<p>body</p>\n<p>Attachments:</p>\n<h2>a.txt</h2><p>&lt;p&gt;x&lt;/p&gt;</p>"
     assert tidied(letter, kinds.MSG) == "<p>body</p>\n"
-    assert tidied("<p>two[cmt:2].</p>", kinds.DOCX) == "<p>two.</p>"
+    assert tidied("<p>two[cmt:2] and three [^1].</p>", kinds.DOCX) == "<p>two and three.</p>"
     slides = "<p>42541D1C-A9DC-49A9-814C-7FC1338850A2</p><p>st0-108.jpg</p><p>Tables/DataList-8</p><p>A real line</p>"
     assert tidied(slides, kinds.KEYNOTE) == "<p>A real line</p>"
     table = tidied("<p>a\tb\t\tc\td</p>", kinds.DOC)
@@ -292,7 +292,8 @@ GOLDEN = {
     ),
     "x.ipynb": (
         (
-            '{"cells":[{"cell_type":"markdown","metadata":{},"source":["# On Fish\\n","They swim."]},{"cell_type":"code",'
+            '{"cells":[{"cell_type":"markdown","metadata":{},"source":["# On Fish\\n","They swim."]},'
+            '{"cell_type":"code",'
             '"metadata":{},"source":["print(1)"],"outputs":[],"execution_count":1}],"metadata":{},"nbformat":4,'
             '"nbformat_minor":5}'
         ),
@@ -327,3 +328,15 @@ def test_the_text_of_each_kind(name: str) -> None:
     data, title, expected = GOLDEN[name]
     found = converted(data, name)
     assert (found.title, markdown(found.html)) == (title, expected)
+
+
+def test_frames_of_an_open_document_are_not_glued() -> None:
+    body = (
+        '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
+        'xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"><office:body><office:text><text:p>Before'
+        "<draw:frame><draw:text-box><text:p>In the box</text:p><text:p>Second</text:p></draw:text-box></draw:frame>"
+        "</text:p><text:p>After</text:p></office:text></office:body></office:document-content>"
+    )
+    data = zipped(("mimetype", "application/vnd.oasis.opendocument.text"), ("content.xml", body))
+    assert {"box", "Second", "After"} <= set(converted(data).text.split())

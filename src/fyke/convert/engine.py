@@ -22,7 +22,7 @@ from fyke.convert.registry import Refused, Source
 from fyke.convert.tidying import tidied
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
-from fyke.formats.media_types import LATEX, MARKDOWN, MSG, ORG, RST
+from fyke.formats.media_types import BY_ENDING, LATEX, MARKDOWN, MSG, ORG, RST
 from fyke.text.placeholders import is_placeholder
 from fyke.values import Document, Reason
 
@@ -33,7 +33,13 @@ _WORD97_HEADER = b"\xec\xa5\xc1\x00"
 _LIGHT = frozenset({LATEX, ORG, RST, MARKDOWN})
 _HEAD_LINE = re.compile(r"\s*<p><strong>(title|author|date|language)</strong>: ([^\n]*?)</p>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
-_WORD_BODY = "word/document.xml"
+_RTF_BYTE = re.compile(r"\\'([0-9a-fA-F]{2})")
+"""A character of RTF that the engine leaves in titles."""
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
+"""A language of people; notebooks tell one of programs."""
+_WORD_BODY = re.compile(r"word/document\.xml")
+_OPEN_BODY = re.compile(r"(?:[^/]+/)?content\.xml")
+_OPEN_END = re.compile(rb"</(?:text:p|text:h|svg:title|svg:desc)>")
 _ENCRYPTED_FLAG = 11
 """Where the header says so, in its lowest bit."""
 
@@ -45,8 +51,15 @@ def convert(source: Source) -> Document:
         markup, pairs = _headed(markup, pairs)
     found = _finished(source, markup, pairs, links)
     said = dict(pairs)
-    title = "" if is_placeholder(said.get("title", "")) else said["title"]
-    return replace(found, title=title or found.title, language=said.get("content-language") or found.language)
+    title = "" if is_placeholder(said.get("title", "")) else _RTF_BYTE.sub(_rtf_character, said["title"])
+    language = said.get("content-language", "")
+    return replace(
+        found, title=title or found.title, language=language if _LANGUAGE.fullmatch(language) else found.language
+    )
+
+
+def _rtf_character(found: re.Match[str]) -> str:
+    return bytes.fromhex(found[1]).decode("cp1252", "replace")
 
 
 def _headed(markup: str, pairs: list[tuple[str, str]]) -> tuple[str, list[tuple[str, str]]]:
@@ -79,18 +92,29 @@ def convert_pdf(source: Source) -> Document:
 
 def convert_docx(source: Source) -> Document:
     """Return a Word document: the engine's, or mammoth's where that fails."""
-    return _first_with_text(replace(source, data=_formulas_as_text(source)), convert, _mammoth)
+    return _first_with_text(replace(source, data=_changed(source, _WORD_BODY, with_formulas)), convert, _mammoth)
 
 
-def _formulas_as_text(source: Source) -> bytes:
-    """Return a Word document whose formulas are text, or the document itself where that cannot be had."""
+def convert_open_text(source: Source) -> Document:
+    """Return an OpenDocument text: the engine's, with a space behind each paragraph, since it joins those of frames."""
+    return convert(replace(source, data=_changed(source, _OPEN_BODY, _with_spaces)))
+
+
+def _with_spaces(body: bytes) -> bytes:
+    return _OPEN_END.sub(rb" \g<0>", body)
+
+
+def _changed(source: Source, member: re.Pattern[str], change: Callable[[bytes], bytes]) -> bytes:
+    """Return a zipped document with some members changed, or the document itself where that cannot be had."""
     try:
         with open_zip(source.data) as archive:
-            if _WORD_BODY not in archive.namelist():
-                return source.data
-            body = read_zip(archive, _WORD_BODY, source.limits)
-            changed = with_formulas(body)
-            return source.data if changed is body else replaced_zip(archive, _WORD_BODY, changed, source.limits)
+            bodies = {
+                name: read_zip(archive, name, source.limits)
+                for name in archive.namelist()[: source.limits.max_parts]
+                if member.fullmatch(name)
+            }
+            changed = {name: change(body) for name, body in bodies.items()}
+            return source.data if changed == bodies else replaced_zip(archive, changed, source.limits)
     except Refused:
         return source.data
 
@@ -143,7 +167,9 @@ def _extract(data: bytes, media_type: str) -> tuple[str, list[tuple[str, str]], 
     for child in found.children or []:  # embedded files
         inner = getattr(getattr(child, "result", None), "content", None)
         if inner:
-            markup.append(f"<h2>{escape(str(getattr(child, 'path', '')))}</h2>{inner}")
+            name = str(getattr(child, "path", ""))
+            inner = tidied(inner, BY_ENDING.get(name.rpartition(".")[2].lower(), ""))
+            markup.append(f"<h2>{escape(name)}</h2>{inner}")
     return "".join(markup), list(_pairs(found.metadata, media_type)), [u.url for u in found.uris or [] if u.url]
 
 

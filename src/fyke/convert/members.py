@@ -65,14 +65,16 @@ def read_zip(archive: zipfile.ZipFile, name: str, limits: Limits) -> bytes:
     return data
 
 
-def replaced_zip(archive: zipfile.ZipFile, name: str, data: bytes, limits: Limits) -> bytes:
-    """Return a zip archive with another content of one member; those that cannot be read are left out."""
+def replaced_zip(archive: zipfile.ZipFile, changed: dict[str, bytes], limits: Limits) -> bytes:
+    """Return a zip archive with another content of some members; those that cannot be read are left out."""
     out = io.BytesIO()
     total = 0
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new:
         for info in archive.infolist()[: limits.max_parts]:
             try:
-                content = data if info.filename == name else read_zip(archive, info.filename, limits)
+                content = changed.get(info.filename)
+                if content is None:
+                    content = read_zip(archive, info.filename, limits)
             except Refused:
                 continue
             total += len(content)

@@ -12,10 +12,10 @@ FORMULA_BEGIN, FORMULA_END = "\ue000", "\ue001"
 """What stands around a formula in TeX on its way through the engine: characters that nobody else may use."""
 
 _ATTACHMENTS = re.compile(r"<p>Attachments:</p>.*\Z", re.DOTALL)
-_MARKERS = re.compile(r"\[cmt:\d+\]|\[\^\w{1,20}\](?=<sup)|(?<=[\w.,;:!?)])\[\^\d{1,4}\]")
+_MARKERS = re.compile(r"\[cmt:\d+\]|\s?\[\^\d{1,4}\]")
 _FORMULA = re.compile(f"{FORMULA_BEGIN}([^{FORMULA_BEGIN}{FORMULA_END}]*){FORMULA_END}")
 _DISPLAYED = re.compile(r'<span data-math-style="\w+">([^<]*)</span>')
-_FRACTION = re.compile(r"(?<=>)-?\d{1,17}\.\d{12,}(?:[eE][-+]?\d{1,3})?(?=<)")
+_FRACTION = re.compile(r"(?<![\w.+-])-?\d{1,17}\.\d{12,}(?:[eE][-+]?\d{1,3})?(?![\w.])")
 _ROW = re.compile(r"<tr>(.*?)</tr>\s*", re.DOTALL)
 _CELL = re.compile(r"<t[dh]>\s*</t[dh]>\s*")
 _LAST_CELLS = re.compile(r"(?:<t[dh]>\s*</t[dh]>\s*)+\Z")
@@ -52,8 +52,11 @@ def _without_attachments(markup: str) -> str:
 
 def _sheet(markup: str) -> str:
     """Numbers with the digits that they have (a double has fifteen), rows to their last cell, none that is empty."""
-    markup = _FRACTION.sub(lambda found: f"{float(found[0]):.15g}", markup)
-    return _ROW.sub(_row, markup)
+    return _ROW.sub(_row, _numbers(markup))
+
+
+def _numbers(markup: str) -> str:
+    return _FRACTION.sub(lambda found: f"{float(found[0]):.15g}", markup)
 
 
 def _row(found: re.Match[str]) -> str:
@@ -89,6 +92,7 @@ _TIDIES: dict[str, tuple[Callable[[str], str], ...]] = {
     kinds.DOCX: (_without_markers, _with_formulas),
     kinds.ODT: (_without_markers, _with_formulas),
     kinds.DOC: (_without_markers, _tables_of_tabs),
+    kinds.PPTX: (_numbers,),
     kinds.MSG: (_without_attachments,),
     kinds.KEYNOTE: (_without_internals,),
     kinds.NUMBERS: (_without_internals,),
