@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import fyke
-from fyke.cli.options import Json, drawing, print_json
+from fyke.cli.echo import echo
+from fyke.cli.options import Json, drawing, needs_plot, print_json
 from fyke.errors import StorageError
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def extract(
     from fyke.reading.content import extract as found_by
 
     form = Form.JSON if json else Form(show) if show in (Show.TEXT, Show.HTML) else to
+    needs_plot(plot)
     html = _read(file)
     chosen = list(METHODS) if method is MethodName.ALL else [method.value]
     for name in chosen:
@@ -81,14 +83,14 @@ def extract(
             print_json(_facts(name, content, show))
         else:
             if len(chosen) > 1:
-                typer.echo(f"== {name}: {len(content.text.split())} words")
+                echo(f"== {name}: {len(content.text.split())} words")
             _print(content, form, show)
     if plot is not None:
         from fyke.reading.content import draw
 
         with drawing(plot):
             draw(html.encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
-        typer.echo(f"{plot}: the slope curve of {file}", err=True)
+        echo(f"{plot}: the slope curve of {file}", err=True)
 
 
 def _read(file: Path) -> str:
@@ -116,16 +118,16 @@ def _facts(method: str, content: Content, show: Show) -> dict[str, object]:
 def _print(content: Content, form: Form, show: Show) -> None:
     if show is Show.BLOCKS:
         for block in content.blocks:
-            typer.echo(_coloured(block))
+            _show(block)
     elif form is Form.HTML:
-        typer.echo(content.html)
+        echo(content.html)
     elif form is Form.MARKDOWN:
-        typer.echo(content.markdown, nl=False)
+        echo(content.markdown.removesuffix("\n"))
     else:
-        typer.echo(content.text)
+        echo(content.text)
 
 
-def _coloured(block: Block) -> str:
+def _show(block: Block) -> None:
     colour = "green" if block.main else "yellow" if block.weight >= 0.2 else "bright_black"
     mark = "+" if block.main else " "
-    return typer.style(f"{mark}{block.weight:5.2f} {block.kind:10} {' '.join(block.text.split())}", fg=colour)
+    echo(f"{mark}{block.weight:5.2f} {block.kind:10} {' '.join(block.text.split())}", fg=colour)

@@ -133,6 +133,14 @@ def minhash(
     return out
 
 
+def words_sketch(hashes: NDArray[np.uint64], permutations: int = 192, n: int = 5) -> NDArray[np.uint32]:
+    """Return ``minhash`` of the text whose words have these hashes."""
+    found, out = np.empty(len(hashes) + 1, np.uint64), np.empty(permutations, np.uint32)
+    count = kernels.shingles(hashes, len(hashes), n, found)
+    kernels.minima(found, count, *fast_coefficients(permutations), out)
+    return out
+
+
 def simhash(
     text: str | bytes,
     *,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fyke.clean.main import Main, main_text
+from fyke.clean.main import main_texts
 from fyke.convert import LIMITS, Limits, Source, failed, is_isolated, prepare
 from fyke.convert import convert_here as convert_any
 from fyke.convert.html import document
 from fyke.convert.registry import Format, Refused
 from fyke.formats.encoding import decoded
-from fyke.formats.html import Page, parse
+from fyke.formats.html import parse
 from fyke.formats.media_types import HTML, XHTML
 from fyke.reading.links import document_links
 from fyke.values import Document, Reason
@@ -31,19 +31,10 @@ def convert_here(source: Source) -> Document:
     page = parse(text.text)
     links = document_links(page, source.url)
     whole = document(page, text, source.url, source.media_type, links=links, table=source.table)
-    found = replace(whole, text=main_of(page).text or whole.whole)
+    found = replace(whole, text=main_texts([page])[0].text or whole.whole)
     return found if found.text.strip() else replace(found, failure=Reason.EMPTY, detail="no text")
 
 
-def main_of(page: Page) -> Main:
-    """Return the main content of a page.
-
-    Nothing else that is known of its host takes part: copies must have the same main text wherever they stand.
-    """
-    return main_text(page)
-
-
 __all__ = [
-    "LIMITS", "MARKUP", "Format", "Limits", "Refused", "Source", "convert_here", "failed", "is_isolated", "main_of",
-    "prepare",
+    "LIMITS", "MARKUP", "Format", "Limits", "Refused", "Source", "convert_here", "failed", "is_isolated", "prepare",
 ]  # fmt: skip
