@@ -38,6 +38,7 @@ def test_nine_of_ten_pairs_of_other_converters_give_the_same_document() -> None:
     assert same >= 0.9 * len(rows)
 
 
+@pytest.mark.kernel
 def test_a_page_keeps_what_markdown_can_say() -> None:
     page = b"""<h1>T</h1><p>a <kbd>b</kbd> <s>c</s> x<sup>2</sup><hr><ol start=4><li>d<ol><li>e</ol></ol>
     <pre><code class="language-py">f = 1
@@ -50,3 +51,18 @@ def test_a_page_keeps_what_markdown_can_say() -> None:
         '![g](/g.png "h") [k](/i "j")\n\n| l | m |\n| --- | --: |\n| n |  |\n\n$`o^2`$\n\n- [x] p\n'
     )
     assert "g k" in document.text
+
+
+@pytest.mark.kernel
+def test_rules_pictures_and_formulas_write_no_empty_lines() -> None:
+    page = (
+        b"<p>a</p><img src=/x.png><hr><ul><li><hr></ul><p>b<math><semantics><mi>x</mi>"
+        b"<annotation encoding='application/x-tex'>x_1</annotation></semantics></math></p><h1>c<hr>d</h1>"
+        b"<code class=language-math>y</code> <math><mi>z</mi></math>"
+    )
+    found = convert_here(prepare(page, "text/html"))
+    assert found.whole == "a\n\nbx_1\n\nc\nd\n\ny z"
+    assert found.html == (
+        '<p>a</p><p><img alt="" src="/x.png"></p><hr><ul><li><hr></li></ul><p>b'
+        '<code class="language-math">x_1</code></p><h1>c<br>d</h1><p><code class="language-math">y</code> z</p>'
+    )
