@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "fyke"
 
 CORE = frozenset(
-    {"bits", "formats", "sites", "frontier", "convert", "clean", "dedupe", "topic", "reading"}
+    {"bits", "formats", "text", "sites", "frontier", "convert", "clean", "dedupe", "topic", "reading"}
     | {"url", "values", "interfaces", "errors"}
 )
 IMPURE = frozenset(
@@ -30,6 +30,7 @@ ALLOWED = {
     "fyke.dedupe.spool": {"os", "pathlib", "tempfile"},  # a collection larger than memory: sorted runs, scratch
     "fyke.convert.engine": {"asyncio"},  # the engine answers only to an event loop
     "fyke.convert.epub": {"urllib"},  # unquote
+    "fyke.formats.inline_markdown": {"urllib"},  # quote
     "fyke.formats.xml": {"io"},  # libxml2 reads file objects; they are bytes
     "fyke.sites.websub": {"urllib"},  # queries and forms
     "fyke.convert.members": {"io"},  # readers of archives want file objects; they are bytes

@@ -239,7 +239,7 @@ class Meta:
 
 TAG_NAMES = (
     *("h1", "h2", "h3", "h4", "h5", "h6", "p", "ul", "ol", "li", "table", "tr", "td", "th", "caption", "pre"),
-    *("blockquote", "a", "strong", "em", "img", "br"),
+    *("blockquote", "a", "strong", "em", "img", "br", "hr", "code", "del", "sup", "sub"),
 )
 """The elements of tagged text; in ``Tags`` a name is its place here, so names are only ever added at the end."""
 
@@ -288,7 +288,9 @@ class Document:
     """A document of any format as tagged text. ``failure`` says what went wrong, if anything did."""
 
     html: str
-    """A clean subset of HTML: ``TAG_NAMES``, with ``href`` of ``a`` and ``alt`` of ``img``."""
+    """A clean subset of HTML: ``TAG_NAMES``, with ``href`` and ``title`` of ``a``, ``alt``, ``src`` and ``title`` of
+    ``img``, ``start`` of ``ol``, ``colspan``, ``rowspan`` and ``align`` of cells, and ``class="language-…"`` of ``pre``
+    and of formulas, which are ``code``. ``formats.markdown`` makes Markdown of it."""
     text: str
     """The main text of a page; of any other format all of it."""
     tags: Tags = Tags()
@@ -340,7 +342,10 @@ class Block:
 class Content:
     """The main content of a page. Never changes; ``html``, ``blocks`` and ``meta`` are made when first asked for."""
 
-    __slots__ = ("_blocks", "_html", "_make_blocks", "_make_html", "_make_meta", "_meta", "kind", "text", "title")
+    __slots__ = (
+        "_blocks", "_html", "_make_blocks", "_make_html", "_make_markdown", "_make_meta", "_markdown", "_meta", "kind",
+        "text", "title",
+    )  # fmt: skip
 
     text: str
     title: str
@@ -355,10 +360,14 @@ class Content:
         make_html: Callable[[], str],
         make_blocks: Callable[[], tuple[Block, ...]],
         make_meta: Callable[[], Meta] = Meta,
+        make_markdown: Callable[[str], str] = str,
     ) -> None:
+        """``make_markdown`` is given the HTML."""
         self.text, self.title, self.kind = text, title, kind
         self._make_html, self._make_blocks, self._make_meta = make_html, make_blocks, make_meta
+        self._make_markdown = make_markdown
         self._html: str | None = None
+        self._markdown: str | None = None
         self._meta: Meta | None = None
         self._blocks: tuple[Block, ...] | None = None
 
@@ -368,6 +377,13 @@ class Content:
         if self._html is None:
             self._html = self._make_html()
         return self._html
+
+    @property
+    def markdown(self) -> str:
+        """The main content as Markdown (CommonMark with GFM's tables)."""
+        if self._markdown is None:
+            self._markdown = self._make_markdown(self.html)
+        return self._markdown
 
     @property
     def meta(self) -> Meta:

@@ -60,3 +60,9 @@ def test_a_folder_with_a_bad_file(page: Path, capsys: pytest.CaptureFixture[str]
 def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["convert", "no-such-file"]) == 2
     assert "no file no-such-file" in capsys.readouterr().err
+
+
+def test_markdown_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.html").write_text("<h1>T</h1><ol><li>a<ul><li>b</ul></ol>")
+    assert run(["convert", str(tmp_path / "a.html"), "--to", "markdown"]) == 0
+    assert capsys.readouterr().out == "# T\n\n1. a\n   - b\n"

@@ -18,8 +18,9 @@ import msgspec
 import numpy as np
 
 from fyke.convert.markup_kernels import Bytes
-from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, make_plan, sizes
+from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, sizes
 from fyke.convert.registry import Source
+from fyke.convert.tag_kernels import make_plan
 from fyke.convert.write_kernels import write
 from fyke.errors import UrlError
 from fyke.formats.encoding import Decoded
@@ -34,7 +35,7 @@ MAX_LINKS = 50_000
 """Links of one document that are kept; a page of more is a trap or a dump."""
 
 _RAW = re.compile(rb"<(xmp|plaintext)(?: [^>]*)?>(.*?)</\1>", re.DOTALL)
-_RELATIVE = re.compile(r'<a href="([^"]*)"')
+_RELATIVE = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
 _CUES = ("ublished", "osted on", "pdated")
 """Words behind which a visible date is the document's."""
 _ENDS = (3000, 1000)
@@ -107,7 +108,7 @@ def document(
     """
     html, text, tags = Tagged("", text, Tags()) if text is not None else tagged(page)
     if page.base and url is not None:
-        html = _RELATIVE.sub(lambda m: f'<a href="{_absolute(m[1], page.base, url)}"', html)
+        html = _RELATIVE.sub(lambda m: f'{m[1]}="{_absolute(m[2], page.base, url)}"', html)
     meta, title = canonical([*pairs, *source_tags(page, text)], table)
     return Document(
         html=html,

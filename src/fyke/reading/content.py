@@ -12,11 +12,13 @@ from fyke.convert.html import source_tags, tagged
 from fyke.errors import UrlError
 from fyke.formats.encoding import decoded
 from fyke.formats.html import Page, parse
+from fyke.formats.markdown import markdown
 from fyke.formats.tags import canonical
 from fyke.url import Url
 from fyke.values import Content, Meta
 
-_LINK = re.compile(r'<a href="([^"]*)">|</a>')
+_LINK = re.compile(r'<a href="([^"]*)"(?: title="[^"]*")?>|</a>')
+_TARGET = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
 
 
 def extract(
@@ -43,11 +45,10 @@ def extract(
     def written() -> str:
         return _html(found, page, links, url)
 
-    return Content(found.text, page.title, found.kind, written, lambda: found.blocks, lambda: _meta(page, found.text))
+    def meta() -> Meta:
+        return canonical(source_tags(page, found.text))[0]
 
-
-def _meta(page: Page, text: str) -> Meta:
-    return canonical(source_tags(page, text))[0]
+    return Content(found.text, page.title, found.kind, written, lambda: found.blocks, meta, markdown)
 
 
 def _html(found: Found, page: Page, links: bool, url: str | None) -> str:
@@ -60,14 +61,12 @@ def _html(found: Found, page: Page, links: bool, url: str | None) -> str:
     base = Url.parse(url)
     if page.base:
         base = _joined(base, page.base) or base
-    return _LINK.sub(lambda link: _absolute(link, base), markup)
+    return _TARGET.sub(lambda found: _absolute(found, base), markup)
 
 
-def _absolute(link: re.Match[str], base: Url) -> str:
-    if link[1] is None:
-        return link[0]
-    target = _joined(base, unescape(link[1]))
-    return f'<a href="{escape(target.href if target else link[1])}">'
+def _absolute(found: re.Match[str], base: Url) -> str:
+    target = _joined(base, unescape(found[2]))
+    return f'{found[1]}="{escape(target.href)}"' if target else found[0]
 
 
 def _joined(base: Url, href: str) -> Url | None:
