@@ -144,7 +144,7 @@ def test_a_second_family_is_used_where_the_first_is_broken() -> None:
 
 async def two_families(net: Internet) -> Any:
     """IPv4 leads nowhere (nobody is routed there), IPv6 works."""
-    net.host("both.example", ["198.51.100.7", "2606:2800::7"], site(4))
+    net.host("both.example", ["93.185.0.7", "2606:2800::7"], site(4))
     await net.open()
     await net.crawl("http://both.example/", *QUICK, "--connect-timeout", "2")
     wanted = {f"http://both.example/{i or ''}" for i in range(4)}
@@ -193,13 +193,13 @@ async def unreadable(net: Internet) -> Any:
     script = net.folder / "faulty.py"
     script.write_text(
         "import sys\n"
-        "import fyke.crawl.process as process\n"
-        "read = process.Processor.fetched\n"
+        "from fyke.crawl.process import Processor\n"
+        "read = Processor.fetched\n"
         "async def fetched(self, outcome, depth):\n"
         "    if outcome.url.path == '/1':\n"
         "        raise ZeroDivisionError('a fault of ours')\n"
         "    return await read(self, outcome, depth)\n"
-        "process.Processor.fetched = fetched\n"
+        "Processor.fetched = fetched\n"
         "from fyke.cli import main\n"
         "main(sys.argv[1:])\n"
     )
