@@ -19,8 +19,8 @@ from fyke.crawl.mail import INDEX, Mark, Question, Sighting
 from fyke.crawl.maintext import Material, material_of
 from fyke.crawl.queues import Queues
 from fyke.dedupe.index import SAME_TEXT
-from fyke.dedupe.words import MAX_BYTES, encode
 from fyke.store import Batch
+from fyke.text.words import MAX_BYTES, encode
 from fyke.url import Url
 from fyke.values import Drop
 

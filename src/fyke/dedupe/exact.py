@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import xxhash
 
-from fyke.dedupe.words import DEFAULT_FOLDING, Folding, word_hashes
+from fyke.text.characters import DEFAULT_FOLDING, Folding
+from fyke.text.words import word_hashes
 
 
 def byte_sum(data: bytes) -> int:

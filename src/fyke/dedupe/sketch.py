@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from fyke.bits.hashing import GOLDEN, mixed, splitmix64
 from fyke.dedupe import kernels
-from fyke.dedupe.words import DEFAULT_FOLDING, Folding, character_table, pack, shingle_hashes, word_hashes
+from fyke.text.characters import DEFAULT_FOLDING, Folding, character_table
+from fyke.text.words import pack, shingle_hashes, word_hashes
 
 Features = Literal["words", "shingles"]
 Permutations = Literal["fast", "linear"]
