@@ -24,7 +24,8 @@ from fyke.convert.write_kernels import write
 from fyke.errors import UrlError
 from fyke.formats.encoding import Decoded
 from fyke.formats.encoding import decoded as decode
-from fyke.formats.html import Page, References, fold, parse
+from fyke.formats.html import Page, References, parse
+from fyke.formats.markup import fold
 from fyke.formats.tags import TABLE, Table, canonical, visible_date
 from fyke.url import Url
 from fyke.values import Document, Link, Tags

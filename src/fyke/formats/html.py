@@ -1,8 +1,8 @@
 """HTML: what the elements of a page say: title, base, links, robots, canonical, feeds, frames; and its tree.
 
-One pass over the source (scan_kernels) finds what the tags say, and is all that a crawl needs. ``Page.tree`` is the
-WHATWG tree (turbohtml: linear on hostile nesting, tree depth capped at 512), made when it is first asked for:
-conversion runs a kernel over ``Page.markup``, the tree written out in canonical form.
+One pass over the source gives its tokens (markup), from which everything is read and which are all that a crawl needs.
+``Page.tree`` is the WHATWG tree (turbohtml: linear on hostile nesting, tree depth capped at 512), made when it is first
+asked for: conversion runs a kernel over ``Page.markup``, the tree written out in canonical form.
 
 Values are as written in the page, entities resolved and white space folded; nothing is joined with a base or
 judged here. Nothing raises, whatever the page.
@@ -14,19 +14,21 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from html import unescape
-from html.entities import html5
 from typing import NamedTuple
 
 import numpy as np
 import turbohtml
 
-from fyke.formats import scan_kernels as kernels
+from fyke.formats.link_kernels import write_anchors
+from fyke.formats.markup import OPEN, RAW, Markup, Tag, fold, value_of
+from fyke.formats.markup_names import ELEMENT
 
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"})
 _REFRESH = re.compile(r"\s*(\d{0,9})(?:\.[\d.]*)?\s*(?:[;,\s]\s*(?:url\s*=\s*)?(.*))?", re.IGNORECASE | re.DOTALL)
-_FRAMES = ((kernels.FRAME, "src"), (kernels.IFRAME, "src"), (kernels.EMBED, "src"), (kernels.OBJECT, "data"))
-_TAG = re.compile(r"<[^>]*>")
-_ENTITY = re.compile(r"&(#(?:\d+|[xX][0-9a-fA-F]+)|[A-Za-z][A-Za-z0-9]*)(;|(?![=A-Za-z0-9]))")
+_FRAMES = (("frame", "src"), ("iframe", "src"), ("embed", "src"), ("object", "data"))
+_TIME_TOKENS = 20
+"""Tokens inside a ``<time>`` that are read."""
+_NOSCRIPT = ELEMENT["noscript"]
 
 
 class References(NamedTuple):
@@ -64,57 +66,44 @@ class Refresh(NamedTuple):
     href: str
 
 
-def parse(markup: str) -> Page:
-    """Return a decoded page. Takes linear time on any input; never raises."""
+def parse(markup: str | bytes) -> Page:
+    """Return a page, decoded or in UTF-8. Takes linear time on any input; never raises."""
     return Page(markup)
-
-
-class _Element(NamedTuple):
-    """A start tag that was noted: its number (scan_kernels.TAGS), where its content is, the attributes that count."""
-
-    tag: int
-    start: int
-    end: int
-    in_noscript: int
-    attributes: dict[str, str]
-
-    def get(self, name: str) -> str:
-        """The attribute's value, trimmed; empty where there is none."""
-        return self.attributes.get(name, "").strip()
 
 
 class Page:
     """A page. What it offers is found when first asked for, and kept."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-        data = self._data = source.encode("utf-8", "replace")
-        hrefs, texts, rels = np.empty((3, len(data) + 1), np.uint8)
-        elements = np.empty((min(len(data) // 6, kernels.MAX_ELEMENTS), 4), np.int32)
-        attributes = np.empty((min(len(data) // 2, kernels.MAX_ATTRIBUTES), 4), np.int32)
-        spans, sizes = np.empty((3, 2), np.int32), np.zeros(5, np.int32)
-        kernels.scan(np.frombuffer(data or b" ", np.uint8), hrefs, texts, rels, elements, attributes, spans, sizes)
-        h, t, r, e, n = sizes.tolist()
-        self._hrefs, self._texts, self._rels = hrefs[:h].tobytes(), texts[:t].tobytes(), rels[:r].tobytes()
-        named: list[dict[str, str]] = [{} for _ in range(e)]
-        for element, name, start, end in attributes[:n].tolist():
-            value = data[start:end].decode("utf-8", "replace")
-            named[element].setdefault(kernels.NAMES[name], _value(value) if "&" in value else value)
-        self._elements = [
-            _Element(*row, values)  # type: ignore[call-arg]  # four numbers
-            for row, values in zip(elements[:e].tolist(), named, strict=True)
-        ]
+    def __init__(self, source: str | bytes) -> None:
+        """``source`` is text, or its UTF-8."""
+        self.tokens = Markup.of(source.encode("utf-8", "replace") if isinstance(source, str) else source)
+        """The tokens, from which all else is made."""
 
-    def _of(self, tag: int) -> list[_Element]:
-        return [element for element in self._elements if element.tag == tag]
+    @cached_property
+    def noted(self) -> dict[str, list[Tag]]:
+        """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), by name, in order."""
+        found: dict[str, list[Tag]] = {}
+        tag = self.tokens.tag
+        for token in self.tokens.noted.tolist():
+            this = tag(token)
+            found.setdefault(this.name, []).append(this)
+        return found
 
-    def _content(self, element: _Element) -> str:
-        return self._data[element.start : element.end].decode("utf-8", "replace")
+    def _of(self, name: str) -> list[Tag]:
+        return self.noted.get(name, [])
+
+    def raw(self, tag: Tag) -> str | None:
+        """The content of a script, title or other raw element as it stands; None where it has none."""
+        following = tag.token + 1
+        if following < len(self.tokens) and self.tokens.kind(following) == RAW:
+            return self.tokens.source(following).decode("utf-8", "replace")
+        return None
 
     @cached_property
     def tree(self) -> turbohtml.Document:
         """The page's tree."""
-        return turbohtml.parse(self.source, positions=False, allow_declarative_shadow_roots=False)
+        source = self.tokens.data.decode("utf-8", "replace")
+        return turbohtml.parse(source, positions=False, allow_declarative_shadow_roots=False)
 
     @cached_property
     def markup(self) -> bytes:
@@ -129,44 +118,60 @@ class Page:
     @cached_property
     def title(self) -> str:
         """The text of the first ``<title>`` that is no picture's."""
-        return next((fold(unescape(self._content(element))) for element in self._of(kernels.TITLE)), "")
+        titles = (said for tag in self._of("title") if (said := self.raw(tag)) is not None)
+        return next((fold(unescape(said)) for said in titles), "")
 
     @cached_property
     def language(self) -> str:
         """The ``lang`` of the root, or what ``content-language`` says; as written."""
-        for element in self._of(kernels.HTML):
-            if said := element.get("lang") or element.get("xml:lang"):
+        for tag in self._of("html"):
+            if said := tag.get("lang") or tag.get("xml:lang"):
                 return said
         return self.meta("content-language").partition(",")[0].strip()
 
     @cached_property
     def base(self) -> str:
         """The ``href`` of the first ``<base>`` that has one."""
-        return next((e.get("href") for e in self._of(kernels.BASE) if "href" in e.attributes), "")
+        return next((tag.get("href") for tag in self._of("base") if "href" in tag.attributes), "")
+
+    @cached_property
+    def headings(self) -> list[tuple[int, str]]:
+        """Each heading as (level 1 … 6, text), in order."""
+        found = sorted((tag for n in range(1, 7) for tag in self._of(f"h{n}")), key=lambda tag: tag.token)
+        return [(int(tag.name[1]), fold(self.tokens.content(tag.token))) for tag in found]
 
     def links(self) -> References:
         """The page's links: anchors in their order, then areas, then frames and embedded documents."""
-        hrefs, texts, rels = (_column(data) for data in (self._hrefs, self._texts, self._rels))
-        if b"&" in self._hrefs:
-            hrefs = [_value(href) if "&" in href else href for href in hrefs]
-        if b"&" in self._texts or not self._texts.isascii():
+        columns = self._anchors()
+        hrefs, texts, rels = (_column(data) for data in columns)
+        if b"&" in columns[0]:
+            hrefs = [value_of(href.encode()) if "&" in href else href for href in hrefs]
+        if b"&" in columns[1] or not columns[1].isascii():
             texts = [fold(unescape(text)) for text in texts]
         found = References(hrefs, texts, [fold(rel).lower() if rel else "" for rel in rels])
-        for element in self._elements:
-            if element.tag == kernels.AREA and "href" in element.attributes:
-                found.add(element.get("href"), element.get("alt"), "area")
-        for tag, source in _FRAMES:
-            for element in self._elements:
-                if element.tag == tag and (href := element.get(source)):
-                    found.add(href, element.get("title"), kernels.TAGS[tag])
+        for tag in self._of("area"):
+            if "href" in tag.attributes:
+                found.add(tag.get("href"), tag.get("alt"), "area")
+        for name, source in _FRAMES:
+            for tag in self._of(name):
+                if href := tag.get(source):
+                    found.add(href, tag.get("title"), name)
         return found
+
+    def _anchors(self) -> list[bytes]:
+        """The hrefs, texts and rels of anchors, each column as write_anchors writes it."""
+        tokens = self.tokens
+        hrefs, texts, rels = np.empty((3, len(tokens.data) + 1), np.uint8)
+        sizes = np.zeros(3, np.int32)
+        write_anchors(tokens.page, tokens.tokens, tokens.attributes, hrefs, texts, rels, sizes)
+        return [column[:size].tobytes() for column, size in zip((hrefs, texts, rels), sizes.tolist(), strict=True)]
 
     @cached_property
     def metas(self) -> list[tuple[str, str]]:
         """Each ``<meta>`` as (name, property, itemprop or http-equiv in lower case; content), in order."""
         found = []
-        for element in self._of(kernels.META):
-            get = element.attributes.get
+        for tag in self._of("meta"):
+            get = tag.attributes.get
             name = get("name") or get("property") or get("http-equiv") or get("itemprop")
             if name:
                 found.append((name.strip().lower(), fold(get("content") or "")))
@@ -175,25 +180,21 @@ class Page:
     @property
     def times(self) -> Iterator[tuple[bool, str]]:
         """Of each ``<time>`` whether it is the date of publication, and what it says."""
-        for element in self._of(kernels.TIME):
-            said = element.get("datetime") or fold(unescape(_TAG.sub("", self._content(element))))
-            yield "pubdate" in element.attributes, said
+        for tag in self._of("time"):
+            said = tag.get("datetime") or fold(self.tokens.content(tag.token, _TIME_TOKENS))
+            yield "pubdate" in tag.attributes, said
 
     @property
     def linked_data(self) -> Iterator[str]:
         """The JSON-LD scripts."""
-        for element in self._of(kernels.SCRIPT):
-            if element.get("type").lower() == "application/ld+json":
-                yield self._content(element)
+        for tag in self._of("script"):
+            if tag.get("type").partition(";")[0].strip().lower() == "application/ld+json":
+                yield self.raw(tag) or ""
 
     @property
     def is_annotated(self) -> bool:
         """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
-        data = self._data
-        if b"itemprop" not in data and b"property=" not in data:
-            return False
-        said = sum(not {"itemprop", "property"}.isdisjoint(element.attributes) for element in self._elements)
-        return data.count(b"itemprop") + data.count(b"property=") > said
+        return any(tag.name not in ("meta", "link") for tag in self.tokens.tags_with("itemprop", "property"))
 
     def meta(self, name: str) -> str:
         """The content of the first ``<meta>`` of that name (lower case) that is not empty; else empty."""
@@ -207,9 +208,9 @@ class Page:
     def relations(self) -> list[Relation]:
         """Every ``<link href rel>``, in order."""
         found = []
-        for element in self._of(kernels.LINK):
-            get, rel = element.get, element.attributes.get("rel")
-            if rel and "href" in element.attributes:
+        for tag in self._of("link"):
+            get, rel = tag.get, tag.attributes.get("rel")
+            if rel and "href" in tag.attributes:
                 kind = get("type").partition(";")[0].strip().lower()
                 found.append(Relation(fold(rel).lower(), get("href"), kind, get("title")))
         return found
@@ -231,10 +232,17 @@ class Page:
     @property
     def refresh(self) -> Refresh | None:
         """The page's ``<meta http-equiv=refresh>``, if it has one that a browser obeys."""
-        for element in self._of(kernels.META):
-            if element.get("http-equiv").lower() == "refresh" and not element.in_noscript:
-                return parse_refresh(element.get("content"))
+        for tag in self._of("meta"):
+            if tag.get("http-equiv").lower() == "refresh" and not self._in_noscript(tag.token):
+                return parse_refresh(tag.get("content"))
         return None
+
+    def _in_noscript(self, token: int) -> bool:
+        depth = 0
+        for kind, element, *_ in self.tokens.tokens[:token].tolist():
+            if element == _NOSCRIPT:
+                depth = max(0, depth + (1 if kind == OPEN else -1))
+        return depth > 0
 
 
 def parse_refresh(content: str) -> Refresh | None:
@@ -248,16 +256,6 @@ def parse_refresh(content: str) -> Refresh | None:
     return Refresh(int(match[1] or 0), target.strip())
 
 
-def fold(text: str) -> str:
-    """Return ``text`` with every run of white space as one space, and none at the ends."""
-    return " ".join(text.split())
-
-
 def _column(data: bytes) -> list[str]:
     """Cut what ``scan`` wrote into its strings."""
     return data[:-1].decode("utf-8", "replace").split("\0") if data else []
-
-
-def _value(text: str) -> str:
-    """Return the value of an attribute: there ``&copy=1`` is no entity, nor is ``&copyright``."""
-    return _ENTITY.sub(lambda found: unescape(found[0]) if found[2] or found[1] in html5 else found[0], text)
