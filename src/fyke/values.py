@@ -216,7 +216,8 @@ class Links(Sequence[Link]):
 class Meta:
     """The canonical fields that documents of all formats share (formats/tags.py maps source tags to them).
 
-    Dates are ISO 8601 in UTC with the precision of the source: ``2008``, ``2008-09``, ``2008-09-28T23:41:50Z``.
+    Dates are ISO 8601 with the precision of the source: ``2008``, ``2008-09``, ``2008-09-28T23:41:50Z``. Those of pages
+    keep the zone that the page names (``…T23:41:50+02:00``), so that their day is the page's own; others are in UTC.
     """
 
     author: str = ""
@@ -228,6 +229,21 @@ class Meta:
     place: str = ""
     description: str = ""
     keywords: str = ""
+    """Tags, separated by commas."""
+    site: str = ""
+    """The name of the site, as it calls itself."""
+    image: str = ""
+    """The address of the picture that stands for the document."""
+    licence: str = ""
+    """The address of the licence, or what it is called."""
+    canonical: str = ""
+    """Where the document says its true address is."""
+    kind: str = ""
+    """What the document says it is: article, forum, product, listing, service, documentation; else empty."""
+    alternates: tuple[tuple[str, str], ...] = ()
+    """Languages in which it is elsewhere (hreflang), each with the address."""
+    sources: tuple[tuple[str, str], ...] = ()
+    """Field and where it is from: ``json-ld``, ``meta``, ``microdata``, ``time``, ``url``, ``text``, …"""
 
 
 TAG_NAMES = (
