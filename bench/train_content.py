@@ -145,7 +145,15 @@ def first_codes(example: Example, odds: Array) -> tuple[Array, Array]:
     page = example.page
     rows = np.zeros((len(ROWS), feature_kernels.width_of(len(page.blocks)) + 2 * PAD), np.uint8)
     wider = container_kernels.fill_features(
-        page.blocks, page.parent, page.element, page.flags, page.words, page.words_end, page.title_size, odds, rows
+        page.blocks,
+        page.parent,
+        page.element,
+        page.flags,
+        page.tree.words,
+        page.tree.words_end,
+        page.title_size,
+        odds,
+        rows,
     )
     return rows, wider
 

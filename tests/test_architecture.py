@@ -108,6 +108,52 @@ def test_kernels_live_in_bits_or_in_kernel_modules(graph: grimp.ImportGraph) -> 
     assert [u for u in users if not u.startswith("fyke.bits.") and not u.endswith("kernels")] == []
 
 
+PARSERS = {
+    "turbohtml": {"fyke.formats.html", "fyke.formats.encoding"},  # its codecs are the encoding standard's
+    "selectolax": {"fyke.formats.html"},
+    "lxml": {"fyke.formats.xml"},
+}
+"""Parsers of HTML and XML, each behind one module."""
+BESIDE = ("fyke.lecture", "fyke.world")
+"""What shows the rooms at work."""
+
+
+def test_each_parser_is_behind_one_module(graph: grimp.ImportGraph) -> None:
+    offenders = [
+        f"{importer} imports {parser}"
+        for parser, behind in PARSERS.items()
+        if parser in graph.modules
+        for importer in graph.find_modules_that_directly_import(parser)
+        if importer not in behind
+    ]
+    assert offenders == []
+
+
+def test_above_reading_nobody_cleans_converts_or_parses(graph: grimp.ImportGraph) -> None:
+    """Whatever has a page has it read: no other way leads from bytes to text."""
+    below = {"clean", "convert", "reading", "sites", "formats", "text"}
+    rooms = ("fyke.clean", "fyke.convert", "fyke.formats.html", "fyke.formats.markup", "fyke.formats.link_kernels")
+    offenders = [
+        f"{importer} imports {module}"
+        for module in graph.modules
+        if module.startswith(rooms)
+        for importer in graph.find_modules_that_directly_import(module)
+        if importer.split(".")[1] not in below and not importer.startswith(BESIDE)
+    ]
+    assert offenders == []
+
+
+def test_one_tokeniser_of_markup() -> None:
+    """Only the tokeniser and who writes its rows know how a tag is cut."""
+    tokenisers = [
+        path.name
+        for path, tree in modules()
+        if any(isinstance(node, ast.FunctionDef) and node.name == "tokenize" for node in ast.walk(tree))
+        and "page" in ast.unparse(tree)
+    ]
+    assert tokenisers == ["markup_kernels.py"]
+
+
 def test_world_is_for_demo_tests_and_benches(graph: grimp.ImportGraph) -> None:
     offenders = [
         f"{importer} imports {module}"

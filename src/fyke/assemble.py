@@ -21,7 +21,6 @@ import msgspec
 
 from fyke.clock import SystemClock
 from fyke.config import build
-from fyke.convert import Source, convert_here
 from fyke.crawl import plan as plans
 from fyke.crawl import status as statuses
 from fyke.crawl import trace
@@ -51,6 +50,7 @@ from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy
 from fyke.interfaces import Prioritizer
+from fyke.reading.conversion import Source, convert_here
 from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
 from fyke.store import Settings, Store

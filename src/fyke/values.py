@@ -22,6 +22,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from fyke.description import Described as Described
+from fyke.description import Meta as Meta
 from fyke.url import Url
 
 _TAG = struct.Struct("<iii")
@@ -212,40 +214,6 @@ class Links(Sequence[Link]):
         return cls([link.target for link in links], [link.text for link in links], [link.rel for link in links])
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
-    """The canonical fields that documents of all formats share (formats/tags.py maps source tags to them).
-
-    Dates are ISO 8601 with the precision of the source: ``2008``, ``2008-09``, ``2008-09-28T23:41:50Z``. Those of pages
-    keep the zone that the page names (``…T23:41:50+02:00``), so that their day is the page's own; others are in UTC.
-    """
-
-    author: str = ""
-    published: str = ""
-    updated: str = ""
-    received: str = ""
-    section: str = ""
-    source: str = ""
-    place: str = ""
-    description: str = ""
-    keywords: str = ""
-    """Tags, separated by commas."""
-    site: str = ""
-    """The name of the site, as it calls itself."""
-    image: str = ""
-    """The address of the picture that stands for the document."""
-    licence: str = ""
-    """The address of the licence, or what it is called."""
-    canonical: str = ""
-    """Where the document says its true address is."""
-    kind: str = ""
-    """What the document says it is: article, forum, product, listing, service, documentation; else empty."""
-    alternates: tuple[tuple[str, str], ...] = ()
-    """Languages in which it is elsewhere (hreflang), each with the address."""
-    sources: tuple[tuple[str, str], ...] = ()
-    """Field and where it is from: ``json-ld``, ``meta``, ``microdata``, ``time``, ``url``, ``text``, …"""
-
-
 TAG_NAMES = (
     *("h1", "h2", "h3", "h4", "h5", "h6", "p", "ul", "ol", "li", "table", "tr", "td", "th", "caption", "pre"),
     *("blockquote", "a", "strong", "em", "img", "br"),
@@ -299,8 +267,9 @@ class Document:
     html: str
     """A clean subset of HTML: ``TAG_NAMES``, with ``href`` of ``a`` and ``alt`` of ``img``."""
     text: str
-    """The same as plain text: lines for items and rows, empty lines between paragraphs, tabs between cells."""
+    """The main text of a page; of any other format all of it."""
     tags: Tags = Tags()
+    """Of ``whole``."""
     title: str = ""
     language: str = ""
     media_type: str = ""
@@ -319,6 +288,13 @@ class Document:
     """The name of a member or attachment inside its container."""
     parts: tuple[Document, ...] = ()
     """The members of an archive, the messages of a mailbox, the attachments of a message; their text is in ``text``."""
+    whole: str = ""
+    """``html`` as plain text: lines for items and rows, empty lines between paragraphs, tabs between cells. It is
+    ``text`` where nothing else is said."""
+
+    def __post_init__(self) -> None:
+        if not self.whole:
+            object.__setattr__(self, "whole", self.text)
 
 
 BLOCK_END = "\x1e"
@@ -339,26 +315,26 @@ class Block:
 
 
 class Content:
-    """The main content of a page. Never changes; ``html`` and ``blocks`` are made when first asked for."""
+    """The main content of a page. Never changes; all but ``text`` and ``kind`` is made when first asked for."""
 
-    __slots__ = ("_blocks", "_html", "_make_blocks", "_make_html", "kind", "text", "title")
+    __slots__ = ("_blocks", "_describe", "_described", "_html", "_make_blocks", "_make_html", "kind", "text")
 
     text: str
-    title: str
     kind: str
     """The page's type where the method knows it: article, forum, listing, ...; else empty."""
 
     def __init__(
         self,
         text: str,
-        title: str,
         kind: str,
         make_html: Callable[[], str],
         make_blocks: Callable[[], tuple[Block, ...]],
+        describe: Callable[[], Described] = Described,
     ) -> None:
-        self.text, self.title, self.kind = text, title, kind
-        self._make_html, self._make_blocks = make_html, make_blocks
+        self.text, self.kind = text, kind
+        self._make_html, self._make_blocks, self._describe = make_html, make_blocks, describe
         self._html: str | None = None
+        self._described: Described | None = None
         self._blocks: tuple[Block, ...] | None = None
 
     @property
@@ -367,6 +343,58 @@ class Content:
         if self._html is None:
             self._html = self._make_html()
         return self._html
+
+    @property
+    def described(self) -> Described:
+        """What the page says of itself."""
+        if self._described is None:
+            self._described = self._describe()
+        return self._described
+
+    @property
+    def meta(self) -> Meta:
+        """Author, dates, site and what else the page says of itself, with where each is from."""
+        return self.described.meta
+
+    @property
+    def title(self) -> str:
+        """The page's title, without the site's name; else its heading."""
+        return self.described.title
+
+    @property
+    def language(self) -> str:
+        """The language of the text; ``meta.declared`` is what the page declares."""
+        return self.described.language
+
+    @property
+    def author(self) -> str:
+        """Who wrote it; several are separated by commas."""
+        return self.meta.author
+
+    @property
+    def date(self) -> str:
+        """When it was published: ISO 8601, the first ten characters are the day; else when it was changed."""
+        return self.meta.published or self.meta.updated
+
+    @property
+    def site(self) -> str:
+        """The name of the site."""
+        return self.meta.site
+
+    @property
+    def description(self) -> str:
+        """What it is about: as the page says, else its first paragraph."""
+        return self.meta.description
+
+    @property
+    def licence(self) -> str:
+        """The licence, by its address or name."""
+        return self.meta.licence
+
+    @property
+    def image(self) -> str:
+        """The address of the picture that stands for it."""
+        return self.meta.image
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -13,7 +13,6 @@ from fyke.crawl.duplicates import Duplicates, strip_all
 from fyke.crawl.examination import Examination
 from fyke.crawl.lookalikes import Answer, Ask, Beside, Line, LookAlikes, serve
 from fyke.crawl.mail import INDEX, Mark
-from fyke.crawl.maintext import Material
 from fyke.crawl.queues import Queues
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
@@ -21,6 +20,7 @@ from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.priority import DefaultPrioritizer
 from fyke.frontier.seen import SeenSet
+from fyke.reading.reading import Material
 from fyke.store import EXACT, Change, Page, RowMeta, Settings, Store
 from fyke.url import Url
 

@@ -9,7 +9,7 @@ import turbohtml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fyke.formats import markup_kernels as k
+from fyke.formats import markup_rows as k
 from fyke.formats.markup import Markup
 from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS, key
 

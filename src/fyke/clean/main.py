@@ -11,10 +11,12 @@ from itertools import compress
 
 import numpy as np
 
-from fyke.clean import page, render
+from fyke.clean import render
 from fyke.clean.choice_kernels import pack_weights
-from fyke.clean.extract import Auto, judge
+from fyke.clean.extract import Auto, Found, find
 from fyke.clean.furniture import Furniture
+from fyke.clean.page import Page
+from fyke.formats import html
 from fyke.values import BLOCK_END, Block
 
 _MAIN, _TOP = 128, 127
@@ -30,26 +32,30 @@ class Main:
     kind: str
 
 
-def main_text(html: str | bytes, furniture: Furniture | None = None) -> Main:
-    """Return the main text of a page as ``auto`` finds it. Bytes are read as UTF-8, and are the faster.
+def main_text(source: html.Page, furniture: Furniture | None = None) -> Main:
+    """Return the main text of a page as ``auto`` finds it.
 
     ``furniture`` is what is known of the page's host: it is used, and learns this page.
     """
-    read = page.read(html.encode("utf-8", "replace") if isinstance(html, str) else html)
-    if not len(read.blocks):
+    found = find(source, Auto(furniture))
+    if not len(found.kept):
         return Main("", "", b"", "")
-    weights, kept, kind = judge(read, Auto(furniture))
     if furniture is not None:
-        furniture.learn(read)
-    packed = np.empty(len(kept), np.uint8)
-    pack_weights(weights, kept, packed)
-    blocks = render.blocks_text(read)
-    return Main("\n".join(compress(blocks.split(BLOCK_END), kept.tolist())), blocks, packed.tobytes(), kind)
+        furniture.learn(found.page)
+    return main_of(found)
 
 
-def weighted_blocks(html: str | bytes, weights: bytes) -> tuple[Block, ...]:
+def main_of(found: Found) -> Main:
+    """Return what a crawl stores of what was found. REQUIRES: the page has a block."""
+    packed = np.empty(len(found.kept), np.uint8)
+    pack_weights(found.weights, found.kept, packed)
+    blocks = render.blocks_text(found.page)
+    return Main("\n".join(compress(blocks.split(BLOCK_END), found.kept.tolist())), blocks, packed.tobytes(), found.kind)
+
+
+def weighted_blocks(source: html.Page, weights: bytes) -> tuple[Block, ...]:
     """Return the blocks of a page with the weights that ``main_text`` gave them; none if they are of another page."""
-    read = page.read(html.encode("utf-8", "replace") if isinstance(html, str) else html)
+    read = Page(source)
     packed = np.frombuffer(weights, np.uint8)
     if packed.size != len(read.blocks):
         return ()

@@ -146,7 +146,7 @@ def look(page: Page, model: Model) -> Seen:
     """Score the blocks of a page. REQUIRES: the page has a block."""
     return Seen(
         *model_kernels.judge(
-            page.blocks, page.parent, page.element, page.flags, page.words, page.words_end, page.title_size,
+            page.blocks, page.parent, page.element, page.flags, page.tree.words, page.tree.words_end, page.title_size,
             model.odds, declared(page), *model.tables,
         )
     )  # fmt: skip

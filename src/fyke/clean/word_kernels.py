@@ -140,32 +140,41 @@ def count_words(
     return last
 
 
-@inlined
-def count_word(
+@leaf
+def count_text(
     page: Array, start: int, end: int, row: Array, in_link: bool, titles: Array, bodies: Array, last: int
 ) -> int:
-    """Add what one run of non-space bytes tells to a block's row; return its last word's hash."""
-    packed, value, seen, entity = 0, 0, 0, False
-    for at in range(start, min(end, start + _LONGEST)):
-        byte = page[at]
-        packed += PACKED[byte]
-        seen |= byte
-        entity = entity or byte == 38
-        if FOLDED[byte]:
-            value = (value * 31 + FOLDED[byte]) & _MASK
-    tail = page[end - 1]
-    row[ENDS] = 1 if tail == 58 else 0
-    if BYTE[tail] == TERMINAL or tail == 0x82 or tail == 0x81 or tail == 0x9F or tail == 34 or tail == 0x9D:  # 。！？”
-        row[ENDS] = 2
-    row[CHARS] += end - start
-    row[LOWERS] += packed & 0xFFFF
-    row[UPPERS] += packed >> 16 & 0xFFFF
-    row[DIGITS] += packed >> 32 & 0xFFFF
-    row[POINTS] += packed >> 48
-    if BYTE[page[start]] == UPPER:
-        row[CAPITALS] += 1
-    if seen >= 128 or entity:
-        return count_words(page, start, end, row, in_link, titles, bodies, last)
-    if value == 0:
-        return last
-    return note_word(value, row, False, in_link, titles, bodies, last)
+    """Add what the words of ``page[start:end]`` tell to a block's row; return the hash of the last."""
+    at = start
+    while at < end:
+        if page[at] <= 32:
+            at += 1
+            continue
+        begin = at
+        packed, value, seen, entity = 0, 0, 0, False
+        while at < end and page[at] > 32 and at < begin + _LONGEST:
+            byte = page[at]
+            packed += PACKED[byte]
+            seen |= byte
+            entity = entity or byte == 38
+            if FOLDED[byte]:
+                value = (value * 31 + FOLDED[byte]) & _MASK
+            at += 1
+        while at < end and page[at] > 32:
+            at += 1
+        tail = page[at - 1]
+        row[ENDS] = 1 if tail == 58 else 0
+        if BYTE[tail] == TERMINAL or tail == 0x82 or tail == 0x81 or tail == 0x9F or tail == 34 or tail == 0x9D:
+            row[ENDS] = 2  # 。！？” too
+        row[CHARS] += at - begin
+        row[LOWERS] += packed & 0xFFFF
+        row[UPPERS] += packed >> 16 & 0xFFFF
+        row[DIGITS] += packed >> 32 & 0xFFFF
+        row[POINTS] += packed >> 48
+        if BYTE[page[begin]] == UPPER:
+            row[CAPITALS] += 1
+        if seen >= 128 or entity:
+            last = count_words(page, begin, at, row, in_link, titles, bodies, last)
+        elif value:
+            last = note_word(value, row, False, in_link, titles, bodies, last)
+    return last

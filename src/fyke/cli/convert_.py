@@ -83,7 +83,7 @@ def _documents(paths: list[str], media_type: str, url: str, table: Table) -> Ite
     from itertools import count, islice
 
     from fyke.cli.progress import bar
-    from fyke.convert import convert_here, prepare
+    from fyke.reading.conversion import convert_here, prepare
     from fyke.url import Url
     from fyke.workers.conversion import needs_worker
     from fyke.workers.pool import Pool
@@ -140,6 +140,7 @@ def _facts(document: Document) -> dict[str, object]:
         "detail": document.detail,
         "meta": {key: value for key, value in dataclasses.asdict(document.meta).items() if value},
         "text": document.text,
+        "whole": document.whole,
         "html": document.html,
         "tags": [tuple(tag) for tag in document.tags],
         "links": [{"url": link.target.href, "text": link.text, "rel": link.rel} for link in document.links],

@@ -57,8 +57,8 @@ def extract(
 
     Example: fyke extract page.html --method plateau --plot curve.png
     """
-    from fyke.clean.extract import METHODS
-    from fyke.clean.extract import extract as found_by
+    from fyke.reading.content import METHODS
+    from fyke.reading.content import extract as found_by
 
     html = _read(file)
     chosen = list(METHODS) if method is MethodName.ALL else [method.value]
@@ -71,7 +71,7 @@ def extract(
                 typer.echo(f"== {name}: {len(content.text.split())} words")
             _print(content, show)
     if plot is not None:
-        from fyke.clean.curve import draw
+        from fyke.reading.content import draw
 
         with drawing(plot):
             draw(html.encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
@@ -89,6 +89,8 @@ def _read(file: Path) -> str:
 
 def _facts(method: str, content: Content, show: Show) -> dict[str, object]:
     facts: dict[str, object] = {"method": method, "title": content.title, "kind": content.kind, "text": content.text}
+    said = ("author", "date", "site", "description", "language", "licence", "image")
+    facts |= {name: value for name in said if (value := getattr(content, name))}
     if show is Show.HTML:
         facts["html"] = content.html
     if show is Show.BLOCKS:

@@ -23,6 +23,7 @@ class Show(StrEnum):
     """What to print."""
 
     TEXT = "text"
+    WHOLE = "whole"
     RAW = "raw"
     HTML = "html"
     LINKS = "links"
@@ -52,7 +53,7 @@ def get(
         if row is None:
             raise StorageError(f"{address} is not in {store}; `fyke list` shows what is")
         if snippet:
-            passage = best_passage(row.text or "", snippet)
+            passage = best_passage(row.whole or "", snippet)
             if json:
                 print_json({"url": row.url, "snippet": passage.marked(), "found": passage.found})
             else:
@@ -118,9 +119,11 @@ def _print(row: Row, show: Show) -> None:
         sys.stdout.buffer.write(row.raw or b"")
         sys.stdout.buffer.flush()
     elif show is Show.HTML:
-        typer.echo((row.raw or b"").decode(row.meta.encoding or "utf-8", "replace"))
+        typer.echo(_decoded(row))
     elif show is Show.TEXT:
         typer.echo(row.text or "")
+    elif show is Show.WHOLE:
+        typer.echo(row.whole or "")
     elif show is Show.LINKS:
         for link in row.links:
             typer.echo(f"{link.target.href}\t{link.text}")
@@ -148,5 +151,14 @@ def _print_as_json(row: Row, show: Show) -> None:
         for version in reversed(list(row.history())):
             print_json(facts(version))
     else:
-        text = row.text if show is Show.TEXT else (row.raw or b"").decode(row.meta.encoding or "utf-8", "replace")
+        text = row.text if show is Show.TEXT else row.whole if show is Show.WHOLE else _decoded(row)
         print_json({"url": row.url, show.value: text})
+
+
+def _decoded(row: Row) -> str:
+    """The body as text, as a browser would decode it."""
+    from fyke.formats.encoding import decode
+    from fyke.formats.http import parse_head
+
+    page = row.page
+    return "" if page is None else decode(page.body, parse_head(page.response_head).get("content-type"))[0]

@@ -13,13 +13,13 @@ import msgspec
 import zstandard
 
 from fyke.errors import UserError
+from fyke.values import Reason
 
 MAX_LINE = 256 << 20
 """A longer line of JSON is refused: it would not fit in memory beside its parts."""
 
 JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".jsonl.zst", ".ndjson.zst")
 WARC = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
-HTML = (".html", ".htm", ".xhtml")
 ID_FIELDS = ("id", "url", "name", "path")
 TEXT_FIELDS = ("text", "content", "body")
 
@@ -31,7 +31,7 @@ def documents(
 ) -> Iterator[Document]:
     """Yield (id, text) of every document of the inputs, in order; a folder's files by path, hidden ones left out.
 
-    HTML comes as its text, or with ``raw`` as its bytes.
+    Documents of any format come as their main text, or with ``raw`` as their bytes.
     """
     for path in inputs:
         if (path / "fyke-store.json").exists():
@@ -53,7 +53,7 @@ def documents(
 
 
 def _store(path: Path, raw: bool) -> Iterator[Document]:
-    """Yield the converted text, or with ``raw`` the body, of every document of a store that has one, by URL."""
+    """Yield the main text, or with ``raw`` the body, of every document of a store that has one, by URL."""
     from fyke.store import Store
 
     with Store.open(path, mode="r") as store:
@@ -64,28 +64,21 @@ def _store(path: Path, raw: bool) -> Iterator[Document]:
 
 
 def _file(path: Path, raw: bool) -> str | bytes:
+    """Return the main text of a file of any format; its bytes with ``raw``, and where nobody can convert it."""
+    from fyke.workers.conversion import convert
+
     data = path.read_bytes()
-    return page_text(data) if path.suffix.lower() in HTML and not raw else data
-
-
-def page_text(html: bytes) -> str:
-    """Return the main content of an HTML page, or where nothing looks like content all of its text."""
-    from fyke.clean.extract import extract
-    from fyke.formats.encoding import decoded
-
-    text = decoded(html, "").text
-    content = extract(text).text
-    if content:
-        return content
-    from turbohtml import parse
-
-    return str(parse(text).to_text())
+    if raw:
+        return data
+    made = convert(data, name=str(path))
+    return data if made.failure is Reason.UNSUPPORTED else made.text
 
 
 def _warc(path: Path, raw: bool) -> Iterator[Document]:
-    """Yield the pages and plain texts of an archive by URL, or with ``raw`` all bodies; revisits hold none."""
+    """Yield the main texts of an archive's documents by URL, or with ``raw`` all bodies; revisits hold none."""
     from fyke.formats.warc import read_records
     from fyke.formats.warc_exchange import read_captures
+    from fyke.workers.conversion import convert
 
     with path.open("rb") as stream:
         for capture in read_captures(read_records(stream)):
@@ -93,10 +86,10 @@ def _warc(path: Path, raw: bool) -> Iterator[Document]:
                 continue
             if raw:
                 yield capture.url.href, capture.exchange.body
-            elif capture.media_type in {"text/html", "application/xhtml+xml"}:
-                yield capture.url.href, page_text(capture.exchange.body)
-            elif capture.media_type.startswith("text/"):
-                yield capture.url.href, capture.exchange.body
+            else:
+                made = convert(capture.exchange.body, capture.media_type, capture.url)
+                if made.text:
+                    yield capture.url.href, made.text
 
 
 def _json_lines(path: Path, id_field: str, text_field: str) -> Iterator[Document]:

@@ -15,8 +15,8 @@ import numpy as np
 
 from fyke.formats.html import Page
 from fyke.formats.markup import ELEMENT_COLUMN, FIRST, Tag, fold, value_of
-from fyke.formats.markup_kernels import VALUE, VALUE_END
 from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENTS
+from fyke.formats.markup_rows import VALUE, VALUE_END
 
 MAX_TAGS = 2_000
 """Of the elements by which a page speaks of itself: pages have some dozens."""

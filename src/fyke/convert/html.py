@@ -89,20 +89,25 @@ def document(
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
     text: str | None = None,
-    paragraph: str = "",
+    main: str = "",
+    blocks: str = "",
 ) -> Document:
     """Return the document of a page at ``url``.
 
     ``links`` are its links if the caller has resolved them already; ``pairs`` are source tags that the page itself
     does not hold (those of a container, say), which count before its own. Where its ``text`` is known already there is
-    no HTML and there are no tags. ``paragraph`` is the first one of its content, which describes a page that does not
-    describe itself.
+    no HTML and there are no tags. ``main`` is its main text, ``blocks`` the text of all its blocks: what they say
+    of date and language counts where the page says nothing.
     """
     html, text, tags = Tagged("", text, Tags()) if text is not None else tagged(page)
     if page.base and url is not None:
         html = _RELATIVE.sub(lambda m: f'<a href="{_absolute(m[1], page.base, url)}"', html)
     said = describe(
-        Facts(page, url.href if url else ""), text if media_type in _PAGES else "", paragraph, pairs=pairs, table=table
+        Facts(page, url.href if url else ""),
+        (blocks or text) if media_type in _PAGES else "",
+        main or text,
+        pairs,
+        table,
     )
     return Document(
         html=html,

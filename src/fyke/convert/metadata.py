@@ -12,16 +12,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
 
 from fyke.convert.facts import Facts
-from fyke.convert.publication import Dated, heading_of, modified, published
+from fyke.convert.publication import heading_of, modified, published
 from fyke.convert.structured import Thing, addresses, decode_json_ld, local, microdata, rdfa, strings, things, types
 from fyke.errors import UrlError
 from fyke.formats.tags import TABLE, Table, canonical
+from fyke.text.language import LIKELY, Language, identify, primary
 from fyke.text.placeholders import is_placeholder
 from fyke.url import Url
-from fyke.values import Meta
+from fyke.values import Described
 
 ARTICLES = frozenset({
     "Article", "AdvertiserContentArticle", "NewsArticle", "AnalysisNewsArticle", "AskPublicNewsArticle",
@@ -69,6 +69,8 @@ MAX_NAME = 100
 """Characters of a byline: more is a sentence."""
 MAX_PARAGRAPH = 1_000
 """Of a paragraph that stands for a description."""
+LINE = 40
+"""Characters of a line that is a paragraph, in scripts of letters."""
 MAX_TAGS = 40
 MAX_ALTERNATES = 200
 _BY = re.compile(
@@ -92,15 +94,6 @@ _HIERARCHY = re.compile(r"\s[\\/>»]\s")
 _SPACES = re.compile(r"\s+")
 
 
-class Described(NamedTuple):
-    """What a page says of itself."""
-
-    title: str
-    language: str
-    """As declared."""
-    meta: Meta
-
-
 Found = tuple[str, str]
 """A value and its source."""
 NOTHING: Found = ("", "")
@@ -109,14 +102,15 @@ NOTHING: Found = ("", "")
 def describe(
     facts: Facts,
     text: str = "",
-    paragraph: str = "",
+    main: str = "",
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
 ) -> Described:
     """Return what a page says of itself.
 
-    ``text`` is what can be read of it, ``paragraph`` the first one of its content. ``pairs`` are tags that a container
-    gives (a feed's, a mail's): they count before the page's own. ``table`` may know a user's names of tags.
+    ``text`` is what can be read of it, ``main`` its main content: a date is looked for in the one, the language and a
+    description in the other. ``pairs`` are tags that a container gives (a feed's, a mail's): they count before the
+    page's own. ``table`` may know a user's names of tags.
     """
     said = [thing for script in facts.linked_data for thing in things([decode_json_ld(script)])]
     own = sorted((thing for thing in said if _is_page(thing)), key=lambda thing: ARTICLES.isdisjoint(types(thing)))
@@ -142,14 +136,27 @@ def describe(
         "canonical": (join(facts.canonical), "link") if facts.canonical else NOTHING,
         "kind": _kind(facts, own, marked),
     }
-    if not fields["description"][0] and paragraph:
-        fields["description"] = (_SPACES.sub(" ", paragraph[:MAX_PARAGRAPH]).strip(), "text")
+    if not fields["description"][0] and text and main:
+        fields["description"] = (first_paragraph(main), "text")
     known = {name: value for name, (value, _) in fields.items() if value or name == "author"}
     sources = {name: source for name, (value, source) in fields.items() if value}
     if title[0]:
         sources["title"] = title[1]
-    meta = replace(base, **known, alternates=_alternates(facts, join), sources=tuple(sources.items()))
-    return Described(title[0] or base_title * (not is_placeholder(base_title)), facts.language, meta)
+    language = identify(main or text)
+    meta = replace(
+        base, **known, alternates=_alternates(facts, join), sources=tuple(sources.items()),
+        declared=facts.language, language_score=language.score,
+    )  # fmt: skip
+    if language.score < LIKELY:
+        language = Language(primary(facts.language) or language.code, 0.0)
+    return Described(title[0] or base_title * (not is_placeholder(base_title)), language.code, meta)
+
+
+def first_paragraph(main: str) -> str:
+    """Return the first line of a text that is more than a heading or a byline; else the first line."""
+    lines = [line.strip() for line in main[:20_000].split("\n") if line.strip()]
+    best = next((line for line in lines if len(line) >= LINE and line.rstrip('”"»）)')[-1:] in ".!?。！？:…;"), "")
+    return _SPACES.sub(" ", (best or next(iter(lines), ""))[:MAX_PARAGRAPH])
 
 
 def _flat(facts: Facts, about: Iterable[Thing]) -> Iterator[tuple[str, str]]:
@@ -398,6 +405,3 @@ def _joiner(facts: Facts) -> Callable[[str], str]:
             return href
 
     return join
-
-
-__all__ = ["Dated", "Described", "clean_name", "describe"]

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import turbohtml
 
+from fyke.formats import linked_data
 from fyke.formats.link_kernels import write_anchors
 from fyke.formats.markup import OPEN, RAW, Markup, Tag, fold, value_of
 from fyke.formats.markup_names import ELEMENT
@@ -116,10 +117,15 @@ class Page:
         return self.tree.serialize().encode("utf-8", "replace")
 
     @cached_property
+    def raw_title(self) -> bytes:
+        """The first ``<title>`` that is no picture's, as it stands."""
+        titles = (tag.token + 1 for tag in self._of("title"))
+        return next((self.tokens.source(at) for at in titles if self.tokens.kind(at) == RAW), b"")
+
+    @cached_property
     def title(self) -> str:
         """The text of the first ``<title>`` that is no picture's."""
-        titles = (said for tag in self._of("title") if (said := self.raw(tag)) is not None)
-        return next((fold(unescape(said)) for said in titles), "")
+        return fold(unescape(self.raw_title.decode("utf-8", "replace")))
 
     @cached_property
     def language(self) -> str:
@@ -190,6 +196,11 @@ class Page:
         for tag in self._of("script"):
             if tag.get("type").partition(";")[0].strip().lower() == "application/ld+json":
                 yield self.raw(tag) or ""
+
+    @cached_property
+    def linked_items(self) -> list[object]:
+        """What the JSON-LD scripts hold, decoded (linked_data); what is no JSON is left out."""
+        return [item for script in self.linked_data if (item := linked_data.decode(script)) is not None]
 
     @property
     def is_annotated(self) -> bool:

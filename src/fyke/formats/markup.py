@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fyke.formats.markup_kernels import (
+from fyke.formats.markup_kernels import MAX_FOREIGN, Bytes, Rows, tokenize
+from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS
+from fyke.formats.markup_rows import (
     ATTRIBUTE_COLUMNS,
     CDATA,
     CLOSE,
@@ -22,19 +24,14 @@ from fyke.formats.markup_kernels import (
     END,
     FIRST,
     KIND,
-    MAX_FOREIGN,
     OPEN,
     RAW,
     SELF_CLOSING,
     START,
     TEXT,
     TOKEN_COLUMNS,
-    Bytes,
-    Rows,
-    tokenize,
-)
-from fyke.formats.markup_kernels import ELEMENT_ as ELEMENT_COLUMN
-from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS
+)  # fmt: skip
+from fyke.formats.markup_rows import ELEMENT_ as ELEMENT_COLUMN
 
 MAX_BYTES = 1 << 26
 """What comes after 64 MB of a page is not read: no page of text is so long, and positions are 32 bits."""

@@ -4,10 +4,7 @@ Tags, comments and text are cut as the WHATWG tokenizer cuts them, with the stat
 raw text (script with its escapes, style, title, textarea, …), plaintext, and CDATA in foreign content. What is open at
 the end is dropped if it is a tag, and goes to the end if it is a comment or raw text.
 
-A *token* is a row (KIND, ELEMENT, START, END, FIRST): START .. END is the source of a tag, or of a text without
-anything around it; the attributes of a start tag are the rows from its FIRST to the next token's. An *attribute* is a
-row (NAME, VALUE, VALUE_END): the source of its value, entities and all, without quotes; empty where it has none.
-Only attributes of ``markup_names.ATTRIBUTES`` are noted; of equal ones the first counts.
+Rows of tokens and attributes are described in markup_rows.
 """
 
 from __future__ import annotations
@@ -30,17 +27,26 @@ from fyke.formats.markup_names import (
     UNKNOWN,
     marked,
 )
+from fyke.formats.markup_rows import (
+    CDATA,
+    CLOSE,
+    COMMENT,
+    ELEMENT_,
+    END,
+    FIRST,
+    KIND,
+    NAME,
+    OPEN,
+    RAW,
+    SELF_CLOSING,
+    START,
+    TEXT,
+    VALUE,
+    VALUE_END,
+)  # fmt: skip
 
 Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[np.int32]
-
-KIND, ELEMENT_, START, END, FIRST, TOKEN_COLUMNS = range(6)
-NAME, VALUE, VALUE_END, ATTRIBUTE_COLUMNS = range(4)
-TEXT, OPEN, CLOSE, RAW, COMMENT, CDATA = range(6)
-"""Kinds of tokens: text with entities; start tag; end tag; the content of a raw element (ELEMENT says of which);
-comment, declaration or instruction with its marks; text without entities."""
-SELF_CLOSING = 1 << 8
-"""Added to ELEMENT of a start tag that ends with ``/>``: it means something in foreign content only."""
 
 RAW_ELEMENTS = marked("script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes")
 NOTED = marked(

@@ -48,6 +48,10 @@ Event = Start | End | str
 
 
 # What a site sent: nothing is expanded, loaded or fetched, and what can be recovered is.
+Element = etree._Element
+"""An element of a tree, for who reads one."""
+XMLSyntaxError = etree.XMLSyntaxError
+
 _HOSTILE: dict[str, Any] = {
     "recover": True,
     "resolve_entities": False,

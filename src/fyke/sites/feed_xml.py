@@ -11,11 +11,9 @@ import binascii
 import re
 from collections import Counter
 
-from lxml import etree
-
 from fyke.formats import xml
 from fyke.formats.tags import canonical
-from fyke.formats.xml import local_name
+from fyke.formats.xml import Element, XMLSyntaxError, local_name
 
 from fyke.sites.feed import (  # isort: skip
     MAX_ENCLOSURES, MAX_ITEMS, MAX_TEXT, MAX_TITLE, Feed, FeedFault, FeedKind, Item, Rhythm, address, from_html, joined,
@@ -72,13 +70,13 @@ class _Reader:
                     self.link = self.link or _named(element, "href")  # CDF
                 elif (parent := element.getparent()) is not None and local_name(parent) in _CHANNELS:
                     self.about_feed(name, element)
-        except etree.XMLSyntaxError:
+        except XMLSyntaxError:
             self.faults[FeedFault.MALFORMED] += 1
         else:
             if len(parser.error_log):
                 self.faults[FeedFault.MALFORMED] += 1
 
-    def about_feed(self, name: str, element: etree._Element) -> None:
+    def about_feed(self, name: str, element: Element) -> None:
         """A child of the channel."""
         if name == "link":
             self.feed_link(element)
@@ -91,7 +89,7 @@ class _Reader:
         elif not _is_foreign(element, element.getparent()):
             self.pairs += _pairs(name, element)
 
-    def feed_link(self, element: etree._Element) -> None:
+    def feed_link(self, element: Element) -> None:
         relations = (element.get("rel") or "alternate").lower().split()
         href = element.get("href")
         target = self.joined(href or xml.text_of(element), element) or ("" if href is None else self.base(element))
@@ -104,7 +102,7 @@ class _Reader:
         if "alternate" in relations:
             self.link = self.link or target
 
-    def skip(self, name: str, element: etree._Element) -> None:
+    def skip(self, name: str, element: Element) -> None:
         for child in element:
             text = xml.text_of(child).strip().lower()
             if name == "skiphours" and text.isdecimal() and len(text) <= 2 and int(text) <= 24:
@@ -112,7 +110,7 @@ class _Reader:
             elif name == "skipdays" and text in _DAYS:
                 self.skip_days.add(_DAYS.index(text))
 
-    def item(self, element: etree._Element) -> Item:
+    def item(self, element: Element) -> Item:
         pairs: list[tuple[str, str]] = []
         links: list[tuple[tuple[bool, bool], str]] = []
         enclosures: list[str] = []
@@ -150,9 +148,7 @@ class _Reader:
         kept = tuple(filter(None, enclosures))[:MAX_ENCLOSURES]
         return Item(identity or link, link, title[:MAX_TITLE], meta, language, kept)
 
-    def item_link(
-        self, element: etree._Element, links: list[tuple[tuple[bool, bool], str]], enclosures: list[str]
-    ) -> None:
+    def item_link(self, element: Element, links: list[tuple[tuple[bool, bool], str]], enclosures: list[str]) -> None:
         """A link of an item: the first alternate that is a page is the best one."""
         relations = (element.get("rel") or "alternate").lower().split()
         target = self.joined(element.get("href") or xml.text_of(element), element)
@@ -163,12 +159,12 @@ class _Reader:
         elif "alternate" in relations:
             links.append(((False, "html" not in (element.get("type") or "text/html")), target))
 
-    def joined(self, text: str, element: etree._Element) -> str:
+    def joined(self, text: str, element: Element) -> str:
         """An address as it is meant inside ``element``; as it stands where its base is not known."""
         text = text.strip()
         return address(text, self.base(element)) if text else ""
 
-    def base(self, element: etree._Element) -> str:
+    def base(self, element: Element) -> str:
         """What addresses inside ``element`` are joined to."""
         base = self.url
         for place in [*reversed(list(element.iterancestors())), element]:
@@ -204,7 +200,7 @@ def _number(text: str) -> float:
     return value if 0.0 <= value < 1e9 else 0.0
 
 
-def _named(element: etree._Element, name: str) -> str:
+def _named(element: Element, name: str) -> str:
     """An attribute by its local name, whatever its case and namespace."""
     for key, value in element.attrib.items():
         if key.rpartition("}")[2].lower() == name:
@@ -212,7 +208,7 @@ def _named(element: etree._Element, name: str) -> str:
     return ""
 
 
-def _is_foreign(element: etree._Element, parent: etree._Element) -> bool:
+def _is_foreign(element: Element, parent: Element) -> bool:
     """Whether an element is of another module than its parent, or no element."""
     tag = element.tag
     if not isinstance(tag, str):
@@ -221,7 +217,7 @@ def _is_foreign(element: etree._Element, parent: etree._Element) -> bool:
     return tag.rpartition("}")[0] not in ("", own) and not _KNOWN.match(tag)
 
 
-def _pairs(name: str, element: etree._Element) -> list[tuple[str, str]]:
+def _pairs(name: str, element: Element) -> list[tuple[str, str]]:
     """What an element says, as (source tag, plain text)."""
     if name in ("author", "contributor", "source") and len(element):
         names = [xml.text_of(child).strip() for child in element if local_name(child) == "name"]
@@ -231,7 +227,7 @@ def _pairs(name: str, element: etree._Element) -> list[tuple[str, str]]:
     return [(name, plain_text(element))]
 
 
-def plain_text(element: etree._Element) -> str:
+def plain_text(element: Element) -> str:
     """The text of a construct of RSS or Atom: XHTML, escaped HTML, base64 or plain, its markup taken out."""
     if len(element):
         return " ".join(xml.text_of(element).split())[:MAX_TEXT]

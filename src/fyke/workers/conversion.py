@@ -5,8 +5,8 @@ from __future__ import annotations
 import atexit
 import threading
 
-from fyke.convert import LIMITS, Limits, Source, convert_here, is_isolated, prepare
 from fyke.formats.tags import TABLE, Table
+from fyke.reading.conversion import LIMITS, Limits, Source, convert_here, is_isolated, prepare
 from fyke.url import Url
 from fyke.values import Document
 from fyke.workers.pool import Pool

@@ -25,9 +25,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from types import TracebackType
 
-from fyke.convert import failed
-from fyke.convert.registry import LIMITS, Source
 from fyke.errors import FykeError
+from fyke.reading.conversion import LIMITS, Source, failed
 from fyke.values import Document, Reason
 from fyke.workers import wire
 

@@ -1,0 +1,82 @@
+"""``fyke.extract``: the main content of a page by one of the methods, as a ``Content``."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html import escape, unescape
+
+from fyke.clean.curve import draw
+from fyke.clean.extract import METHODS, Found, Method, Switches, find
+from fyke.convert.facts import Facts
+from fyke.convert.html import tagged
+from fyke.convert.metadata import describe
+from fyke.errors import UrlError
+from fyke.formats.encoding import decoded
+from fyke.formats.html import Page, parse
+from fyke.url import Url
+from fyke.values import BLOCK_END, Content, Described
+
+_LINK = re.compile(r'<a href="([^"]*)">|</a>')
+
+
+def extract(
+    html: str | bytes,
+    method: str | Method = "auto",
+    url: str | None = None,
+    *,
+    comments: bool = True,
+    tables: bool = True,
+    captions: bool = True,
+    links: bool = True,
+) -> Content:
+    """Return the main content of a page. Bytes are decoded as a browser would.
+
+    ``method`` is ``auto``, ``plateau``, ``slices``, ``dom`` or ``layout``, or one of these with settings of its own
+    (``Plateau(c=0.5)``). ``url`` makes the links of ``Content.html`` absolute. A switch that is off drops
+    blocks of that kind; without ``links`` there are none in ``Content.html``, and their text stays.
+    """
+    text = html if isinstance(html, str) else decoded(html, "text/html").text
+    page = parse(text)
+    found = find(page, method, Switches(comments, tables, captions))
+
+    @cache
+    def written() -> str:
+        return _html(found, page, links, url)
+
+    return Content(found.text, found.kind, written, lambda: found.blocks, lambda: _described(page, found, url))
+
+
+def _described(page: Page, found: Found, url: str | None) -> Described:
+    blocks = BLOCK_END.join(block.text for block in found.blocks)
+    return describe(Facts(page, url or ""), blocks, found.text)
+
+
+def _html(found: Found, page: Page, links: bool, url: str | None) -> str:
+    """Return the kept blocks as tagged HTML: conversion writes it, of a page that has nothing else."""
+    markup = tagged(parse(found.markup)).html
+    if not links:
+        return _LINK.sub("", markup)
+    if url is None:
+        return markup
+    base = Url.parse(url)
+    if page.base:
+        base = _joined(base, page.base) or base
+    return _LINK.sub(lambda link: _absolute(link, base), markup)
+
+
+def _absolute(link: re.Match[str], base: Url) -> str:
+    if link[1] is None:
+        return link[0]
+    target = _joined(base, unescape(link[1]))
+    return f'<a href="{escape(target.href if target else link[1])}">'
+
+
+def _joined(base: Url, href: str) -> Url | None:
+    try:
+        return base.join(href)
+    except UrlError:
+        return None
+
+
+__all__ = ["METHODS", "Method", "Switches", "draw", "extract"]
