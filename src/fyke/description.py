@@ -1,4 +1,4 @@
-"""What documents of all formats say of themselves: title, language, author, dates, site, licence, and where each is from.
+"""What documents of all formats say of themselves: title, language, author, dates, site, and where each is from.
 
 Part of the vocabulary: ``fyke.values`` hands it on.
 """

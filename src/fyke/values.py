@@ -22,8 +22,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from fyke.description import Described as Described
-from fyke.description import Meta as Meta
+from fyke.description import Described as Described  # noqa: PLC0414 - handed on
+from fyke.description import Meta as Meta  # noqa: PLC0414
 from fyke.url import Url
 
 _TAG = struct.Struct("<iii")
@@ -279,7 +279,7 @@ class Document:
     """What decided it: ``bom``, ``http``, ``meta``, ``xml``, ``utf-8``, ``detected``, ``default``."""
     replaced: int = 0
     """Malformed bytes that became U+FFFD."""
-    meta: Meta = Meta()
+    meta: Meta = Meta()  # noqa: RUF009 - frozen
     links: tuple[Link, ...] = ()
     failure: Reason | None = None
     """Why there is no text, or why it is not whole."""
