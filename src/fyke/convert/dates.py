@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-EARLIEST, LATEST = 1990, 2100
+EARLIEST, LATEST = 1990, 2049
 """Years of a web page: the other numbers of four digits are something else."""
 
 _MONTHS = """
@@ -57,7 +57,7 @@ _CLOCK = (
 _ISO = rf"(?P<y1>(?:19|20)\d\d)(?P<s1>[-/.])(?P<m1>\d{{1,2}})(?P=s1)(?P<d1>\d{{1,2}})(?!\d){_CLOCK}"
 _DAY = r"(?P<{}>\d{{1,2}})(?:st|nd|rd|th|er|\.|º|ª)?"
 _WORDS = (
-    rf"{_DAY.format('d2')}(?:\s{{1,3}}(?:of|de|di|d’|d')\s?|[\s\-/]{{0,3}})(?P<n2>{_NAME})\b\.?,?"
+    rf"{_DAY.format('d2')}(?:\s{{1,3}}(?:(?:of|de|di)\s|d[’'])|[\s\-/]{{0,3}})(?P<n2>{_NAME})\b\.?,?"
     r"(?:\s(?:de|del)\s|[\s\-/’']{0,3})"
     r"(?P<y2>(?:19|20)\d\d)(?!\d)"
 )

@@ -228,6 +228,9 @@ def _alike(one: str, other: str) -> float:
 def _from_title(facts: Facts) -> str:
     """Return ``<title>`` without the site's name: before or behind a bar, where enough is left."""
     whole = title = facts.title
+    site = next(_metas(facts, SITES[:1]), "")
+    if site and whole.endswith(site) and _BARS.fullmatch(whole[: -len(site)][-3:]):
+        return whole[: -len(site) - 3].strip()
     cuts = list(_BARS.finditer(title))
     if cuts:
         title = whole[: cuts[-1].start()]

@@ -32,6 +32,7 @@ MAX_DEPTH = 60
 MAX_REFERRING = 20
 """Things that borrow properties from elsewhere."""
 _MARKS = re.compile(r"^\s*(?:/\*|//)?\s*<!\[CDATA\[(?:\s*\*/)?|(?:/\*|//)?\s*\]\]>(?:\s*\*/)?\s*$|^\s*<!--|-->\s*$")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _LEXEMES = re.compile(r'"(?:[^"\\]|\\.)*"?|//[^\n]*|/\*.*?(?:\*/|$)|,|<!--|-->|[^"/,<-]+|.', re.DOTALL)
 _BETWEEN = re.compile(r"}\s*;?\s*{")
 _SPACE_IN_STRING = {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"} | {
@@ -49,7 +50,9 @@ def decode_json_ld(script: str) -> object:
         return msgspec.json.decode(script)
     except (ValueError, RecursionError):
         pass
-    script = _MARKS.sub("", _MARKS.sub("", script)).strip("\ufeff \t\r\n;")
+    plain = _COMMENT.sub("", script).lstrip() if script.startswith("<!--") else ""
+    script = plain if plain[:1] in ("{", "[") else _MARKS.sub("", _MARKS.sub("", script))
+    script = script.strip("\ufeff \t\r\n;")
     for text in (script, unescape(script)) if "&" in script else (script,):
         mended = _mended(text)
         for attempt in (mended, f"[{_BETWEEN.sub('},{', mended)}]"):
@@ -143,6 +146,16 @@ _VOID = frozenset(
     ELEMENT[name]
     for name in "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905 - as HTML lists them
 )
+_IMPLIED = {
+    ELEMENT[name]: [ELEMENT[other] for other in others]
+    for names, others in (
+        (("dd", "dt"), ("dd", "dt")),
+        (("td", "th"), ("td", "th", "tr")),
+        (("p",), ("p", "div", "ul", "ol")),
+    )
+    for name in names
+}
+"""Elements that the start of others ends, if they hold none of them."""
 _ADDRESSES = frozenset({"src", "href", "data"})
 _NAME_MASK = 0xFF
 Join = Callable[[str], str]
@@ -157,8 +170,13 @@ def rdfa(facts: Facts, join: Join = str) -> list[Thing]:
     """Return the things of RDFa Lite; what a page says of itself outside of any ``typeof`` is a thing too."""
     tags = [tag for tag in facts.annotated("property", "typeof") if tag.name != "meta" or "typeof" in tag.attributes]
     found = _items(facts, tags, join, "property", "typeof", "typeof")
-    metas = {name: said for name, said in facts.metas.items() if ":" in name}
-    return [*found, dict(metas)] if metas else found
+    page: Thing = {name: said for name, said in facts.metas.items() if ":" in name}
+    for tag in facts.annotated("rel"):
+        if target := tag.get("resource") or tag.get("href") or tag.get("src"):
+            for name in tag.get("rel").split():
+                if ":" in name or tag.name == "link":
+                    _add(page, name, join(target))
+    return [*found, page] if page else found
 
 
 def _items(facts: Facts, tags: list[Tag], join: Join, prop: str, scope: str, kind: str) -> list[Thing]:
@@ -175,8 +193,9 @@ def _items(facts: Facts, tags: list[Tag], join: Join, prop: str, scope: str, kin
         made.append((tag, value))
         owner = open_things[-1][1] if open_things else outside
         names = tag.attributes.get(prop, "").split()
+        literal = _value(facts, tag, join) if "datatype" in tag.attributes else value
         for name in names:
-            _add(owner, name, value)
+            _add(owner, name, literal)
         if isinstance(value, dict):
             if not names:
                 roots.append(value)
@@ -209,7 +228,7 @@ def _borrow(facts: Facts, made: list[tuple[Tag, object]], prop: str) -> None:
                 if at <= inner.token < end and value is not thing:
                     for name in inner.attributes.get(prop, "").split():
                         _add(thing, name, value)
-                    if isinstance(value, dict):
+                    if isinstance(value, dict) and prop in inner.attributes:
                         at = end_of(rows, inner.token)
 
 
@@ -217,7 +236,7 @@ def _value(facts: Facts, tag: Tag, join: Join) -> str:
     if "content" in tag.attributes:
         return tag.attributes["content"].strip()
     source = _SOURCES.get(tag.name)
-    if source is not None and source in tag.attributes:
+    if source is not None and source in tag.attributes and not {"datatype", "rel"}.intersection(tag.attributes):
         said = tag.get(source)
         return join(said) if source in _ADDRESSES else said
     if tag.name in ("meta", "img", "link", "source"):
@@ -243,6 +262,13 @@ def end_of(rows: npt.NDArray[np.int32], token: int) -> int:
     for limit in (256, 1 << 12, 1 << 16):
         some = rows[token : token + limit]
         kind = some[:, KIND]
+        if name in _IMPLIED:
+            element = some[1:, ELEMENT_COLUMN] & _NAME_MASK
+            ends = np.flatnonzero(
+                np.isin(element, _IMPLIED[name]) & (kind[1:] == OPEN) | (element == name) & (kind[1:] == CLOSE)
+            )
+            if len(ends):
+                return token + 1 + int(ends[0])
         own = np.flatnonzero((some[:, ELEMENT_COLUMN] & _NAME_MASK == name) & ((kind == OPEN) | (kind == CLOSE)))
         depth = np.cumsum(np.where(kind[own] == OPEN, 1, -1))
         closed = np.flatnonzero(depth <= 0)
