@@ -12,6 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from fyke.formats.html import Page
 from fyke.formats.markup import ELEMENT_COLUMN, FIRST, Tag, fold, value_of
@@ -22,8 +23,8 @@ MAX_TAGS = 2_000
 """Of the elements by which a page speaks of itself: pages have some dozens."""
 MAX_HITS = 300
 """Elements looked at for a word in their class."""
-MAX_SEARCHED = 1 << 20
-"""Bytes of a page in which such words are looked for."""
+MAX_MARKS = 20_000
+"""Classes, ids and such of a page that are looked at."""
 MAX_CONTENT = 60
 """Tokens of an element that are read for a name or a date."""
 MAX_LENGTH = 400
@@ -34,6 +35,9 @@ _MARKS = np.isin(np.arange(256), [ATTRIBUTE[name] for name in ("class", "id", "r
 
 _ITEMS = [ATTRIBUTE["itemprop"], ATTRIBUTE["property"]]
 _REL = ATTRIBUTE["rel"]
+
+
+Numbers = npt.NDArray[np.int64]
 
 
 class Relation(NamedTuple):
@@ -142,12 +146,19 @@ class Facts:
     @cached_property
     def has_items(self) -> bool:
         """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
-        count = np.bincount(self.tokens.attributes[:, 0], minlength=256)
+        count = self._counts
         heads = sum("itemprop" in t.attributes or "property" in t.attributes for t in self.tags.get("meta", ()))
         return int(count[_ITEMS].sum()) > heads
 
+    @cached_property
+    def _counts(self) -> Numbers:
+        """How often each attribute stands in the page, by its number."""
+        return np.bincount(self.tokens.attributes[:, 0], minlength=256)
+
     def related(self, rel: bytes) -> Iterator[Tag]:
-        """Yield the anchors and areas with a rel of this one word among others."""
+        """Yield the tags with a rel that holds this word."""
+        if not self._counts[_REL]:
+            return
         rows = self.tokens.attributes
         data = self.tokens.data
         for at in np.flatnonzero((rows[:, 0] == _REL) & (rows[:, VALUE_END] - rows[:, VALUE] >= len(rel))).tolist():
@@ -155,22 +166,28 @@ class Facts:
                 owner = int(np.searchsorted(self.tokens.tokens[:, FIRST], at, side="right")) - 1
                 yield from tags_at(self.page, [owner])
 
+    @cached_property
+    def _marks(self) -> tuple[bytes, Numbers, Numbers]:
+        """Classes, ids and other marks in lower case, one behind the other; where each begins; the token of each."""
+        rows, data = self.tokens.attributes, self.tokens.data
+        held = np.flatnonzero(_MARKS[rows[:, 0]])[:MAX_MARKS]
+        values = [data[start:end] for start, end in rows[held][:, [VALUE, VALUE_END]].tolist()]
+        starts = np.cumsum([0, *(len(value) + 1 for value in values)])[:-1]
+        owners = np.searchsorted(self.tokens.tokens[:, FIRST], held, side="right") - 1
+        return b" ".join(values).lower(), starts, owners
+
     def marked(self, *words: bytes) -> Iterator[Tag]:
         """Yield the start tags whose class, id, rel, itemprop or role holds one of ``words``, in order."""
-        data, rows = self.tokens.data, self.tokens.attributes
+        text, starts, owners = self._marks
         places: list[int] = []
         for word in words:
-            at = data.find(word, 0, MAX_SEARCHED)
+            at = text.find(word)
             while at >= 0 and len(places) < MAX_HITS:
                 places.append(at)
-                at = data.find(word, at + len(word), MAX_SEARCHED)
-        if not places or not len(rows):
-            return
-        where = np.array(sorted(places))
-        held = np.searchsorted(rows[:, VALUE], where, side="right") - 1
-        inside = (held >= 0) & (where < rows[held, VALUE_END]) & _MARKS[rows[held, 0]]
-        owners = np.unique(np.searchsorted(self.tokens.tokens[:, FIRST], held[inside], side="right") - 1)
-        yield from tags_at(self.page, owners.tolist())
+                at = text.find(word, at + len(word))
+        if places:
+            found = np.unique(owners[np.searchsorted(starts, places, side="right") - 1])
+            yield from tags_at(self.page, found.tolist())
 
     def content(self, tag: Tag, tokens: int = MAX_CONTENT) -> str:
         """The text of an element, white space folded; cut where it is long."""

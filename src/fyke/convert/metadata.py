@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from contextlib import suppress
+from functools import cache
 from itertools import islice
+from typing import Any
 
 from fyke.convert.facts import Facts
 from fyke.convert.publication import heading_of, modified, published
@@ -21,7 +23,7 @@ from fyke.formats.tags import TABLE, Table, canonical
 from fyke.text.language import LIKELY, Language, identify, primary
 from fyke.text.placeholders import is_placeholder
 from fyke.url import Url
-from fyke.values import Described
+from fyke.values import Described, Meta
 
 ARTICLES = frozenset({
     "Article", "AdvertiserContentArticle", "NewsArticle", "AnalysisNewsArticle", "AskPublicNewsArticle",
@@ -78,7 +80,7 @@ _BY = re.compile(
     r"|(?:ein )?(?:gast)?beitrag von|from)\b\s*:?\s*",
     re.IGNORECASE,
 )
-_BYLINES = (b"byline", b"Byline", b"author", b"Author", b"writtenby", b"dateline")
+_BYLINES = (b"byline", b"author", b"writtenby", b"dateline")
 _NOT_A_NAME = re.compile(
     r"https?://|www\.|@\w+\.|^\W*$|share|comment|follow|subscribe|newsletter|more from|sign in|log ?in|cookie"
     r"|about the author"
@@ -117,8 +119,8 @@ def describe(
     items = list(things([*microdata(facts), *rdfa(facts)])) if facts.has_items else []
     marked = sorted(items, key=lambda thing: ARTICLES.isdisjoint(types(thing)))
     pairs = list(pairs)
-    base, base_title = canonical([*pairs, *_flat(facts, [*own, *marked])], table)
-    given, given_title = canonical(pairs, table)
+    base, base_title = canonical([*pairs, *_flat(facts, [*own, *marked], table)], table)
+    given, given_title = canonical(pairs, table) if pairs else (_NO_META, "")
     title = _first([given_title], "container") or _title(facts, own, marked)
     when, in_text = published(facts, own, marked, text)
     changed = modified(facts, own, marked)
@@ -143,10 +145,11 @@ def describe(
     if title[0]:
         sources["title"] = title[1]
     language = identify(main or text)
-    meta = replace(
-        base, **known, alternates=_alternates(facts, join), sources=tuple(sources.items()),
-        declared=facts.language, language_score=language.score,
-    )  # fmt: skip
+    all_fields: dict[str, Any] = {
+        **{name: getattr(base, name) for name in _FROM_TABLE}, **known, "alternates": _alternates(facts, join),
+        "sources": tuple(sources.items()), "declared": facts.language, "language_score": language.score,
+    }  # fmt: skip
+    meta = Meta(**all_fields)
     if language.score < LIKELY:
         language = Language(primary(facts.language) or language.code, 0.0)
     return Described(title[0] or base_title * (not is_placeholder(base_title)), language.code, meta)
@@ -159,10 +162,17 @@ def first_paragraph(main: str) -> str:
     return _SPACES.sub(" ", (best or next(iter(lines), ""))[:MAX_PARAGRAPH])
 
 
-def _flat(facts: Facts, about: Iterable[Thing]) -> Iterator[tuple[str, str]]:
+_NO_META = Meta()
+_FROM_TABLE = tuple(Meta.__slots__)
+
+
+def _flat(facts: Facts, about: Iterable[Thing], table: Table) -> Iterator[tuple[str, str]]:
     """Yield what the page says as tags for the table of synonyms, which knows more fields and a user's own names."""
-    for name, values in facts.metas.items():
-        yield from ((name, value) for value in values[:3])
+    if table is TABLE:
+        for name in facts.metas.keys() & table.ranks.keys():
+            yield name, facts.metas[name][0]
+    else:
+        yield from facts.page.metas
     for thing in about:
         for key, value in islice(thing.items(), 40):
             yield from ((local(key), said) for said in strings(value, 2))
@@ -393,18 +403,22 @@ def _alternates(facts: Facts, join: Callable[[str], str]) -> tuple[tuple[str, st
 
 def _joiner(facts: Facts) -> Callable[[str], str]:
     """Return what makes an address absolute, as far as the page's own is known."""
-    root: Url | None = None
-    for part in (facts.url, facts.base):
-        try:
-            if part:
-                root = root.join(part) if root else Url.parse(part)
-        except UrlError:
-            continue
+
+    @cache
+    def root() -> Url | None:
+        found: Url | None = None
+        for part in (facts.url, facts.base):
+            with suppress(UrlError):
+                if part:
+                    found = found.join(part) if found else Url.parse(part)
+        return found
 
     def join(href: str) -> str:
-        try:
-            return (root.join(href) if root else Url.parse(href)).href
-        except UrlError:
+        if href.startswith(("https://", "http://")):
             return href
+        with suppress(UrlError):
+            if base := root():
+                return base.join(href).href
+        return href
 
     return join

@@ -35,7 +35,8 @@ MODIFIED = (
     "dc:modified", "dc:date:modified", "last-modified", "lastmod", "modified", "modificationdate", "revised",
     "updated", "last_updated", "lastupdate", "article:updated", "og:modified_time",
 )  # fmt: skip
-MAX_TEXT = 40_000
+_PUBLISHED, _MODIFIED = ({name: rank for rank, name in enumerate(names)} for names in (PUBLISHED, MODIFIED))
+MAX_TEXT = 20_000
 """Characters of a text in which a date is looked for."""
 NEAR = (300, 700)
 """Characters before and after the page's heading in which a date is the page's own."""
@@ -44,17 +45,8 @@ _PARTS = frozenset(
     {"VideoObject", "ImageObject", "AudioObject", "Comment", "Review", "Event", "Person", "Organization"}
 )
 """Things on a page whose dates are not the page's."""
-_ARTICLE_WORDS = (
-    b"ublish",
-    b"pubdate",
-    b"osted",
-    b"entry-date",
-    b"post-date",
-    b"created",
-    b"date-created",
-    b"rtikeldatum",
-)
-_DATE_WORDS = (b"date", b"Date", b"datum", b"Datum", b"fecha", b"time", b"Time", b"byline", b"meta", b"info", b"fecha")
+_ARTICLE_WORDS = (b"publish", b"pubdate", b"posted", b"entry-date", b"post-date", b"created", b"artikeldatum")
+_DATE_WORDS = (b"date", b"datum", b"fecha", b"time", b"byline", b"meta", b"info")
 _OTHER = re.compile(
     r"comment|kommentar|sidebar|related|footer|copyright|widget|calendar|today|current|event|update|modif|clock|archive"
     r"|navbar|expir|runtime|duration|reading|timeline|metabox|popup",
@@ -103,7 +95,7 @@ def published(facts: Facts, things: list[Thing], items: list[Thing], text: str) 
     """
     american = is_american(facts.language)
     in_url = date_in_url(facts.url) or date_in_url(facts.canonical)
-    for source, said in _structured(facts, things, items, PUBLISHED, ("datePublished", "dateCreated")):
+    for source, said in _structured(facts, things, items, _PUBLISHED, ("datePublished", "dateCreated")):
         if len(found := read_date(said, american)) >= 10:
             return _own_day(Dated(found, source), in_url), UNDATED
     for tag, said in facts.times:
@@ -131,9 +123,11 @@ def published(facts: Facts, things: list[Thing], items: list[Thing], text: str) 
 
 def _own_day(found: Dated, in_url: str) -> Dated:
     """Return a date, or the URL's where that is earlier, or is the day beside a moment in UTC: the page's own day."""
+    if not in_url:
+        return found
     day = found.iso[:10]
     next_day = f"{datetime.fromisoformat(day) + timedelta(days=1):%Y-%m-%d}"
-    if in_url and (in_url < day or (in_url == next_day and found.iso.endswith("Z"))):
+    if in_url < day or (in_url == next_day and found.iso.endswith("Z")):
         return Dated(in_url, "url")
     return found
 
@@ -141,21 +135,21 @@ def _own_day(found: Dated, in_url: str) -> Dated:
 def modified(facts: Facts, things: list[Thing], items: list[Thing]) -> Dated:
     """Return when a page says that it was last changed."""
     american = is_american(facts.language)
-    for source, said in _structured(facts, things, items, MODIFIED, ("dateModified",)):
+    for source, said in _structured(facts, things, items, _MODIFIED, ("dateModified",)):
         if found := read_date(said, american):
             return Dated(found, source)
     return UNDATED
 
 
 def _structured(
-    facts: Facts, things: list[Thing], items: list[Thing], names: tuple[str, ...], keys: tuple[str, ...]
+    facts: Facts, things: list[Thing], items: list[Thing], names: dict[str, int], keys: tuple[str, ...]
 ) -> Iterator[tuple[str, str]]:
     for key in keys:
         for thing in things:
             if _PARTS.isdisjoint(types(thing)):
                 yield from (("json-ld", said) for said in strings(thing.get(key)))
-    for name in names:
-        yield from (("meta", said) for said in facts.metas.get(name, ()))
+    for name in sorted(names.keys() & facts.metas.keys(), key=names.__getitem__):
+        yield from (("meta", said) for said in facts.metas[name])
     for key in keys:
         for item in items:
             yield from (("microdata", said) for said in strings(item.get(key)))
@@ -238,6 +232,8 @@ _SAID = re.compile(rb'\s*:\s*\\?"?([^"\\,}]{8,40})')
 def _in_scripts(facts: Facts, american: bool) -> Iterator[str]:
     """Yield what scripts that are no JSON-LD hold under names of such dates."""
     data = facts.tokens.data
+    if not any(part in data for part in (b"ublish", b"reated", b'"pubDate')):
+        return
     for key in _KEYS:
         at = data.find(key)
         if at >= 0 and (match := _SAID.match(data, at + len(key))):
