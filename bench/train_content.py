@@ -44,6 +44,7 @@ from fyke.clean.features import (
 )  # fmt: skip
 from fyke.clean.page import Page, read
 from fyke.clean.render import block_texts
+from fyke.formats.encoding import decoded
 
 SETS = {"magic-article": 3.0, "wcxb-dev": 1.0}
 """Data sets, with the weight of one page: a small set counts more, so that none is drowned."""
@@ -125,7 +126,8 @@ def load(folder: Path, dataset: str) -> list[Example]:
     found = []
     for line in (folder / dataset / "truth.jsonl").read_bytes().splitlines():
         row = json.loads(line)
-        page = read(gzip.decompress((folder / dataset / "html" / f"{row['id']}.html.gz").read_bytes()))
+        body = gzip.decompress((folder / dataset / "html" / f"{row['id']}.html.gz").read_bytes())
+        page = read(decoded(body, "text/html").text)
         texts = block_texts(page)
         truth = labels(texts, row["text"])
         words = np.sqrt(page.blocks[:, WORDS] + 0.5)
@@ -192,7 +194,7 @@ def prior(rows: Array, count: int) -> Array:
 
 def page_codes(example: Example, rows: Array, first: Array) -> Array:
     out = np.zeros((len(PAGE_COLUMNS), feature_kernels.width_of(1) + 2 * PAD), np.uint8)
-    context_kernels.page_features(example.page.blocks, rows, first, model.declared(example.page), out)
+    context_kernels.page_features(example.page.blocks, rows, first, model.declared(example.page.types), out)
     return out[:, PAD : PAD + 1]
 
 
@@ -304,12 +306,30 @@ def evaluate(examples: list[Example], made: model.Model) -> dict[str, list[tuple
         if len(e.page.blocks):
             page, seen = e.page, model.look(e.page, made)
             around = page.blocks, page.parent, page.element, page.title_size
-            ways["auto"] = choose(seen.second, *around, seen.types[0])[0]
-            ways["first look"] = choose(seen.first, *around, 1.0)[0]
+            ways["auto"] = choose(seen.second, *around, seen.types[0], 1.0)[0]
+            ways["first look"] = choose(seen.first, *around, 1.0, 1.0)[0]
         for way, kept in ways.items():
             text = "\n".join(t for t, k in zip(e.texts, kept, strict=True) if k)
             out.setdefault(way, []).append((e.dataset, e.kind, f1(e.gold, text)))
     return out
+
+
+def types_of(examples: list[Example], made: model.Model) -> list[tuple[str, str]]:
+    """Return (true type, guessed type) of the pages whose type is known."""
+    return [
+        (e.kind, TYPES[int(model.look(e.page, made).types.argmax())]) for e in examples if e.kind and len(e.page.blocks)
+    ]
+
+
+def report_types(guesses: list[tuple[str, str]]) -> None:
+    """Print the F1 of each page type, and their mean."""
+    scores = {}
+    for kind in TYPES:
+        hits = sum(true == guess == kind for true, guess in guesses)
+        scores[kind] = 2 * hits / max(1, sum((true == kind) + (guess == kind) for true, guess in guesses))
+    print(
+        "types", {k: round(v, 3) for k, v in scores.items()}, "macro-F1", round(float(np.mean([*scores.values()])), 4)
+    )
 
 
 def report(results: dict[str, list[tuple[str, str, float]]]) -> None:
@@ -348,13 +368,17 @@ def main() -> int:
         else [[e.dataset == dataset for e in examples] for dataset in SETS]
     )
     results: dict[str, list[tuple[str, str, float]]] = {}
+    guesses: list[tuple[str, str]] = []
     for number, part in enumerate(parts):
         made = fit([e for e, held in zip(examples, part, strict=True) if not held], settings)
         if arguments.keep:
             (arguments.keep / f"fold{number}.model").write_bytes(made.to_bytes())
-        for way, scores in evaluate([e for e, held in zip(examples, part, strict=True) if held], made).items():
+        tested = [e for e, held in zip(examples, part, strict=True) if held]
+        for way, scores in evaluate(tested, made).items():
             results.setdefault(way, []).extend(scores)
+        guesses += types_of(tested, made)
     report(results)
+    report_types(guesses)
     return 0
 
 

@@ -119,7 +119,7 @@ def test_no_other_set_of_blocks_promises_more(found: list[tuple[float, int]]) ->
     blocks = np.zeros((len(found), COLUMNS), np.int64)
     blocks[:, WORDS] = [w for _, w in found]
     got = expected_f1(
-        tuple(choice_kernels.best_expected(chance, blocks, 1.0)), chance.astype(float), blocks[:, WORDS] + 0.3
+        tuple(choice_kernels.best_expected(chance, blocks, 1.0, 1.0)), chance.astype(float), blocks[:, WORDS] + 0.3
     )
     every = [
         (expected_f1(kept, chance.astype(float), blocks[:, WORDS] + 0.3), kept)

@@ -13,13 +13,13 @@ import numpy as np
 
 from fyke.bits.jit import inlined, kernel, leaf
 from fyke.clean.attribute_kernels import read_attributes
-from fyke.clean.columns import BREAKS, CONTAINER, FIRST, INNER, LAST, TAGS
-from fyke.clean.elements import CLOSES_P, FLAG, HIDDEN, ID, INLINE, VOID, Array
+from fyke.clean.columns import BREAKS, CONTAINER, FIRST, INNER, LAST, TAGS, TEXT, TEXT_END
+from fyke.clean.elements import CLOSES_P, FLAG, HIDDEN, ID, INLINE, PRE, VOID, Array
 from fyke.clean.token_kernels import after_unread, is_unread, note_remark
-from fyke.clean.word_kernels import count_text
+from fyke.clean.word_kernels import Known, Pen, count_text
 
 from fyke.formats.markup_rows import (  # isort: skip
-    CLOSE, COMMENT, ELEMENT_, END, FIRST as FIRST_ATTRIBUTE, KIND, OPEN, SELF_CLOSING, START, TEXT,
+    CLOSE, COMMENT, ELEMENT_, END, FIRST as FIRST_ATTRIBUTE, KIND, OPEN, SELF_CLOSING, START, TEXT as TEXT_TOKEN,
 )  # fmt: skip
 
 MAX_BLOCKS = 50_000
@@ -27,6 +27,8 @@ MAX_BLOCKS = 50_000
 MAX_DEPTH = 512
 """Elements nested deeper are not followed: real pages stay below 100."""
 
+BLOCK_END = 30
+"""The byte of values.BLOCK_END."""
 _NAME = SELF_CLOSING - 1
 _A, _P, _LI, _TD, _TH, _TR, _DT, _DD, _BR = (ID[n] for n in ["a", "p", "li", "td", "th", "tr", "dt", "dd", "br"])
 
@@ -107,37 +109,76 @@ def has_word(page: Array, start: int, end: int) -> bool:
     return False
 
 
+@leaf
+def end_text(row: Array, out: Array, size: int) -> int:
+    """End the text of a block: without white space at its end. Return where it ends."""
+    while size > row[TEXT] and out[size - 1] <= 32:
+        size -= 1
+    row[TEXT_END] = size
+    return size
+
+
+@leaf
+def write_verbatim(page: Array, at: int, end: int, out: Array, size: int, first: int) -> int:
+    """Write preformatted text as it stands; empty lines at the beginning of a block are left out."""
+    if size == first:
+        line = at
+        while at < end and page[at] <= 32:
+            at += 1
+            if page[at - 1] == 10:
+                line = at
+        at = line
+    for byte in range(at, end):
+        out[size + byte - at] = page[byte] if page[byte] != BLOCK_END else 32
+    return size + max(0, end - at)
+
+
 @kernel
 def build_blocks(
-    page: Array, tokens: Array, attributes: Array, titles: Array, bodies: Array, noscript: bool, tree: Tree,
-    blocks: Array, texts: Array, remarks: Array,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Write containers, blocks and comments that may mark content; return their numbers.
+    page: Array, tokens: Array, attributes: Array, known: Known, noscript: bool, tree: Tree, blocks: Array,
+    remarks: Array, out: Array,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Write containers, blocks, comments that may mark content, and the texts of blocks; return how much of each.
 
-    ``texts`` gets 1 for each token that is a text of a block. REQUIRES: it is zeros, one for each token; the arrays of
-    containers have room for one more than there are tokens, ``blocks`` for every text, at most MAX_BLOCKS; ``titles``,
-    ``bodies`` are by remember_words.
+    Words stand apart where white space or a ``<br>`` stood between them: a tag or a comment alone parts no word. White
+    space is folded, but for preformatted text. BLOCK_END stands between the texts.
+    REQUIRES: the arrays of containers have room for one more than there are tokens, ``blocks`` for every text, at most
+    MAX_BLOCKS; ``out`` for the page and one byte more for each block; ``known`` is by remember_words.
     """
     stack, unclosed = np.empty(MAX_DEPTH, np.int32), np.zeros(256, np.uint8)
     stack[0], depth = 0, 1
     tree.parent[0], tree.element[0], tree.flags[0], tree.opened[0], tree.words_end[0] = 0, 1, 0, 0, 0
-    containers, count, noted, last = 1, 0, 0, 0
+    containers, count, noted = 1, 0, 0
+    last, size, gap = 0, 0, 0
     is_open, tags, inner, breaks, link_depth = False, 0, 0, 0, 0
     at, end = -1, tokens.shape[0] - 2
     while at < end:
         at += 1
         kind = tokens[at, KIND]
-        if kind == TEXT:
-            if not has_word(page, tokens[at, START], tokens[at, END]):
-                texts[at] = is_open  # white space between words
+        if kind == TEXT_TOKEN:
+            start, stop = tokens[at, START], tokens[at, END]
+            if not has_word(page, start, stop):
+                gap = max(gap, 1)
+                if is_open and tree.flags[stack[depth - 1]] & PRE:
+                    size = write_verbatim(page, start, stop, out, size, blocks[count - 1, TEXT])
                 continue
             breaks = 0
             if not is_open:
+                if 0 < count < blocks.shape[0]:
+                    size = end_text(blocks[count - 1], out, size)
+                    out[size] = BLOCK_END
+                    size += 1
+                before = count
                 count = open_block(blocks, count, at, stack[depth - 1], tags, inner)
-                is_open, tags, inner, last = True, 0, 0, 0
+                if count > before:
+                    blocks[count - 1, TEXT] = size
+                is_open, tags, inner, last, gap = True, 0, 0, 0, 2
             row = blocks[count - 1]
-            last = count_text(page, tokens[at, START], tokens[at, END], row, link_depth > 0, titles, bodies, last)
-            row[LAST], texts[at] = at + 1, 1
+            written = size
+            last, size, gap = count_text(page, start, stop, row, link_depth > 0, known, Pen(last, size, gap), out)
+            if tree.flags[stack[depth - 1]] & PRE:
+                size = write_verbatim(page, start, stop, out, written, row[TEXT])
+            row[LAST] = at + 1
             continue
         if kind == COMMENT:
             noted = note_remark(page, tokens, at, remarks, noted)
@@ -155,6 +196,10 @@ def build_blocks(
                 breaks += 1
                 if is_open:
                     blocks[count - 1, BREAKS] += 1
+                    if tree.flags[stack[depth - 1]] & PRE:
+                        out[size] = 10
+                        size += 1
+                gap = 2
                 is_open = is_open and breaks < 2
             continue
         if is_open:
@@ -173,4 +218,6 @@ def build_blocks(
                 depth += 1
                 containers += 1
         link_depth = 0 if link_depth > depth else link_depth
-    return containers, count, noted
+    if count:
+        size = end_text(blocks[count - 1], out, size)
+    return containers, count, noted, size

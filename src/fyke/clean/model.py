@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import pkgutil
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from fyke.clean import model_kernels
 from fyke.clean.elements import Array
 from fyke.clean.features import COLUMN_ROW, COLUMN_SHIFT, TYPES
+from fyke.clean.main_kernels import Tables
 from fyke.clean.page import Page
 from fyke.clean.prior import UNIT
 from fyke.errors import StorageError
@@ -72,15 +72,15 @@ class Model:
     first: Forest
     second: Forest
     types: tuple[Forest, ...]
-    tables: tuple[Any, ...] = field(init=False, repr=False)
-    """The model as model_kernels.judge takes it."""
+    tables: Tables = field(init=False, repr=False)
+    """The model as the kernels take it."""
 
     def __post_init__(self) -> None:
         """Join the forests."""
         columns, thresholds, leaves = _joined((self.first, self.second))
         kinds, kind_thresholds, kind_leaves = _joined(self.types)
-        tables = (
-            len(self.first.columns), COLUMN_ROW[columns], COLUMN_SHIFT[columns], thresholds, leaves,
+        tables = Tables(
+            self.odds, len(self.first.columns), COLUMN_ROW[columns], COLUMN_SHIFT[columns], thresholds, leaves,
             kinds, np.zeros_like(kinds), kind_thresholds, kind_leaves, TYPE_ODDS,
         )  # fmt: skip
         object.__setattr__(self, "tables", tables)
@@ -135,11 +135,11 @@ def shipped() -> Model:
 _NONE_DECLARED = np.zeros(len(_DECLARED), np.uint8)
 
 
-def declared(page: Page) -> Array:
-    """Return what JSON-LD and Open Graph say of the page's type, by _DECLARED; 1 or 0 each."""
-    if not page.types:
+def declared(types: frozenset[str]) -> Array:
+    """Return what JSON-LD and Open Graph say of a page's type, by _DECLARED; 1 or 0 each."""
+    if not types:
         return _NONE_DECLARED
-    return np.array([bool(page.types & names) for names in _DECLARED], np.uint8)
+    return np.array([bool(types & names) for names in _DECLARED], np.uint8)
 
 
 def look(page: Page, model: Model) -> Seen:
@@ -147,7 +147,7 @@ def look(page: Page, model: Model) -> Seen:
     return Seen(
         *model_kernels.judge(
             page.blocks, page.parent, page.element, page.flags, page.tree.words, page.tree.words_end, page.title_size,
-            model.odds, declared(page), *model.tables,
+            model.odds, declared(page.types), *model.tables[1:],
         )
     )  # fmt: skip
 

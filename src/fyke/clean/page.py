@@ -9,17 +9,13 @@ from functools import cached_property
 
 import numpy as np
 
-from fyke.clean import block_kernels, token_kernels, word_kernels
-from fyke.clean.block_kernels import Tree
-from fyke.clean.columns import COLUMNS, WORDS
+from fyke.clean import main_kernels, token_kernels, word_kernels
+from fyke.clean.columns import WORDS
 from fyke.clean.elements import Array
 from fyke.formats import html as formats_html
 from fyke.formats import linked_data
 from fyke.formats.markup import Markup
 
-MAX_REMARKS = 64
-"""Comments that are noted: a hostile page gets no more attention."""
-_TITLE_SLOTS, _TITLE_WORDS = 256, 64
 _FEW = 200
 """A page with fewer words and tags may have its text in noscript, if that has so many more words."""
 _BODIES = ("articleBody", "reviewBody")
@@ -47,8 +43,8 @@ class Page:
         self.source = source
         self.markup: Markup = source.tokens
         self._noscript = False
-        self.types, self._body = _declared(source)
-        """What the page says that it is: ``Article``, ``Product``, …, ``og:article``, …"""
+        self.types, self.body = declared_of(source)
+        """What the page says that it is (``Article``, ``og:article``, …), and the text that it says is its own."""
         self._build(False)
         if self.markup.count < _FEW and b"<noscript" in self.markup.data:
             words = self._words()
@@ -62,33 +58,14 @@ class Page:
 
     def _build(self, noscript: bool) -> None:
         markup = self.markup
-        titles = np.zeros(_TITLE_SLOTS, np.int64)
-        title = np.frombuffer(self.source.raw_title or b" ", np.uint8)
-        self.title_size = word_kernels.remember_words(title, titles, False, _TITLE_WORDS)
         bodies = _NOTHING
-        if self._body:
-            bodies = np.zeros(1 << max(4, len(self._body).bit_length()), np.int64)
-            word_kernels.remember_words(np.frombuffer(self._body, np.uint8), bodies, True, bodies.size // 2)
-        count = markup.count
-        parent, opened, words_end = (np.empty(count + 1, np.int32) for _ in range(3))
-        element, flags = np.empty(count + 1, np.uint8), np.empty(count + 1, np.uint32)
-        words = np.empty(len(markup.data) // 4 + 1, np.uint16)
-        tree = Tree(parent, element, flags, opened, words_end, words)
-        blocks = np.empty((min(count + 1, block_kernels.MAX_BLOCKS), COLUMNS), np.int64)
-        texts, remarks = np.zeros(count + 1, np.uint8), np.empty(MAX_REMARKS, np.int32)
-        containers, made, noted = block_kernels.build_blocks(
-            markup.page, markup.tokens, markup.attributes, titles, bodies, noscript, tree, blocks, texts, remarks
-        )
+        if self.body:
+            bodies = np.zeros(1 << max(4, len(self.body).bit_length()), np.int64)
+            word_kernels.remember_words(np.frombuffer(self.body, np.uint8), bodies, True, bodies.size // 2)
         self._noscript = noscript
-        self.tree = Tree(
-            parent[:containers], element[:containers], flags[:containers], opened[:containers], words_end[:containers],
-            words,
-        )  # fmt: skip
-        self.blocks: Array = blocks[:made]
-        self.texts: Array = texts
-        """Of each token whether it is a text that is read."""
-        self.remarks: Array = remarks[:noted]
-        """Tokens that are comments which may mark content."""
+        self.tree, self.blocks, self.remarks, self.text, self.title_size = main_kernels.read_blocks(
+            markup.page, markup.tokens, markup.attributes, self.source.title_token, bodies, noscript
+        )
 
     @property
     def parent(self) -> Array:
@@ -130,7 +107,7 @@ def read(data: bytes | str | formats_html.Page) -> Page:
     return Page(data if isinstance(data, formats_html.Page) else formats_html.parse(data))
 
 
-def _declared(source: formats_html.Page) -> tuple[frozenset[str], bytes]:
+def declared_of(source: formats_html.Page) -> tuple[frozenset[str], bytes]:
     """Return what JSON-LD and Open Graph say that the page is, and the text of an articleBody."""
     found: set[str] = set()
     body = b""

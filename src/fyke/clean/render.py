@@ -11,8 +11,9 @@ from fyke.clean import elements as e
 from fyke.clean.columns import CONTAINER, FIRST, LAST, LINKED, WORDS
 from fyke.clean.container_kernels import subtree_sums
 from fyke.clean.elements import INLINE, Array
+from fyke.clean.main_kernels import write_kept
 from fyke.clean.page import Page, Tokens
-from fyke.clean.render_kernels import render_run, render_text
+from fyke.clean.render_kernels import render_run
 from fyke.formats.markup import CLOSE as CLOSE_TAG
 from fyke.formats.markup import ELEMENT_COLUMN, END, KIND, START
 from fyke.values import BLOCK_END, Block
@@ -35,20 +36,18 @@ def marked_text(tokens: Tokens, marked: Array) -> str:
     """Return the text of the marked tokens, a line for each run between block-level tags."""
     out = np.empty(tokens.page.size + 1, np.uint8)
     size = render_run(tokens.page, tokens.starts, tokens.ends, tokens.kinds, marked, out)
-    return _decoded(out[:size])
+    return decoded(out[:size])
 
 
 def kept_text(page: Page, kept: Array) -> str:
     """Return the text of the kept blocks, a line for each."""
-    data, _, size = _rendered(page, kept)
-    return _decoded(data[: max(0, size - 1)])
+    out = np.empty(page.text.size + len(kept), np.uint8)
+    return decoded(out[: write_kept(page.text, page.blocks, kept, out, 0)])
 
 
 def blocks_text(page: Page) -> str:
     """Return the text of all blocks, BLOCK_END between them: decoded, entities replaced, white space folded."""
-    data, bounds, size = _rendered(page, np.ones(len(page.blocks), bool))
-    data[bounds] = ord(BLOCK_END)
-    return _decoded(data[: max(0, size - 1)])
+    return decoded(page.text)
 
 
 def block_texts(page: Page) -> list[str]:
@@ -119,15 +118,7 @@ def _comments(page: Page) -> list[bool]:
     return out
 
 
-def _rendered(page: Page, kept: Array) -> tuple[Array, Array, int]:
-    """Return the texts of kept blocks as (bytes, where each block ends in them, their size)."""
-    markup = page.markup
-    out = np.empty(len(markup.data) + len(kept), np.uint8)  # gaps are no longer than they were
-    bounds = np.empty(len(kept), np.int64)
-    size = render_text(markup.page, markup.tokens, page.texts, page.flags, page.blocks, kept, out, bounds)
-    return out, bounds, size
-
-
-def _decoded(data: bytes | Array) -> str:
+def decoded(data: bytes | Array) -> str:
+    """Return the text of UTF-8 with entities."""
     text = str(data, "utf-8", "replace")  # type: ignore[arg-type]  # arrays are buffers
     return html.unescape(text) if "&" in text else text

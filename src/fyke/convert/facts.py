@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from html import unescape
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fyke.formats.html import Page
-from fyke.formats.markup import ELEMENT_COLUMN, FIRST, Tag, fold, value_of
-from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENTS
+from fyke.formats.markup import FIRST, Tag, fold
+from fyke.formats.markup_names import ATTRIBUTE
 from fyke.formats.markup_rows import VALUE, VALUE_END
 
 MAX_TAGS = 2_000
@@ -56,13 +55,10 @@ class Facts:
         """``url`` is where the page stands, if that is known."""
         self.page, self.url, self.tokens = page, url, page.tokens
 
-    @cached_property
+    @property
     def tags(self) -> dict[str, list[Tag]]:
         """The noted start tags by name, in order."""
-        found: dict[str, list[Tag]] = {}
-        for tag in tags_at(self.page, self.tokens.noted[:MAX_TAGS].tolist()):
-            found.setdefault(tag.name, []).append(tag)
-        return found
+        return self.page.noted
 
     @cached_property
     def metas(self) -> dict[str, list[str]]:
@@ -141,7 +137,7 @@ class Facts:
         held = np.flatnonzero(np.isin(names, [ATTRIBUTE[name] for name in attributes]))
         rows = self.tokens.tokens
         owners = np.unique(np.searchsorted(rows[:, FIRST], held, side="right") - 1)
-        return list(tags_at(self.page, owners[:MAX_TAGS].tolist()))
+        return [self.tokens.tag(token) for token in owners[:MAX_TAGS].tolist()]
 
     @cached_property
     def has_items(self) -> bool:
@@ -164,7 +160,7 @@ class Facts:
         for at in np.flatnonzero((rows[:, 0] == _REL) & (rows[:, VALUE_END] - rows[:, VALUE] >= len(rel))).tolist():
             if rel in data[rows[at, VALUE] : rows[at, VALUE_END]].lower():
                 owner = int(np.searchsorted(self.tokens.tokens[:, FIRST], at, side="right")) - 1
-                yield from tags_at(self.page, [owner])
+                yield self.tokens.tag(owner)
 
     @cached_property
     def _marks(self) -> tuple[bytes, Numbers, Numbers]:
@@ -187,7 +183,7 @@ class Facts:
                 at = text.find(word, at + len(word))
         if places:
             found = np.unique(owners[np.searchsorted(starts, places, side="right") - 1])
-            yield from tags_at(self.page, found.tolist())
+            yield from map(self.tokens.tag, found.tolist())
 
     def content(self, tag: Tag, tokens: int = MAX_CONTENT) -> str:
         """The text of an element, white space folded; cut where it is long."""
@@ -196,24 +192,3 @@ class Facts:
 
 MAX_META = 4_000
 """Characters of a ``<meta>``: a description at its longest."""
-
-
-def tags_at(page: Page, tokens: list[int]) -> Iterator[Tag]:
-    """Yield the start tags of these tokens; a batch costs a third of ``Markup.tag`` for each."""
-    markup = page.tokens
-    if not tokens:
-        return
-    numbers = np.array(tokens)
-    data, rows = markup.data, markup.tokens
-    firsts = rows[numbers, FIRST].astype(np.int64)
-    counts = rows[numbers + 1, FIRST] - firsts
-    ends = np.cumsum(counts)
-    held = np.arange(ends[-1]) + np.repeat(firsts - ends + counts, counts)
-    attributes = iter(markup.attributes[held].tolist())
-    names = (rows[numbers, ELEMENT_COLUMN] & 0xFF).tolist()
-    for token, name, count in zip(tokens, names, counts.tolist(), strict=True):
-        found: dict[str, str] = {}
-        for number, start, end in islice(attributes, count):
-            if ATTRIBUTES[number] not in found:
-                found[ATTRIBUTES[number]] = value_of(data[start:end])
-        yield Tag(ELEMENTS[name], token, found)

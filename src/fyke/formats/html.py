@@ -11,22 +11,21 @@ judged here. Nothing raises, whatever the page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from html import unescape
 from typing import NamedTuple
 
-import numpy as np
 import turbohtml
 
 from fyke.formats import linked_data
-from fyke.formats.link_kernels import write_anchors
-from fyke.formats.markup import OPEN, RAW, Markup, Tag, fold, value_of
+from fyke.formats.markup import OPEN, RAW, Cut, Tag, cut, fold, value_of
 from fyke.formats.markup_names import ELEMENT
 
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"})
 _REFRESH = re.compile(r"\s*(\d{0,9})(?:\.[\d.]*)?\s*(?:[;,\s]\s*(?:url\s*=\s*)?(.*))?", re.IGNORECASE | re.DOTALL)
 _FRAMES = (("frame", "src"), ("iframe", "src"), ("embed", "src"), ("object", "data"))
+_FRAMING = frozenset({"area", *(name for name, _ in _FRAMES)})
 _TIME_TOKENS = 20
 """Tokens inside a ``<time>`` that are read."""
 _NOSCRIPT = ELEMENT["noscript"]
@@ -69,15 +68,22 @@ class Refresh(NamedTuple):
 
 def parse(markup: str | bytes) -> Page:
     """Return a page, decoded or in UTF-8. Takes linear time on any input; never raises."""
-    return Page(markup)
+    return parse_many([markup])[0]
+
+
+def parse_many(pages: Sequence[str | bytes]) -> list[Page]:
+    """Return pages, decoded or in UTF-8: all are cut in one call."""
+    data = [page.encode("utf-8", "replace") if isinstance(page, str) else page for page in pages]
+    return [Page(each) for each in cut(data)]
 
 
 class Page:
     """A page. What it offers is found when first asked for, and kept."""
 
-    def __init__(self, source: str | bytes) -> None:
-        """``source`` is text, or its UTF-8."""
-        self.tokens = Markup.of(source.encode("utf-8", "replace") if isinstance(source, str) else source)
+    def __init__(self, cut: Cut) -> None:
+        """``cut`` is the page in tokens."""
+        self.cut = cut
+        self.tokens = cut.markup
         """The tokens, from which all else is made."""
 
     @cached_property
@@ -116,11 +122,15 @@ class Page:
         """
         return self.tree.serialize().encode("utf-8", "replace")
 
-    @cached_property
+    @property
+    def title_token(self) -> int:
+        """The token that is the text of the first ``<title>`` that is no picture's; -1 if there is none."""
+        return self.cut.title
+
+    @property
     def raw_title(self) -> bytes:
         """The first ``<title>`` that is no picture's, as it stands."""
-        titles = (tag.token + 1 for tag in self._of("title"))
-        return next((self.tokens.source(at) for at in titles if self.tokens.kind(at) == RAW), b"")
+        return self.tokens.source(self.cut.title) if self.cut.title >= 0 else b""
 
     @cached_property
     def title(self) -> str:
@@ -140,6 +150,10 @@ class Page:
         """The ``href`` of the first ``<base>`` that has one."""
         return next((tag.get("href") for tag in self._of("base") if "href" in tag.attributes), "")
 
+    @property
+    def _has_frames(self) -> bool:
+        return not _FRAMING.isdisjoint(self.noted)
+
     @cached_property
     def headings(self) -> list[tuple[int, str]]:
         """Each heading as (level 1 … 6, text), in order."""
@@ -148,13 +162,17 @@ class Page:
 
     def links(self) -> References:
         """The page's links: anchors in their order, then areas, then frames and embedded documents."""
-        columns = self._anchors()
+        columns = self.cut.anchors
         hrefs, texts, rels = (_column(data) for data in columns)
         if b"&" in columns[0]:
             hrefs = [value_of(href.encode()) if "&" in href else href for href in hrefs]
         if b"&" in columns[1] or not columns[1].isascii():
             texts = [fold(unescape(text)) for text in texts]
-        found = References(hrefs, texts, [fold(rel).lower() if rel else "" for rel in rels])
+        if columns[2].count(0) < len(columns[2]):  # some have one
+            rels = [fold(rel).lower() if rel else "" for rel in rels]
+        found = References(hrefs, texts, rels)
+        if not self._has_frames:
+            return found
         for tag in self._of("area"):
             if "href" in tag.attributes:
                 found.add(tag.get("href"), tag.get("alt"), "area")
@@ -163,14 +181,6 @@ class Page:
                 if href := tag.get(source):
                     found.add(href, tag.get("title"), name)
         return found
-
-    def _anchors(self) -> list[bytes]:
-        """The hrefs, texts and rels of anchors, each column as write_anchors writes it."""
-        tokens = self.tokens
-        hrefs, texts, rels = np.empty((3, len(tokens.data) + 1), np.uint8)
-        sizes = np.zeros(3, np.int32)
-        write_anchors(tokens.page, tokens.tokens, tokens.attributes, hrefs, texts, rels, sizes)
-        return [column[:size].tobytes() for column, size in zip((hrefs, texts, rels), sizes.tolist(), strict=True)]
 
     @cached_property
     def metas(self) -> list[tuple[str, str]]:
@@ -205,7 +215,7 @@ class Page:
     @property
     def is_annotated(self) -> bool:
         """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
-        return any(tag.name not in ("meta", "link") for tag in self.tokens.tags_with("itemprop", "property"))
+        return self.cut.annotated
 
     def meta(self, name: str) -> str:
         """The content of the first ``<meta>`` of that name (lower case) that is not empty; else empty."""

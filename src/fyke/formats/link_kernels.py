@@ -58,45 +58,49 @@ def _fold(page: Bytes, at: int, end: int, out: Bytes, size: int, first: int, bla
 
 
 @leaf
-def write_anchors(
-    page: Bytes, tokens: Rows, attributes: Rows, hrefs: Bytes, texts: Bytes, rels: Bytes, sizes: Rows
-) -> None:
-    """Write the anchors that have a target, a 0 after each: as written, white space of texts folded.
+def _write_text(page: Bytes, tokens: Rows, attributes: Rows, at: int, out: Bytes, size: int) -> int:
+    """Write the text of the anchor that token ``at`` opens, and a zero: up to the next anchor or its end tag.
 
-    A text that is empty is the alternative text of the last image in it. ``sizes`` gets the bytes of the three columns.
-    REQUIRES: room for the page's bytes and one more in each of them.
+    A text that is empty is the alternative text of the last image in it.
     """
-    h, t, r, started, blank, alt = 0, 0, 0, -1, False, -1
-    for at in range(tokens.shape[0] - 1):
-        kind = tokens[at, KIND]
+    begin, blank, alt = size, False, -1
+    for here in range(at + 1, tokens.shape[0] - 1):
+        kind = tokens[here, KIND]
         if kind == TEXT:
-            if started >= 0:
-                t, blank = _fold(page, tokens[at, START], tokens[at, END], texts, t, started, blank)
-            continue
-        if kind != OPEN and kind != CLOSE:
-            continue
-        element = tokens[at, ELEMENT_] & (SELF_CLOSING - 1)
-        first, last = tokens[at, FIRST], tokens[at + 1, FIRST]
-        if element == _IMG and started >= 0:
-            found = find_attribute(attributes, first, last, _ALT)
-            alt = found if found >= 0 else alt
-        if element != _A:
-            continue
-        if started >= 0:
-            if t == started and alt >= 0:
-                t, blank = _fold(page, attributes[alt, VALUE], attributes[alt, VALUE_END], texts, t, started, False)
-            texts[t] = 0
-            t, started = t + 1, -1
-        target = find_attribute(attributes, first, last, _HREF) if kind == OPEN else -1
-        if target >= 0:
-            rel = find_attribute(attributes, first, last, _REL)
-            h = _write(page, attributes[target, VALUE], attributes[target, VALUE_END], hrefs, h)
-            r = _write(page, attributes[rel, VALUE] if rel >= 0 else 0, attributes[rel, VALUE_END] if rel >= 0 else 0,
-                       rels, r)  # fmt: skip
-            started, blank, alt = t, False, -1
-    if started >= 0:
-        if t == started and alt >= 0:
-            t, blank = _fold(page, attributes[alt, VALUE], attributes[alt, VALUE_END], texts, t, started, False)
-        texts[t] = 0
-        t += 1
-    sizes[0], sizes[1], sizes[2] = h, t, r
+            size, blank = _fold(page, tokens[here, START], tokens[here, END], out, size, begin, blank)
+        elif kind == OPEN or kind == CLOSE:
+            element = tokens[here, ELEMENT_] & (SELF_CLOSING - 1)
+            if element == _A:
+                break
+            if element == _IMG:
+                found = find_attribute(attributes, tokens[here, FIRST], tokens[here + 1, FIRST], _ALT)
+                alt = found if found >= 0 else alt
+    if size == begin and alt >= 0:
+        size, blank = _fold(page, attributes[alt, VALUE], attributes[alt, VALUE_END], out, size, begin, False)
+    out[size] = 0
+    return size + 1
+
+
+@leaf
+def write_anchors(page: Bytes, tokens: Rows, attributes: Rows, out: Bytes, size: int, ends: Rows) -> int:
+    """Write hrefs, then texts, then rels of the anchors that have a target from ``size`` of ``out`` on, a 0 after each.
+
+    They are as written, white space of texts folded. ``ends`` gets the end of each of the three columns; the last is
+    returned. REQUIRES: room for the page's bytes and three more.
+    """
+    for column in range(3):
+        for at in range(tokens.shape[0] - 1):
+            if tokens[at, KIND] != OPEN or tokens[at, ELEMENT_] & (SELF_CLOSING - 1) != _A:
+                continue
+            first, last = tokens[at, FIRST], tokens[at + 1, FIRST]
+            target = find_attribute(attributes, first, last, _HREF)
+            if target < 0:
+                continue
+            if column == 1:
+                size = _write_text(page, tokens, attributes, at, out, size)
+                continue
+            found = target if column == 0 else find_attribute(attributes, first, last, _REL)
+            start, end = (attributes[found, VALUE], attributes[found, VALUE_END]) if found >= 0 else (0, 0)
+            size = _write(page, start, end, out, size)
+        ends[column] = size
+    return size

@@ -1,20 +1,23 @@
 """Markup: a page's tokens, and what its tags say, read from the rows of the one tokeniser (markup_kernels).
 
-``Markup.of(data)`` cuts UTF-8 bytes once; everything else walks its arrays. Strings are decoded when they are asked
+``cut(pages)`` cuts UTF-8 bytes once; everything else walks its arrays. Strings are decoded when they are asked
 for: entities resolved by the rules of text or of attributes. Nothing raises, whatever the page; time is linear.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import unescape
 from html.entities import html5
 from typing import NamedTuple
 
 import numpy as np
 
-from fyke.formats.markup_kernels import MAX_FOREIGN, Bytes, Rows, tokenize
+from fyke.formats.batch_kernels import ATTRIBUTES as ATTRIBUTES_END
+from fyke.formats.batch_kernels import COLUMNS, TITLE, cut_pages
+from fyke.formats.batch_kernels import TOKENS as TOKENS_END
+from fyke.formats.markup_kernels import Bytes, Rows
 from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS
 from fyke.formats.markup_rows import (
     ATTRIBUTE_COLUMNS,
@@ -73,18 +76,7 @@ class Markup:
     @classmethod
     def of(cls, data: bytes) -> Markup:
         """Cut a page in UTF-8 into tokens. Takes any bytes; what does not fit the limits is left out at its end."""
-        data = data[:MAX_BYTES]
-        page = np.frombuffer(data or b" ", np.uint8)[: len(data)]
-        sizes = np.zeros(3 + MAX_FOREIGN, np.int32)
-        room = len(data) // _BYTES_PER_TOKEN + _LEAST_ROOM
-        while True:
-            tokens = np.empty((room, TOKEN_COLUMNS), np.int32)
-            attributes = np.empty((room, ATTRIBUTE_COLUMNS), np.int32)
-            noted = np.empty(room, np.int32)
-            if tokenize(page, tokens, attributes, noted, sizes) or room >= MAX_TOKENS:
-                count, a, n = sizes[:3].tolist()
-                return cls(data, page, tokens[: count + 1], attributes[:a], noted[:n])
-            room = min(4 * room, MAX_TOKENS)
+        return cut([data])[0].markup
 
     def __len__(self) -> int:
         return self.count
@@ -117,11 +109,12 @@ class Markup:
 
     def tag(self, token: int) -> Tag:
         """A start tag with all its listed attributes."""
-        first, last = self.tokens[token, FIRST], self.tokens[token + 1, FIRST]
+        (_, element, _, _, first), (_, _, _, _, last) = self.tokens[token : token + 2].tolist()
         found: dict[str, str] = {}
-        for number, start, end in self.attributes[first:last].tolist():
-            found.setdefault(ATTRIBUTES[number], value_of(self.data[start:end]))
-        return Tag(self.name(token), token, found)
+        if last > first:
+            for number, start, end in self.attributes[first:last].tolist():
+                found.setdefault(ATTRIBUTES[number], value_of(self.data[start:end]))
+        return Tag(ELEMENTS[element & _NAME_MASK], token, found)
 
     def tags(self, *names: str) -> Iterator[Tag]:
         """Yield the start tags of these elements, in order."""
@@ -160,6 +153,69 @@ class Markup:
         return "".join(parts)
 
 
+class Batch(NamedTuple):
+    """Pages that were cut in one call, as the kernels have them."""
+
+    buffer: Bytes
+    tokens: Rows
+    attributes: Rows
+    spans: Rows
+    """Of each page where its bytes, tokens and attributes begin and end, and its title's token."""
+
+
+class Cut(NamedTuple):
+    """A page that was cut: its tokens, and what the pass noted on its way."""
+
+    markup: Markup
+    anchors: tuple[bytes, bytes, bytes]
+    """The hrefs, texts and rels of its anchors, a zero after each; white space of texts folded."""
+    title: int
+    """The token that is the title's text; -1 if there is none."""
+    annotated: bool
+    """Whether an element but meta and link has microdata or RDFa."""
+    batch: Batch
+    number: int
+    """Its place in the batch."""
+
+
+def cut(pages: Sequence[bytes]) -> list[Cut]:
+    """Cut pages in UTF-8 into tokens, all in one call. REQUIRES: together they have less than 2 GB."""
+    data = [page[:MAX_BYTES] for page in pages]
+    joined = data[0] if len(data) == 1 else b"".join(data)
+    bounds = np.zeros(len(data) + 1, np.int32)
+    np.cumsum([len(page) for page in data], out=bounds[1:])
+    buffer = np.frombuffer(joined or b" ", np.uint8)
+    room = len(joined) // _BYTES_PER_TOKEN + _LEAST_ROOM * len(data)
+    most = MAX_TOKENS * len(data)
+    while True:
+        tokens = np.empty((room, TOKEN_COLUMNS), np.int32)
+        attributes = np.empty((room, ATTRIBUTE_COLUMNS), np.int32)
+        noted, rows = np.empty(room, np.int32), np.empty((len(data), COLUMNS), np.int32)
+        out = np.empty(len(joined) + 3 * len(data), np.uint8)
+        if cut_pages(buffer, bounds, tokens, attributes, noted, out, rows, room >= most) == len(data):
+            break
+        room = min(4 * room, most)
+    spans = np.zeros((len(data), 7), np.int32)
+    spans[:, 0], spans[:, 1], spans[:, 6] = bounds[:-1], bounds[1:], rows[:, TITLE]
+    spans[:, 3], spans[:, 5] = rows[:, TOKENS_END], rows[:, ATTRIBUTES_END]
+    spans[1:, 2], spans[1:, 4] = spans[:-1, 3], spans[:-1, 5]
+    return [*_cuts(data, Batch(buffer, tokens, attributes, spans), rows, noted, out.data)]
+
+
+def _cuts(data: list[bytes], batch: Batch, rows: Rows, noted: Rows, out: memoryview) -> Iterator[Cut]:
+    n = o = 0
+    told = zip(batch.spans.tolist(), rows.tolist(), strict=True)
+    for page, ((b, b_end, t, t_end, a, a_end, title), (_, _, n_end, hrefs, texts, rels, _, annotated)) in enumerate(
+        told
+    ):
+        markup = Markup(
+            data[page], batch.buffer[b:b_end], batch.tokens[t:t_end], batch.attributes[a:a_end], noted[n:n_end]
+        )
+        anchors = out[o:hrefs].tobytes(), out[hrefs:texts].tobytes(), out[texts:rels].tobytes()
+        yield Cut(markup, anchors, title, bool(annotated), batch, page)
+        n, o = n_end, rels
+
+
 _UNSEEN = frozenset(ELEMENT[name] for name in ("script", "style", "iframe", "noembed", "noframes"))
 
 
@@ -178,5 +234,5 @@ def fold(text: str) -> str:
 
 __all__ = [
     "CDATA", "CLOSE", "COMMENT", "ELEMENT_COLUMN", "END", "FIRST", "KIND", "MAX_BYTES", "OPEN", "RAW", "START", "TEXT",
-    "Markup", "Tag", "fold", "value_of",
+    "Batch", "Cut", "Markup", "Tag", "cut", "fold", "value_of",
 ]  # fmt: skip

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fyke.clean.main import Main, main_text
+from fyke.clean.main import main_texts
 from fyke.convert import LIMITS, Limits, Source, failed, is_isolated, prepare
 from fyke.convert import convert_here as convert_any
 from fyke.convert.html import document
 from fyke.convert.registry import Format, Refused
 from fyke.formats.encoding import decoded
-from fyke.formats.html import Page, parse
+from fyke.formats.html import parse
 from fyke.formats.media_types import HTML, XHTML
 from fyke.reading.links import document_links
 from fyke.values import Document, Reason
@@ -30,7 +30,7 @@ def convert_here(source: Source) -> Document:
     text = decoded(source.data, source.content_type or source.media_type)
     page = parse(text.text)
     links = document_links(page, source.url)
-    main = main_of(page)
+    main = main_texts([page])[0]
     whole = document(
         page, text, source.url, source.media_type, links=links, table=source.table, main=main.text, blocks=main.blocks
     )
@@ -38,15 +38,6 @@ def convert_here(source: Source) -> Document:
     return found if found.text.strip() else replace(found, failure=Reason.EMPTY, detail="no text")
 
 
-def main_of(page: Page) -> Main:
-    """Return the main content of a page.
-
-    Nothing else that is known of its host takes part: copies must have the same main text wherever they stand.
-    """
-    return main_text(page)
-
-
 __all__ = [
-    "LIMITS", "MARKUP", "Format", "Limits", "Refused", "Source", "convert_here", "failed", "is_isolated", "main_of",
-    "prepare",
+    "LIMITS", "MARKUP", "Format", "Limits", "Refused", "Source", "convert_here", "failed", "is_isolated", "prepare",
 ]  # fmt: skip

@@ -8,30 +8,30 @@ source it wants converted, ``converted`` goes on with the document).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from fyke.clean.main import Main
+from fyke.clean.main import NOTHING, Main, main_texts
 from fyke.convert.html import document
-from fyke.dedupe.exact import Digests, text_digest
-from fyke.dedupe.sketch import minhash
-from fyke.formats.encoding import decoded
-from fyke.formats.html import parse
+from fyke.dedupe.exact import Digests, text_digest, words_digest
+from fyke.dedupe.sketch import words_sketch
+from fyke.formats.encoding import Decoded, decoded
+from fyke.formats.html import Page, parse_many
 from fyke.formats.http import Head
 from fyke.formats.sniff import sniff
-from fyke.reading.conversion import MARKUP, Source, convert_here, main_of, prepare
+from fyke.reading.conversion import MARKUP, Source, convert_here, prepare
 from fyke.reading.links import NOWHERE
 from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_links, read_directives
 from fyke.sites.traps import seen_key
+from fyke.text.words import word_hashes
 from fyke.url import Url
 from fyke.values import BLOCK_END, Document, Drop, Links, Meta
 
 _BOM = b"\xef\xbb\xbf"
-_NO_MAIN = Main("", "", b"", "")
 NO_HEAD = Head(0, ())
 """Of a body that came without one."""
 
@@ -56,7 +56,7 @@ class Material:
 class Reading:
     """What a body says. Never changes; what not everybody needs is made when first asked for."""
 
-    def __init__(self, url: Url, body: bytes, made: Document, found: PageLinks, main: Main = _NO_MAIN) -> None:
+    def __init__(self, url: Url, body: bytes, made: Document, found: PageLinks, main: Main = NOTHING) -> None:
         self.url, self.body = url, body
         self.document = made
         """Its facts: title, language, metadata, encoding, failure. Of a page without HTML, tags and links."""
@@ -119,14 +119,19 @@ class Reading:
         return Material(self.body, self.text, truncated)
 
     @cached_property
+    def words(self) -> npt.NDArray[np.uint64]:
+        """The hashes of the words of the text."""
+        return word_hashes(self.text)
+
+    @cached_property
     def digests(self) -> Digests:
         """The digests of body and text."""
-        return self.material().digests()
+        return Digests(hashlib.sha256(self.body).digest(), words_digest(self.words))
 
     @cached_property
     def sketch(self) -> npt.NDArray[np.uint32]:
         """The MinHash signature of the text."""
-        return minhash(self.text)
+        return words_sketch(self.words)
 
 
 class Reader:
@@ -145,8 +150,12 @@ class Reader:
         return begun if isinstance(begun, Reading) else self.converted(begun, self._convert(begun), head)
 
     def read_many(self, pages: Iterable[tuple[bytes, Head, Url]]) -> list[Reading]:
-        """Read bodies, each with its head and address."""
-        return [self.read(body, head, url) for body, head, url in pages]
+        """Read bodies, each with its head and address; the pages among them in one call of each kernel."""
+        given = list(pages)
+        kinds = [sniff(body, head.get("content-type"), url.path) for body, head, url in given]
+        marked = [at for at, kind in enumerate(kinds) if kind in MARKUP]
+        found = dict(zip(marked, self.pages([given[at] for at in marked], [kinds[at] for at in marked]), strict=True))
+        return [found.get(at) or self.read(*each) for at, each in enumerate(given)]
 
     def begin(self, body: bytes, head: Head, url: Url) -> Reading | Source:
         """Read a page; of anything else, return what is to be converted."""
@@ -156,16 +165,27 @@ class Reader:
 
     def page(self, body: bytes, head: Head, url: Url, kind: str) -> Reading:
         """Read a page of type ``kind``, of any size."""
-        text = decoded(body, head.get("content-type"))
-        plain = text.encoding == "UTF-8" and not text.replaced and not body.startswith(_BOM)
-        page = parse(body if plain else text.text)
-        found = find_links(
-            page, url, self._memo, agent=self._agent,
-            robots_tags=head.get_all("x-robots-tag"), refresh_header=head.get("refresh"),
-        )  # fmt: skip
-        main = main_of(page)
-        made = document(page, text, url, kind, links=(), text=main.blocks, main=main.text, blocks=main.blocks)
-        return Reading(url, body, made, found, main)
+        return self.pages([(body, head, url)], [kind])[0]
+
+    def pages(self, given: Sequence[tuple[bytes, Head, Url]], kinds: Sequence[str]) -> list[Reading]:
+        """Read pages of these types, of any size, in one call of each kernel."""
+        texts = [decoded(body, head.get("content-type")) for body, head, _ in given]
+        cut = parse_many([utf8(body, text) for (body, _, _), text in zip(given, texts, strict=True)])
+        mains = main_texts(cut)
+        return [
+            Reading(
+                url,
+                body,
+                document(page, text, url, kind, links=(), text=main.blocks, main=main.text, blocks=main.blocks),
+                self._links(page, head, url),
+                main,
+            )
+            for (body, head, url), kind, text, page, main in zip(given, kinds, texts, cut, mains, strict=True)
+        ]
+
+    def _links(self, page: Page, head: Head, url: Url) -> PageLinks:
+        tags, refresh = head.get_all("x-robots-tag"), head.get("refresh")
+        return find_links(page, url, self._memo, agent=self._agent, robots_tags=tags, refresh_header=refresh)
 
     def converted(self, source: Source, made: Document, head: Head) -> Reading:
         """Return the reading of a source that was converted, by its head."""
@@ -177,6 +197,14 @@ class Reader:
         keys = np.array([seen_key(target, self._memo.seed) for target in links.targets], np.uint64)
         found = PageLinks(links, keys, noindex=directives.noindex, dropped=dropped)
         return Reading(source.url or NOWHERE, source.data, made, found)
+
+
+def utf8(body: bytes, text: Decoded) -> bytes:
+    """Return what ``body`` was decoded to as UTF-8: itself, where it is that."""
+    plain = text.encoding == "UTF-8" and not text.replaced and not body.startswith(_BOM)
+    return (
+        body if plain or (text.text.isascii() and len(text.text) == len(body)) else text.text.encode("utf-8", "replace")
+    )
 
 
 def read(body: bytes, head: Head = NO_HEAD, url: Url | None = None) -> Reading:
