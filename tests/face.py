@@ -19,7 +19,8 @@ CHAPTERS = {
     "Archives, graphs, simulation": ("Archive", "Graph", "simulate"),
 }
 VALUES = {
-    "fyke.values": ("Content", "Block", "Document", "Meta", "Link", "Candidates"),
+    "fyke.values": ("Content", "Block", "Document", "Link", "Candidates"),
+    "fyke.description": ("Described", "Meta"),
     "fyke.assemble": ("Summary",),
     "fyke.store.row": ("Row",),
     "fyke.store.cells": ("RowMeta",),

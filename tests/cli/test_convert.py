@@ -34,7 +34,7 @@ def test_a_users_tags(page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     table = tmp_path / "tags.toml"
     table.write_text('[tags]\nplace = ["x:where"]\n')
     assert run(["convert", str(page), "--json", "--tags", str(table)]) == 0
-    assert json.loads(capsys.readouterr().out)["meta"] == {"place": "Hull"}
+    assert json.loads(capsys.readouterr().out)["meta"]["place"] == "Hull"
     table.write_text('[tags]\nplase = ["x:where"]\n')
     assert run(["convert", str(page), "--tags", str(table)]) == 2
     assert "unknown field 'plase'" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -103,9 +102,10 @@ def _read(file: Path) -> str:
 
 
 def _facts(method: str, content: Content, show: Show) -> dict[str, object]:
-    meta = {name: value for name, value in dataclasses.asdict(content.meta).items() if value}
+    said = ("author", "date", "site", "description", "language", "licence", "image")
     facts: dict[str, object] = {
-        "method": method, "title": content.title, "kind": content.kind, **meta,
+        "method": method, "title": content.title, "kind": content.kind,
+        **{name: value for name in said if (value := getattr(content, name))},
         "text": content.text, "markdown": content.markdown,
     }  # fmt: skip
     if show is Show.HTML:

@@ -8,14 +8,15 @@ from html import escape, unescape
 
 from fyke.clean.curve import draw
 from fyke.clean.extract import METHODS, Found, Method, Switches, find
-from fyke.convert.html import source_tags, tagged
+from fyke.convert.facts import Facts
+from fyke.convert.html import tagged
+from fyke.convert.metadata import describe
 from fyke.errors import UrlError
 from fyke.formats.encoding import decoded
 from fyke.formats.html import Page, parse
 from fyke.formats.markdown import markdown
-from fyke.formats.tags import canonical
 from fyke.url import Url
-from fyke.values import Content, Meta
+from fyke.values import BLOCK_END, Content, Described
 
 _LINK = re.compile(r'<a href="([^"]*)"(?: title="[^"]*")?>|</a>')
 _TARGET = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
@@ -45,10 +46,14 @@ def extract(
     def written() -> str:
         return _html(found, page, links, url)
 
-    def meta() -> Meta:
-        return canonical(source_tags(page, found.text))[0]
+    return Content(
+        found.text, found.kind, written, lambda: found.blocks, lambda: _described(page, found, url), markdown
+    )
 
-    return Content(found.text, page.title, found.kind, written, lambda: found.blocks, meta, markdown)
+
+def _described(page: Page, found: Found, url: str | None) -> Described:
+    blocks = BLOCK_END.join(block.text for block in found.blocks)
+    return describe(Facts(page, url or ""), blocks, found.text)
 
 
 def _html(found: Found, page: Page, links: bool, url: str | None) -> str:

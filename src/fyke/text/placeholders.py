@@ -11,6 +11,9 @@ import re
 MAX_LENGTH = 120
 """Characters: what is longer was written by somebody."""
 
+MAX_SPACES = 8
+"""Spaces in it: no default has so many."""
+
 _NOBODY = (
     "untitled|no title|not titled|title|the title|document title|page title|your title here|title here|title goes here"
     "|insert title here|add title here|enter title here|type the document title|click to edit master title style"
@@ -68,10 +71,10 @@ _FILE = re.compile(
 
 def is_placeholder(text: str, *, author: bool = False) -> bool:
     """Whether what stands as a title (or as an author) says nothing: a default, an id, a field, a file's name."""
-    value = text.strip()
+    value = text[: 4 * MAX_LENGTH].strip()
     if not _LETTER.search(value):
         return True
-    if len(value) > MAX_LENGTH:
+    if len(value) > MAX_LENGTH or value.count(" ") > MAX_SPACES:
         return False
     if _ID.fullmatch(value) or _FIELD.fullmatch(value) or _FILE.fullmatch(value):
         return True
