@@ -55,7 +55,7 @@ def test_one_kernel_does_what_training_does_in_parts() -> None:
     seen = look(page, model)
     blank = np.zeros(len(page.blocks))
     example = Example("page", "", "", 0, 0, "", "", page, [], blank, blank)
-    rows = first_codes(example, model.odds)
+    rows = (*first_codes(example, model.odds), model.bags)
     width = len(feature.FIRST_ROWS)
     assert seen.rows[:width].tolist() == rows[0][:width].tolist()
     assert seen.rows.max() <= feature.TOP

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import fyke
 from fyke.cli.options import Json, drawing, print_json
-from fyke.errors import StorageError
+from fyke.errors import StorageError, UserError
 
 if TYPE_CHECKING:
     from fyke.values import Block, Content
@@ -28,6 +28,13 @@ class MethodName(StrEnum):
     DOM = "dom"
     LAYOUT = "layout"
     ALL = "all"
+
+
+class Favour(StrEnum):
+    """What ``--favour`` takes."""
+
+    PRECISION = "precision"
+    RECALL = "recall"
 
 
 class Show(StrEnum):
@@ -47,6 +54,12 @@ def extract(
     ] = Show.TEXT,
     plot: Annotated[Path | None, typer.Option(metavar="OUT.png", help="Draw the document slope curve.")] = None,
     url: Annotated[str | None, typer.Option(help="Where the page is from: makes its links absolute.")] = None,
+    favour: Annotated[
+        Favour | None, typer.Option(help="What the method auto should rather have: nothing wrong, or nothing missed.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A model trained on pages of your own (docs/content.md).")
+    ] = None,
     comments: Annotated[bool, typer.Option(help="Keep comments that the method chose.")] = True,
     tables: Annotated[bool, typer.Option(help="Keep tables that the method chose.")] = True,
     captions: Annotated[bool, typer.Option(help="Keep captions that the method chose.")] = True,
@@ -60,10 +73,15 @@ def extract(
     from fyke.reading.content import METHODS
     from fyke.reading.content import extract as found_by
 
+    if (favour or model) and method not in (MethodName.AUTO, MethodName.ALL):
+        raise UserError("--favour and --model are for the method auto: leave them out, or take --method auto")
     html = _read(file)
     chosen = list(METHODS) if method is MethodName.ALL else [method.value]
     for name in chosen:
-        content = found_by(html, name, url, comments=comments, tables=tables, captions=captions, links=links)
+        content = found_by(
+            html, _method(name, model), url, comments=comments, tables=tables, captions=captions, links=links,
+            favour=favour.value if favour is not None and name == MethodName.AUTO else "",
+        )  # fmt: skip
         if json:
             print_json(_facts(name, content, show))
         else:
@@ -76,6 +94,18 @@ def extract(
         with drawing(plot):
             draw(html.encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
         typer.echo(f"{plot}: the slope curve of {file}", err=True)
+
+
+def _method(name: str, model: Path | None) -> Any:
+    """Return a method by its name; ``auto`` with the model of a file, where one is given."""
+    from fyke.reading.content import Auto, Model
+
+    if model is None or name != MethodName.AUTO:
+        return name
+    try:
+        return Auto(model=Model.from_bytes(model.read_bytes()))
+    except OSError as error:
+        raise UserError(f"{model} can not be read ({error.strerror}): name a model that was trained") from None
 
 
 def _read(file: Path) -> str:
