@@ -26,6 +26,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 
 RUNS: dict[str, tuple[str, list[str], list[str]]] = {
+    "startup": ("the start of small tasks", [], ["--repeat", "1"]),
     "crawl": ("a whole crawl", ["--pages", "1000", "--more", "4000"], ["--pages", "150", "--more", "300"]),
     "politeness": ("politeness, by the server's log", ["--pages", "1000"], ["--pages", "400"]),
     "crash": ("kill -9 and resume", ["--pages", "1500", "--kills", "4"], ["--pages", "300", "--kills", "1"]),

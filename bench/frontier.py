@@ -15,7 +15,7 @@ import psutil
 from bench.measure import best_cpu, figure, table
 from fyke.formats.html import parse
 from fyke.frontier.frontier import Frontier
-from fyke.frontier.keys import Entry, HostRecord, sequence_of
+from fyke.frontier.keys import Entry, SiteRecord, sequence_of
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact, Politeness
 from fyke.frontier.seen import SeenSet, sorted_run, url_keys
@@ -115,7 +115,7 @@ def memory(hosts: int = 100_000, urls: int = 100) -> None:
     frontier = Frontier()
     for i in range(hosts):
         lanes = tuple((priority, 0, urls // 2) for priority in (3, 1 + i % 8))
-        frontier.restore(HostRecord(1, f"www.host-number-{i}.example.org", lanes, 0.0, 0.0, 0.1, 0), 0.0)
+        frontier.restore(SiteRecord(1, f"www.host-number-{i}.example.org", lanes, 0.0, 0.0, 0.1, 0), 0.0)
     frontier.next(1e6)
     wishes = frontier.refills()
     for wish in wishes:

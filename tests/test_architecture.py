@@ -24,7 +24,8 @@ IMPURE = frozenset(
     | {"socket", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid", "uvloop"}
 )
 ALLOWED = {
-    "fyke.bits.jit": {"os", "pathlib"},  # the kernels' cache on disk
+    "fyke.bits.jit": {"os", "pathlib", "time"},  # sources are hashed, compilations timed
+    "fyke.bits.kernelcache": {"os", "pathlib"},  # the kernels' cache on disk
     "fyke.dedupe.disk": {"os", "pathlib"},  # sketches outlive a process and outgrow memory: mapped files
     "fyke.dedupe.spool": {"os", "pathlib", "tempfile"},  # a collection larger than memory: sorted runs, scratch
     "fyke.convert.engine": {"asyncio"},  # the engine answers only to an event loop
@@ -57,6 +58,18 @@ def in_core(module: str) -> bool:
 
 def test_imports_go_downwards() -> None:
     assert lint_imports(config_filename=str(ROOT / ".importlinter"), no_cache=True) == 0
+
+
+def test_commands_speak_through_one_filter() -> None:
+    """Foreign text reaches a terminal by ``fyke.cli.echo`` alone; the demo shows a world of its own."""
+    for path, tree in modules():
+        if path.parent.name != "cli" or path.name == "echo.py":
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                assert called not in {"typer.echo", "typer.secho", "typer.style", "print"}, f"{path}:{node.lineno}"
+                assert called != "Console" or path.name == "demo_.py", f"{path}:{node.lineno}"
 
 
 def test_core_imports_no_clock_network_disk_or_chance(graph: grimp.ImportGraph) -> None:

@@ -76,3 +76,17 @@ def test_virtual_time_stands_still_for_ready_sockets() -> None:
 
     before = clock.now()
     assert clock.run(main()) == before
+
+
+def test_time_goes_on_where_the_machine_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    wall, boot = [1000.0], [50.0]
+    monkeypatch.setattr("fyke.clock.time.time", lambda: wall[0])
+    monkeypatch.setattr("fyke.clock.boot_time", lambda: boot[0])
+    clock = SystemClock()
+    assert clock.now() == 1000
+    boot[0], wall[0] = 60.0, 1010.0
+    assert clock.now() == 1010
+    boot[0], wall[0] = 65.0, 415.0  # corrected by ten minutes
+    assert clock.now() == 1015, "neither back nor still"
+    boot[0], wall[0] = 66.0, 2000.0
+    assert clock.now() == 2000, "forward it follows"

@@ -10,6 +10,7 @@ import os
 import resource
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -27,22 +28,24 @@ from fyke.crawl import trace
 from fyke.crawl.apart import Progress, Run, crawl_apart
 from fyke.crawl.budget import RevisitSettings
 from fyke.crawl.discovery import Discovery
+from fyke.crawl.ending import End, exit_status, failed_seeds
 from fyke.crawl.engine import Agent
 from fyke.crawl.focusing import order_of, prepare
 from fyke.crawl.freshness import Log
 from fyke.crawl.gate import Gate
+from fyke.crawl.limit import Limit
 from fyke.crawl.lookalikes import FOLDER, Beside
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.plan import Plan
 from fyke.crawl.process import Processor, warm
-from fyke.crawl.reporting import has_room, log_freshness, report
-from fyke.crawl.rules import Rules
+from fyke.crawl.reporting import has_room, log_freshness, report, starting
+from fyke.crawl.rules import BAD_PORTS, Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.subscriptions import serving
-from fyke.crawl.supervisor import Quarantine
-from fyke.crawl.surroundings import Signals, logging_to
+from fyke.crawl.supervisor import Quarantine, Suspect
+from fyke.crawl.surroundings import Signals, log, logging_to
 from fyke.crawl.surroundings import run as run_loop
-from fyke.errors import StorageError, UserError
+from fyke.errors import FykeError, StorageError, UserError
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
@@ -50,13 +53,16 @@ from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy
 from fyke.interfaces import Prioritizer
-from fyke.reading.conversion import Source, convert_here
+from fyke.reading.conversion import Source, convert_here, failed
 from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
 from fyke.store import Settings, Store
 from fyke.url import Url
-from fyke.values import Document
+from fyke.values import Document, Reason
 from fyke.workers.conversion import needs_worker, shared_pool
+
+AGENT_RATE = 100
+"""Pages a second that one agent serves with ease; a second one costs 3 s of CPU before its first page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,15 @@ class Summary:
     harvest: float
     """Of the documents that were classified, the share that is relevant."""
     finished: bool
-    """Nothing is left to do now; False where the crawl was stopped."""
+    """Nothing is left to do."""
+    ended: str
+    """Why it ended: ``done``, ``limit``, ``interrupted`` or ``no-room``."""
+    deferred: int
+    """URLs that are left since they are due beyond the patience, where the crawl ended by itself."""
+    failed_seeds: dict[str, str]
+    """Seeds that could not be had, each with its reason."""
+    status: int
+    """The exit status of ``fyke crawl``: 0, 1 failed, 3 interrupted with work left."""
 
 
 def crawl(
@@ -101,7 +115,7 @@ def crawl(
     if isinstance(scope, str):
         options["scope"], scope = scope, None
     settings = settings or build(CrawlSettings, options, "the options of crawl")
-    urls = [Url.parse(seed) for seed in seeds]
+    urls = [parse_seed(seed) for seed in seeds]
     path = Path(store)
     known = plans.read(path)
     every = tuple(dict.fromkeys([*(known.seeds if known else ()), *(url.href for url in urls)]))
@@ -115,34 +129,43 @@ def crawl(
     statuses.clear(path)
     if settings.trace:
         trace.begin(path)
-    agents = 1 if prioritizer or scope or settings.websub else settings.agents or os.cpu_count() or 1
+    agents = 1 if prioritizer or scope or settings.websub else settings.agents or default_agents(plan)
     if settings.websub and settings.agents > 1:
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
         agents = min(agents, reader.settings.tablets)
-        pages = sum(tablet.ledger.counter("pages") for tablet in reader.tablets())
+        counters: Counter[str] = Counter()
+        for tablet in reader.tablets():
+            counters.update(tablet.ledger.counters())
+    statuses.write(path, starting(counters))
+    pages = counters["pages"]
     began, cpu = time.time(), _cpu()
     left = max(settings.max_pages - pages, 0) if settings.max_pages else 0
     run = Run(path, plan, agents, left)
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
     with logging_to(path):
-        finished = (
-            _crawl_here(run, prioritizer, scope, progress) if agents == 1 else crawl_apart(run, agent_maker, progress)
-        )
-    return _summary(path, began, cpu, finished)
+        end = _crawl_here(run, prioritizer, scope, progress) if agents == 1 else crawl_apart(run, agent_maker, progress)
+    return _summary(run, began, cpu, end)
 
 
-def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress) -> bool:
+def parse_seed(seed: str) -> Url:
+    """Return the URL of a seed. Raises ``UserError`` for what names no document that fyke fetches."""
+    url = Url.parse(seed)
+    if url.scheme not in {"http", "https"}:
+        raise UserError(f"{seed!r} is no seed: fyke crawls http and https, not {url.scheme}")
+    if url.port in BAD_PORTS:
+        raise UserError(f"{seed!r} is no seed: port {url.port} is another protocol's, and browsers refuse it too")
+    return url
+
+
+def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress) -> End:
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(run.store))
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
         began, log = time.time(), Log(run.store, 0)
-        permits = iter(range(run.pages_left))
+        limit = Limit(run.pages_left) if run.plan.settings.max_pages else None
         interrupted: list[int] = []
-
-        def permit() -> bool:
-            return not run.plan.settings.max_pages or next(permits, None) is not None
 
         def beat(agent: Agent) -> bool:
             told = report(0, agent, began)
@@ -151,12 +174,20 @@ def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, 
             progress(statuses.total([told], time.time()))
             return not interrupted and has_room(run.store, run.plan.settings.min_free_disk)
 
+        suspect = stack.enter_context(closing(Suspect(run.store)))
+        suspect.judge()
         make = agent_maker(run, store, prioritizer, scope)
+        options = {"limit": limit, "beat": beat, "ask": index.ask, "thread": thread, "work_on": suspect.work_on}
         with Signals(interrupted.append):
-            return run_loop(_run_agent(run, make, permit=permit, beat=beat, ask=index.ask, thread=thread))
+            run_loop(_run_agent(run, make, **options))
+        if limit is not None and limit.reached:
+            return End.LIMIT
+        if interrupted:
+            return End.INTERRUPTED
+        return End.DONE if has_room(run.store, run.plan.settings.min_free_disk) else End.NO_ROOM
 
 
-async def _run_agent(run: Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> bool:
+async def _run_agent(run: Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> None:
     agent, transport = make(**options)
     try:
         async with serving(agent, run.plan.settings, SystemClock()):
@@ -164,7 +195,6 @@ async def _run_agent(run: Run, make: Callable[..., tuple[Agent, HttpTransport]],
     finally:
         await transport.close()
     options["beat"](agent)
-    return not agent.stopped
 
 
 def agent_maker(
@@ -175,12 +205,14 @@ def agent_maker(
     seeds = [Url(href) for href in run.plan.seeds]
     product = product_token(settings.user_agent)
 
+    warm(Processor(product))  # loaded from the cache before the loop runs, which it would hold
     contacts = run.folder / "contacts" if run.agents > 1 else None
     frontier = Frontier(Politeness(delay=settings.delay), back_queues=3 * settings.concurrency)
 
     def make(**options: Any) -> tuple[Agent, HttpTransport]:
         clock = SystemClock()
-        veto = Veto(frozenset(seed.host for seed in seeds), settings.allow_private)
+        named = {(seed.host, seed.port) for seed in seeds}
+        veto = Veto((host for host, _ in named), settings.allow_private, named)
         resolver = Resolver(clock, settings.fixed_addresses())
         transport = HttpTransport(settings.fetch(), resolver, veto, clock)
         processor = Processor(product, _convert)
@@ -188,7 +220,7 @@ def agent_maker(
             store,
             frontier,
             transport,
-            Rules.of(settings, seeds, scope, frontier.added),
+            Rules.of(settings, seeds, scope, frontier.sites.added),
             Permissions(product, ignore=settings.no_robots),
             processor,
             clock,
@@ -198,6 +230,7 @@ def agent_maker(
                 sitemaps=settings.sitemaps and not settings.max_depth,
                 poll=settings.continuous or bool(settings.websub),
             ),
+            names=resolver,
             gate=Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address),
             prioritizer=prioritizer,
             concurrency=settings.concurrency,
@@ -207,7 +240,6 @@ def agent_maker(
             order=order_of(settings, run.store, store),
             **options,
         )
-        agent.queues.prefetch = resolver.prefetch
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
         return agent, transport
@@ -218,6 +250,16 @@ def agent_maker(
 # ---- small parts
 
 
+def default_agents(plan: Plan) -> int:
+    """How many agents a crawl is worth where nobody says: one per core, but one for hosts that one alone can serve."""
+    settings, cores = plan.settings, os.cpu_count() or 1
+    hosts = len({Url(href).host for href in plan.seeds})
+    if settings.scope != "host":  # hosts that nobody knows yet
+        return cores
+    rate = hosts / settings.delay if settings.delay else float("inf")  # requests a second, at most
+    return 1 if hosts == 1 or rate <= AGENT_RATE else min(cores, hosts)
+
+
 def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:
     """An agent's part of the budget; the threshold that they share evens out what its hosts are worth."""
     policy = RevisitPolicy(settings.revisit_policy)
@@ -226,7 +268,15 @@ def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:
 
 async def _convert(source: Source) -> Document:
     """Convert what is not plain HTML: in a worker that can be killed where that may be needed."""
-    return await shared_pool().aconvert(source) if needs_worker(source) else convert_here(source)
+    if not needs_worker(source):
+        return convert_here(source)
+    try:
+        return await shared_pool().aconvert(source)
+    except (FykeError, TimeoutError) as error:  # no worker could be had: the document is kept as it came
+        log.warning(
+            "%s was not converted: %s", source.url or "a document", str(error) or "a worker did not start in time"
+        )
+        return failed(source, Reason.UNREADABLE, str(error))
 
 
 def _store_settings(path: Path, settings: CrawlSettings) -> Settings:
@@ -240,8 +290,11 @@ def _store_settings(path: Path, settings: CrawlSettings) -> Settings:
         return Settings(keep_versions=settings.keep_versions)
 
 
-def _summary(path: Path, began: float, cpu: float, finished: bool) -> Summary:
+def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
+    path, settings = run.store, run.plan.settings
     status = statuses.total(statuses.read(path), time.time())
+    with Store.open(path, "r") as store:
+        failed = failed_seeds(store, run.plan.seeds, status.troubles)
     return Summary(
         pages=status.pages,
         bytes=status.bytes,
@@ -254,7 +307,18 @@ def _summary(path: Path, began: float, cpu: float, finished: bool) -> Summary:
         hosts=status.hosts,
         relevant=status.relevant,
         harvest=round(status.harvest, 4),
-        finished=finished,
+        finished=end is End.DONE and not status.queued,
+        ended=end,
+        deferred=status.queued if end is End.DONE else 0,
+        failed_seeds=failed,
+        status=exit_status(
+            end,
+            pages=status.pages,
+            queued=status.queued,
+            seeds=len(run.plan.seeds),
+            failed=len(failed),
+            continuous=settings.continuous,
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -19,16 +19,70 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""The clock that no correction moves and that goes on while the machine is suspended."""
+
+
+def boot_time() -> float:
+    """Return seconds since the machine started, those in which it was suspended included."""
+    return time.clock_gettime(_BOOT)
+
+
 class SystemClock:
-    """The machine's own time."""
+    """The machine's own time; where that is set back, time goes on at its usual pace from where it was."""
+
+    def __init__(self) -> None:
+        self._offset = -float("inf")
 
     def now(self) -> float:
         """Seconds since 1970-01-01T00:00:00Z."""
-        return time.time()
+        boot = boot_time()
+        self._offset = max(self._offset, time.time() - boot)
+        return boot + self._offset
 
     async def sleep(self, seconds: float) -> None:
         """Wait; other tasks go on."""
         await asyncio.sleep(seconds)
+
+
+class LoopLag:
+    """How much time an event loop has lost: held by a long step, starved by a busy machine, or suspended with it.
+
+    What a server took is what passed less what was lost meanwhile (``lost`` now less ``lost`` then). Measured by a
+    timer of ``TICK`` seconds, so short holds are seen in part. ``on_tick(late)`` is called at each: a deadline is
+    judged where ``late`` is small only, since after a hold the answer may lie in the socket unread.
+    """
+
+    TICK = 0.02
+    _NOISE = 0.005
+
+    def __init__(self, on_tick: Callable[[float], None] = lambda late: None) -> None:
+        self.lost = 0.0
+        self._on_tick = on_tick
+        self._due = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begin to measure the running loop, unless that is done already."""
+        if self._timer is None:
+            self._wait()
+
+    def stop(self) -> None:
+        """Measure no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _wait(self) -> None:
+        self._due = boot_time() + self.TICK
+        self._timer = asyncio.get_running_loop().call_later(self.TICK, self._tick)
+
+    def _tick(self) -> None:
+        late = boot_time() - self._due
+        if late > self._NOISE:
+            self.lost += late
+        self._wait()
+        self._on_tick(late)
 
 
 class VirtualClock:

@@ -33,6 +33,41 @@ class Transport(Protocol):
         ...
 
 
+class Resolved(Protocol):
+    """The addresses of a host; none where it cannot be reached."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """In the order in which they are tried."""
+        ...
+
+    @property
+    def detail(self) -> str:
+        """Why there are none."""
+        ...
+
+    @property
+    def no_such_name(self) -> bool:
+        """Whether a name server said so; else nobody answered."""
+        ...
+
+
+class Names(Protocol):
+    """Where the addresses of hosts come from (fyke.fetch.dns)."""
+
+    def known(self, host: str) -> Resolved | None:
+        """What is known without asking."""
+        ...
+
+    async def resolve(self, host: str) -> Resolved:
+        """Ask. Never raises for anything that a name server can do."""
+        ...
+
+    def prefetch(self, host: str) -> None:
+        """Begin to ask, as the host is about to be contacted."""
+        ...
+
+
 class Prioritizer(Protocol):
     """Which URL first; the crawler and the simulator take the same ones."""
 

@@ -51,6 +51,8 @@ class Reason(StrEnum):
     UNSUPPORTED = "unsupported"
     # what it did to us
     QUARANTINED = "quarantined"
+    UNREADABLE = "unreadable"
+    """A fault of fyke's own while reading it; the log tells."""
 
 
 class Drop(StrEnum):
@@ -62,6 +64,7 @@ class Drop(StrEnum):
     DATA = "data"
     SCHEME = "scheme"
     INVALID = "invalid"
+    PORT = "port"
     FRAGMENT = "fragment"
     # somebody asked us not to
     NOFOLLOW = "nofollow"
@@ -118,6 +121,8 @@ class Exchange:
     finished: float
     address: str = ""
     truncated: bool = False
+    incomplete: bool = False
+    """The connection ended, or its time was over, before the body was whole: it may be whole another time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +161,8 @@ class Failed:
     """When the server asked to be tried again (Retry-After); None where it did not say."""
     detail: str = ""
     exchange: Exchange | None = None
+    certain: bool = False
+    """Of names and addresses: somebody said so (no such name, connection refused), so it is not our own network."""
 
 
 Outcome = Fetched | Unchanged | Moved | Failed

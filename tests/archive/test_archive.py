@@ -19,6 +19,7 @@ from fyke.archive.run import Page, read_jsonl, runs_of, scan
 from fyke.bits import lists
 from fyke.bits.coding import SLACK, Code, Codes, read
 from fyke.errors import StorageError, UserError
+from fyke.simulate.collection import scan_part
 
 PLAIN = Preprocessing(stemmer="none", stopwords="none", min_documents=1)
 
@@ -244,8 +245,7 @@ def test_a_damaged_sub_archive_is_named_without_checksums(tmp_path: Path) -> Non
 
 def test_a_scan_replaces_what_an_earlier_one_left(tmp_path: Path) -> None:
     for count, memory in ((300, 60_000), (5, 60_000)):
-        for _ in scan(pages(count), tmp_path, PLAIN, memory):
-            pass
+        assert scan_part(pages(count), tmp_path, PLAIN, memory) == count
     assert len(Catalogue(runs_of([tmp_path]))) == 5
 
 

@@ -27,7 +27,6 @@ def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=100,
     )
 
 

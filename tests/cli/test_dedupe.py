@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -70,17 +71,23 @@ def test_json_lines_and_parquet(ending: str, tmp_path: Path, capfd: pytest.Captu
         assert (pair["left"], pair["right"]) == ("http://example.org/0", "http://example.org/2")
 
 
-def test_warc_and_html(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    page = f"<html><title>x</title><script>var x = 1</script><nav>{{}}</nav><p>{TEXT}</p></html>"
-    with (tmp_path / "a.warc.gz").open("wb") as file:
-        for name, status in (("a", "200 OK"), ("b", "200 OK"), ("c", "404 Not Found")):
-            block = f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n{page.format(name)}"
+def warc(path: Path, pages: list[tuple[str, str, str]]) -> None:
+    """Pages of example.org: name, status, HTML."""
+    with path.open("wb") as file:
+        for name, status, page in pages:
+            block = f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n{page}"
             head = (
                 f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/{name}\r\n"
                 f"WARC-Date: 2026-01-01T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:{name}>\r\n"
                 f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
             )
             file.write(gzip.compress(f"{head}{block}\r\n\r\n".encode()))
+
+
+def test_warc_and_html(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    page = f"<html><title>x</title><script>var x = 1</script><nav>{{}}</nav><p>{TEXT}</p></html>"
+    pages = [(name, status, page.format(name)) for name, status in (("a", "200 OK"), ("b", "200 OK"), ("c", "404 No"))]
+    warc(tmp_path / "a.warc.gz", pages)
     (pair,) = answer(capfd, tmp_path / "a.warc.gz")["pairs"]
     assert (pair["left"], pair["right"]) == ("http://example.org/a", "http://example.org/b")
     (tmp_path / "pages").mkdir()
@@ -99,6 +106,65 @@ def test_a_store(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert (pair["left"], pair["right"]) == ("http://example.org/a", "http://example.org/b")
     (cluster,) = answer(capfd, tmp_path / "store", "--method", "exact")["clusters"]
     assert len(cluster["members"]) == 3
+
+
+def docx(path: Path, text: str) -> None:
+    """A minimal Word file, with a picture that is larger than its text, all stored as it is."""
+    word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    kinds = "http://schemas.openxmlformats.org/package/2006/content-types"
+    links = "http://schemas.openxmlformats.org/package/2006/relationships"
+    main = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+    body = "".join(f"<w:p><w:r><w:t>{line}</w:t></w:r></w:p>" for line in text.splitlines())
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{kinds}"><Default Extension="rels" '
+            'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+            f'<Override PartName="/word/document.xml" ContentType="{main}"/></Types>',
+        )
+        file.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{links}"><Relationship Id="r1" Type="{office}" Target="word/document.xml"/>'
+            "</Relationships>",
+        )
+        file.writestr("word/document.xml", f'<w:document xmlns:w="{word}"><w:body>{body}</w:body></w:document>')
+        file.writestr("word/media/logo.txt", " ".join(f"pixel{i}" for i in range(3000)))
+
+
+def test_documents_are_compared_by_their_texts(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Files of one template are no copies; a text is one in whatever format it comes. What has no text is counted."""
+    base = tmp_path / "docs"
+    base.mkdir()
+    other = " ".join(f"another{i}" for i in range(120))
+    docx(base / "a.docx", TEXT)
+    docx(base / "b.docx", other)
+    (base / "c.txt").write_text(TEXT)
+    (base / "d.html").write_text(f"<html><body><article><p>{other}</p></article></body></html>")
+    (base / "e.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200))
+    found = answer(capfd, base)
+    assert found["documents"] == 4
+    assert {(pair["left"], pair["right"]) for pair in found["pairs"]} == {("a.docx", "c.txt"), ("b.docx", "d.html")}
+    assert sum(found["skipped"].values()) == 1
+
+
+def test_stored_pages_are_compared_by_their_main_texts(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As a crawl and a WARC file are: pages of one site with one large menu are no copies of each other."""
+    menu = "".join(f"<li><a href='/{i}'>Section {i} of our house</a></li>" for i in range(300))
+    pages = []
+    for name, word in (("one", "boat"), ("two", "bread"), ("three", "boat")):
+        text = ". ".join(" ".join(f"{word}{i}{j}" for j in range(12)) for i in range(8))
+        html = f"<html><body><nav><ul>{menu}</ul></nav><article><p>{text}.</p></article></body></html>"
+        pages.append((name, "200 OK", html))
+    warc(tmp_path / "site.warc.gz", pages)
+    assert run(["import", str(tmp_path / "site.warc.gz"), "--store", str(tmp_path / "store")]) == 0
+    capfd.readouterr()
+    for source in ("site.warc.gz", "store"):
+        pairs = answer(capfd, tmp_path / source)["pairs"]
+        assert [(pair["left"], pair["right"]) for pair in pairs] in (
+            [("http://example.org/one", "http://example.org/three")],
+            [("http://example.org/three", "http://example.org/one")],
+        ), source
 
 
 def test_results_as_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -16,16 +16,17 @@ from fyke.cli import demo_acts, run
 SMALL = ["--hosts", "5", "--pages", "60", "--no-robots", "--no-formats", "--no-traps"]
 
 
-def test_demo_tells_the_story_draws_and_ends(tmp_path: Path) -> None:
+def test_demo_tells_the_story_draws_and_leaves_a_store(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The facts on stdout; the story, as always with ``--json`` what is for people, on stderr."""
-    words = [sys.executable, "-m", "fyke", "demo", "--json", *SMALL, "--out", str(tmp_path)]
-    result = subprocess.run(words, capture_output=True, text=True, timeout=90, check=False)
+    out = tmp_path / "demo"
+    words = [sys.executable, "-m", "fyke", "demo", "--json", *SMALL, "--out", str(out)]
+    result = subprocess.run(words, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     for act in demo_acts.ACTS:
         assert f". {(act.__doc__ or '').splitlines()[0].rstrip('.')}" in result.stderr.replace("\n", " ")
-    assert "Try next" in result.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {"slope.png", "freshness.png", "policies.png"}
-    assert all(path.stat().st_size > 5000 for path in tmp_path.iterdir())
+    pictures = {"slope.png", "freshness.png", "policies.png"}
+    assert {path.name for path in out.iterdir()} == {"README.txt", "store", *pictures}
+    assert all((out / name).stat().st_size > 5000 for name in pictures)
     facts = json.loads(result.stdout)
     assert facts["hosts"]["hosts"] == 5
     assert facts["crawl"]["found"] == facts["crawl"]["expected"] > 20
@@ -36,16 +37,41 @@ def test_demo_tells_the_story_draws_and_ends(tmp_path: Path) -> None:
     assert ages["age-optimal"]["age_days"] < ages["uniform"]["age_days"]
     assert 0 < facts["archive"]["bytes_per_document"] < 400
     assert 0 < facts["policies"]["pagerank_at_a_quarter"]["opic"] <= 1
+    hints = [line.split()[1:] for line in (out / "README.txt").read_text().splitlines() if f"{out}/store" in line]
+    assert [hint[0] for hint in hints] == ["list", "get", "dedupe"]
+    for hint in hints:
+        assert run(hint) == 0, hint
+        assert capfd.readouterr().out, hint
+
+
+def test_demo_replaces_its_own_store_and_nobody_elses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo_acts, "ACTS", demo_acts.ACTS[:1])
+    monkeypatch.setattr(demo_acts, "rehearse", lambda console, folder: None)
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "thesis.txt").write_text("years of work")
+    assert run(["demo", *SMALL, "--out", str(tmp_path)]) == 2
+    assert "name another folder with --out" in capfd.readouterr().err
+    assert {path.name for path in tmp_path.rglob("*")} == {"store", "thesis.txt"}
+    out = tmp_path / "demo"
+    assert run(["demo", *SMALL, "--out", str(out)]) == 0
+    (out / "store").mkdir()
+    (out / "store" / "old").touch()
+    (out / "notes.txt").touch()
+    assert run(["demo", *SMALL, "--out", str(out)]) == 0
+    assert {path.name for path in out.iterdir()} == {"README.txt", "notes.txt"}
 
 
 def test_demo_without_json_tells_its_story_on_stdout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(demo_acts, "ACTS", demo_acts.ACTS[:1])
+    monkeypatch.setattr(demo_acts, "rehearse", lambda console, folder: None)
     assert run(["demo", *SMALL, "--out", str(tmp_path)]) == 0
     said = capfd.readouterr().out
     assert "A correct crawl" in said
-    assert "Try next" in said
+    assert "Explore the store" in said
 
 
 def test_facts_and_truth_as_json(capfd: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +92,7 @@ def test_world_serves_until_interrupted() -> None:
         assert running.stderr is not None
         assert running.stderr.readline().startswith("serving on 127.0.0.1:")
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=30)
+        out, err = running.communicate()
     finally:
         running.kill()
         running.wait()

@@ -20,7 +20,7 @@ from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
-from fyke.errors import ConfigError
+from fyke.errors import ConfigError, StorageError
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
@@ -266,12 +266,12 @@ def test_a_crash_amid_a_long_sitemap_loses_nothing(tmp_path: Path, monkeypatch: 
     def die(self: Lister, batch: Batch, offers: Sequence[Offer]) -> list[Offer]:
         steps.append(len(offers))
         if len(steps) == 4:  # places, two steps, and the rest
-            raise ZeroDivisionError
+            raise StorageError("the disk is gone")
         return wanted(self, batch, offers)
 
     wanted = Lister.wanted
     monkeypatch.setattr(Lister, "wanted", die)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(StorageError):
         crawl(tmp_path / "s", places)
     assert steps == [1, 100, 100, 60]
     monkeypatch.undo()

@@ -189,7 +189,7 @@ def test_near_copies_are_marked_and_questions_survive_a_crash(tmp_path: Path) ->
         index.close()
         assert marks(store) == {f"http://h{i}.test/": (f"http://h{i - 1}.test/", "jaccard") for i in range(1, 8, 2)}
         assert counted(store, "near") == 4
-        examination.queues.post.clear()
+        examination.queues.post.syncing()()
     with opened(tmp_path / "s") as store:
         assert examiner(store).queues.post.waiting(INDEX) == 0
         index = Beside(tmp_path / "index", store)  # as it was left

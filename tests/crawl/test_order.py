@@ -11,6 +11,7 @@ import pytest
 from fyke.clock import VirtualClock
 from fyke.crawl.cash import Accounts
 from fyke.crawl.engine import Agent
+from fyke.crawl.limit import Limit
 from fyke.crawl.order import Order
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processed, Processor
@@ -61,20 +62,20 @@ def crawl(
     concurrency: int = 16,
     look: Callable[[Agent], None] = lambda agent: None,
     seeds: Sequence[str] = (),
+    later: float = 0.0,
 ) -> list[str]:
-    """Crawl so many pages; return their URLs in the order in which they came."""
-    clock = VirtualClock(START)
+    """Crawl so many pages, beginning so much later; return their URLs in the order in which they came."""
+    clock = VirtualClock(START + later)
     transport = WorldTransport(world, clock)
     urls = [Url.parse(seed) for seed in seeds or world.seeds]
     settings = CrawlSettings(scope="any", delay=0.0)
-    permits = iter(range(pages or 1_000_000))
 
     async def main() -> None:
         with Store.open(path, settings=Settings(tablets=4)) as store:
             agent = Agent(
                 store, Frontier(Politeness(delay=0.0)), transport, Rules.of(settings, urls), Permissions("fyke"),
                 Processor("fyke"), clock, concurrency=concurrency, patience=5.0,
-                permit=lambda: next(permits, None) is not None,
+                limit=Limit(pages) if pages else None,
                 order=None if order is None else lambda reserve: order(store, reserve),
             )  # fmt: skip
             await agent.run(urls)
@@ -189,7 +190,7 @@ def test_lessons_survive_a_crash(tmp_path: Path, world: World, model: PageModel)
 
     made: list[Focus] = []
     first = crawl(tmp_path / "s", world, order, pages=120)  # ends without a last checkpoint, as a crash does
-    second = crawl(tmp_path / "s", world, order, pages=60)
+    second = crawl(tmp_path / "s", world, order, pages=60, later=3600.0)
     assert made[0].links.learnt > 50
     restored = Focus(store := Store.open(tmp_path / "s"), model, made[1].reserve)
     restored.restore()

@@ -245,7 +245,7 @@ def test_a_hub_waits_for_a_contact_and_not_for_the_longest_there_could_be(tmp_pa
             )  # fmt: skip
             assert gate.enter("one.test", clock.now()) == 0.0
             asyncio.get_running_loop().call_later(2.0, lambda: gate.leave("one.test", clock.now()))
-            await agent.fetch(Request(Url("http://one.test/hub"), "POST"))
+            await agent.visits.fetch(Request(Url("http://one.test/hub"), "POST"))
             return clock.now() - START
 
     assert 3.0 <= clock.run(main()) <= 5.0

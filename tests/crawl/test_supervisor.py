@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fyke.crawl import supervisor
-from fyke.crawl.board import Board, Sign
+from fyke.crawl.board import Board, SharedLimit, Sign
 from fyke.crawl.supervisor import Death, Kept, Quarantine, supervise
 from fyke.errors import FykeError
 
@@ -67,7 +67,16 @@ def test_an_agent_that_keeps_dying_ends_the_crawl(tmp_path: Path, monkeypatch: p
 
 def test_permits_are_given_once(tmp_path: Path) -> None:
     one, other = Board(tmp_path / "board", 2), Board(tmp_path / "board", 2)
-    assert [one.permits(4, 10), other.permits(4, 10), one.permits(4, 10), other.permits(4, 10)] == [4, 4, 2, 0]
+    mine, yours = SharedLimit(one, 3), SharedLimit(other, 3)
+    assert [mine.take(), yours.take(), mine.take(), yours.take()] == [True, True, True, False]
+    mine.spend()
+    mine.give_back()
+    assert [yours.take(), mine.take()] == [True, False]
+    yours.spend()
+    found = [(mine.reached, one.stopping)]  # one is still under way, and may come to nothing
+    yours.spend()
+    found.append((mine.reached, other.stopping))
+    assert found == [(False, False), (True, True)]
     one.close()
     other.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import socket
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
@@ -113,11 +114,11 @@ class Scene:
         self.transport = HttpTransport(
             settings, Resolver(self.clock), Veto(frozenset({"127.0.0.1", "127.0.0.2"})), self.clock
         )
-        # The port is known once the server listens, and the callback must name it: listen first, under another name.
-        probe = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
-        self.port = probe.sockets[0].getsockname()[1]
-        probe.close()
-        await probe.wait_closed()
+        # The callback must name the port before anybody listens there: it is bound here, so that nobody else gets it.
+        self.bound = socket.socket()
+        self.bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.bound.bind(("127.0.0.1", 0))
+        self.port = self.bound.getsockname()[1]
         self.subscriber = self.make()
         await self.subscriber.start("127.0.0.1", self.port)
         return self
@@ -136,6 +137,7 @@ class Scene:
         await self.subscriber.stop()
         await self.transport.close()
         await self.hub.stop()
+        self.bound.close()
 
     async def subscribe(self) -> None:
         self.subscriber.follow(Topic(TOPIC, self.address))
@@ -316,7 +318,7 @@ def test_a_crawl_subscribes_and_fetches_what_is_pushed(tmp_path: Path, monkeypat
                     assert agent.discovery.subscriber is not None
                     assert agent.discovery.subscriber.is_pushed(site.base + "/feed")
                     await scene.hub.push(FEED.replace(b"http://127.0.0.1/new", site.base.encode() + b"/new"))
-                    await asyncio.wait_for(site.found.wait(), 20)
+                    await site.found.wait()
                     agent.stop()
                     await running
                 assert store.get(site.base + "/new") is not None

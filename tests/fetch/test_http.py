@@ -18,7 +18,7 @@ import zstandard
 
 from fyke.clock import SystemClock
 from fyke.fetch.address import Veto
-from fyke.fetch.dns import Resolver
+from fyke.fetch.dns import Resolution, Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport
 from fyke.url import Url
 from fyke.values import Failed, Fetched, Moved, Outcome, Reason, Request, Unchanged, Validators
@@ -207,8 +207,9 @@ def test_a_server_that_never_answers_and_one_that_drips_are_left() -> None:
 
     settings = FetchSettings(stall_timeout=1)
     assert failed(fetch(silent, settings=settings)).reason is Reason.TIMEOUT
-    assert failed(fetch(drip, settings=settings)).reason is Reason.TIMEOUT
-    assert failed(fetch(drip, settings=FetchSettings(fetch_timeout=0.5))).reason is Reason.TIMEOUT
+    left = fetched(fetch(drip, settings=settings)).exchange  # what came is kept, and marked
+    assert (left.incomplete, left.truncated, left.body.strip(b"x")) == (True, True, b"")
+    assert fetched(fetch(drip, settings=FetchSettings(fetch_timeout=0.5))).exchange.incomplete
 
 
 def test_a_reset_is_a_reset() -> None:
@@ -223,8 +224,8 @@ def test_a_reset_is_a_reset() -> None:
 def test_nobody_listens() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-    assert failed(fetch(answer(OK), f"http://site.test:{port}/")).reason is Reason.CONNECT
+        port = sock.getsockname()[1]  # taken, so that nobody else listens there
+        assert failed(fetch(answer(OK), f"http://site.test:{port}/")).reason is Reason.CONNECT
 
 
 def test_private_addresses_need_a_seed_that_names_the_host() -> None:
@@ -273,3 +274,90 @@ def test_tls_is_verified(tmp_path: Path) -> None:
     assert failed(fetch(answer(OK), url, tls=context)).reason is Reason.TLS
     trusting = FetchSettings(ca_file=str(certificate))
     assert fetched(fetch(answer(OK), url, tls=context, settings=trusting)).exchange.body == b"hello"
+
+
+@pytest.mark.parametrize("etag", ['"caf\xe9"', '"\u20ac"', '"a\x01b"', '"' + "x" * 5000 + '"'])
+def test_any_validator_is_sent_as_it_came_or_left_out(etag: str) -> None:
+    async def echo(head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
+
+    sent = fetched(fetch_all(echo, ("http://site.test:PORT/", "GET", Validators(etag)))[0]).exchange.body
+    fit = etag.isascii() or etag == '"caf\xe9"'
+    expected = f"If-None-Match: {etag}\r\n".encode("latin-1") if fit and "\x01" not in etag else b""
+    assert (expected in sent) if expected else b"If-None-Match" not in sent
+
+
+def test_time_that_the_loop_lost_is_nobodys_slowness() -> None:
+    import threading
+    import time
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(OK)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+
+    async def main() -> Outcome:
+        clock = SystemClock()
+        settings = FetchSettings(connect_timeout=0.5, stall_timeout=0.5, fetch_timeout=0.5)
+        transport = HttpTransport(settings, Resolver(clock, HOSTS), Veto({"site.test"}), clock)
+        try:
+            task = asyncio.create_task(transport.fetch(Request(Url.parse(f"http://site.test:{port}/"))))
+            await asyncio.sleep(0.05)
+            time.sleep(2)  # the loop is held while the answer comes
+            return await task
+        finally:
+            await transport.close()
+
+    exchange = fetched(asyncio.run(main())).exchange
+    thread.join()
+    listener.close()
+    assert exchange.finished - exchange.started < 1.5, "two seconds passed, of which the server took none"
+
+
+def test_the_second_address_is_tried_when_the_first_is_silent() -> None:
+    async def main() -> tuple[Outcome, Resolver]:
+        async with raw_server(_ok) as port:
+            clock = SystemClock()
+            resolver = Resolver(clock)
+            resolver._keep("two.test", Resolution(("127.0.0.9", "127.0.0.1"), float("inf")))
+            full = socket.socket()
+            full.bind(("127.0.0.9", port))
+            full.listen(0)
+            waiting = [socket.socket() for _ in range(4)]
+            for each in waiting:  # the queue of the listener is full: further connections are not answered
+                each.setblocking(False)
+                each.connect_ex(("127.0.0.9", port))
+            transport = HttpTransport(FetchSettings(connect_timeout=0.5), resolver, Veto({"two.test"}), clock)
+            try:
+                return await transport.fetch(Request(Url.parse(f"http://two.test:{port}/"))), resolver
+            finally:
+                await transport.close()
+                for each in [full, *waiting]:
+                    each.close()
+
+    result, resolver = asyncio.run(main())
+    assert fetched(result).exchange.address == "127.0.0.1"
+    assert resolver.address("two.test") == "127.0.0.1", "the address that does not answer is tried last from now on"
+
+
+async def _ok(head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(OK)
+
+
+def test_a_named_host_stays_what_its_first_address_was() -> None:
+    veto = Veto({"seed.test", "public.test"}, ports={("seed.test", 80)})
+    assert veto.choose("public.test", 80, ["93.184.216.34"]) == ["93.184.216.34"]
+    assert veto.choose("public.test", 80, ["10.0.0.1"]) == [], "rebinding"
+    assert veto.choose("seed.test", 80, ["10.0.0.1", "10.0.0.2"]) == ["10.0.0.1", "10.0.0.2"]
+    assert veto.choose("seed.test", 80, ["10.0.0.9"]) == []
+    assert veto.choose("seed.test", 6379, ["10.0.0.1"]) == [], "another port of the private host"
+    assert Veto({"meta.test"}).choose("meta.test", 80, ["169.254.169.254"]) == []
+    assert Veto({"169.254.1.1"}).choose("169.254.1.1", 80, ["169.254.1.1"]) == ["169.254.1.1"]
+    assert Veto({"cloud.test"}).choose("cloud.test", 80, ["168.63.129.16"]) == []

@@ -7,7 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from fyke.convert import convert_here, prepare
 from fyke.formats import xml
+from fyke.sites.feed import parse_feed
+from fyke.sites.sitemap import parse_sitemap
 
 NAMES = st.sampled_from(["a", "x:b", "loc", "_c"])
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"))
@@ -57,3 +60,29 @@ def test_a_document_begins_with_its_root() -> None:
         "feed", b"<?xml version='1.0'?><!-- c --><atom:FEED>",
     )  # fmt: skip
     assert xml.from_root(b"<rssx><html>", root) == ("", b"<rssx><html>")
+
+
+MANY = " ".join(f'a{i}="v"' for i in range(400_000))
+"""All that is quadratic in them takes half an hour and more, so that the test's time limit ends it."""
+
+
+def test_many_attributes_are_read_in_linear_time() -> None:
+    start = next(xml.events(f"<rss {MANY}/>"))
+    assert isinstance(start, xml.Start)
+    assert list(start.attributes) == [f"a{i}" for i in range(xml.MAX_ATTRIBUTES)]
+    root = etree.fromstring(f"<x:rss xmlns:x='u' {MANY} x:HREF='here'/>")
+    assert (xml.attribute(root, "href"), xml.attribute(root, "no")) == ("here", "")
+
+
+def test_what_reads_xml_reads_many_attributes() -> None:
+    """On the root, and on what is asked for each of many items: the base of their addresses, say."""
+    items = "".join(f"<entry {MANY if i == 3 else ''}><link href='{i}'/></entry>" for i in range(3000))
+    feed = parse_feed(f"<feed xmlns='http://www.w3.org/2005/Atom' {MANY} xml:base='http://x.test/'>{items}</feed>")
+    assert [item.link for item in feed.items] == [f"http://x.test/{i}" for i in range(3000)]
+    for kind in ("rss", "rdf:RDF xmlns:rdf='r'", "channel"):
+        name = kind.split()[0]
+        parse_feed(f"<{kind} {MANY}><channel {MANY}><item {MANY}><link>http://x.test/</link></item></channel></{name}>")
+    sitemap = parse_sitemap(f"<urlset {MANY}><url {MANY}><loc {MANY}>http://x.test/</loc></url></urlset>")
+    assert [entry.location for entry in sitemap.entries] == ["http://x.test/"]
+    made = convert_here(prepare(f"<?xml version='1.0'?><a {MANY}>words<b href='x' {MANY}/></a>".encode()))
+    assert "words" in made.text

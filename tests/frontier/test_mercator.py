@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from fyke.frontier.frontier import CHUNK, PARK, Frontier
-from fyke.frontier.keys import Entry, HostRecord, sequence_of
+from fyke.frontier.host import GIVE_UP
+from fyke.frontier.keys import Entry, SiteRecord, host_of, sequence_of
 from fyke.frontier.leases import Idle, Lease, Refill, Why
 from fyke.frontier.politeness import Contact, Politeness
 from fyke.frontier.selector import Randomised, RoundRobin
 
-HOSTS = [f"h{i}.test" for i in range(5)]
+SITES = ["http://h0.test", "https://h0.test", "http://h0.test:81", *(f"http://h{i}.test" for i in range(1, 4))]
+HOSTS = sorted({host_of(site) for site in SITES})
 K = 3
 B = 3
 DELAY = 1.0
@@ -30,10 +33,11 @@ class Mercator(RuleBasedStateMachine):
         super().__init__()
         self.now = 1000.0
         self.disk: dict[bytes, bytes] = {}
-        self.records: dict[str, HostRecord] = {}
+        self.records: dict[str, SiteRecord] = {}
         self.model: dict[tuple[str, int], deque[str]] = {}
         self.leases: list[Lease] = []
         self.allowed_from: dict[str, float] = {}
+        self.closed_until: dict[str, float] = {}
         self.wishes: list[Refill] = []
         self.serial = 0
         self.restored = False  # hosts wait in the front queues until something is asked for
@@ -51,19 +55,19 @@ class Mercator(RuleBasedStateMachine):
     # ---- what an engine does ----
 
     @rule(
-        host=st.sampled_from(HOSTS),
+        site=st.sampled_from(SITES),
         priorities=st.lists(st.integers(1, K), min_size=1, max_size=5)
         | st.integers(1, K).map(lambda priority: [priority] * (CHUNK + 8)),
     )
-    def add(self, host: str, priorities: list[int]) -> None:
+    def add(self, site: str, priorities: list[int]) -> None:
         entries = []
         for priority in priorities:
             self.serial += 1
-            entries.append(Entry(f"http://{host}/{self.serial}", priority))
-            self.model.setdefault((host, priority), deque()).append(entries[-1].href)
-        self.disk.update(self.frontier.add(host, entries, self.now))
+            entries.append(Entry(f"{site}/{self.serial}", priority))
+            self.model.setdefault((site, priority), deque()).append(entries[-1].href)
+        self.disk.update(self.frontier.add(site, entries, self.now))
         self.restored = False
-        self.records[host] = self.frontier.record(host)
+        self.records[site] = self.frontier.record(site)
 
     @rule()
     def serve(self) -> None:
@@ -80,7 +84,7 @@ class Mercator(RuleBasedStateMachine):
             self.serve()
         found = self.frontier.next(self.now)
         self.restored = False
-        if isinstance(found, Idle) and found.why in {Why.DELAY, Why.BACKOFF}:
+        if isinstance(found, Idle) and found.why in {Why.DELAY, Why.BACKOFF, Why.CLOSED}:
             assert found.until > self.now
             self.now = found.until
             found = self.frontier.next(self.now)
@@ -91,9 +95,11 @@ class Mercator(RuleBasedStateMachine):
                 assert not self.leases
                 assert not self.disk
             return
-        assert self.now >= self.allowed_from.get(found.host, 0.0), "contacted early"
+        if not self.frontier.sites.dead(found.site, self.now):
+            assert self.now >= self.allowed_from.get(found.host, 0.0), "contacted early"
+            assert self.now >= self.closed_until.get(found.site, 0.0), "contacted while closed"
         assert found.host not in {lease.host for lease in self.leases}, "two fetches of one host"
-        assert self.model[found.host, found.entry.priority][0] == found.entry.href, "not first in, first out"
+        assert self.model[found.site, found.entry.priority][0] == found.entry.href, "not first in, first out"
         assert Entry.decode(self.disk[found.key]) == found.entry
         self.leases.append(found)
 
@@ -101,14 +107,23 @@ class Mercator(RuleBasedStateMachine):
     @rule(
         data=st.data(),
         duration=st.sampled_from([0.0, 0.05, 3.0]),
-        fate=st.sampled_from(["fetched", "fetched", "overloaded", "robots", "robots", "dropped", "busy"]),
+        fate=st.sampled_from(["fetched", "fetched", "overloaded", "robots", "robots", "dropped", "busy", "closed"]),
     )
     def done(self, data: st.DataObject, duration: float, fate: str) -> None:
         lease = self.leases.pop(data.draw(st.integers(0, len(self.leases) - 1)))
         self.now += duration
-        keep = fate in {"robots", "busy"}
+        keep = fate in {"robots", "busy", "closed"}
         contact = None
-        if fate not in {"dropped", "busy"}:
+        if self.frontier.sites.dead(lease.site, self.now):
+            fate, keep = "dropped", False
+        if fate == "closed":
+            self.closed_until[lease.site] = self.now + data.draw(st.sampled_from([5.0, 2 * PARK]))
+            self.frontier.sites.close(
+                lease.site, self.closed_until[lease.site], "connect", data.draw(st.integers(0, 1))
+            )
+        elif fate == "fetched":
+            self.frontier.sites.reached(lease.site)
+        if fate not in {"dropped", "busy", "closed"}:
             contact = Contact(self.now, duration, overloaded=fate == "overloaded")
             self.allowed_from[lease.host] = self.now + max(DELAY, 10 * duration)
         self.frontier.done(
@@ -116,13 +131,13 @@ class Mercator(RuleBasedStateMachine):
         )
         if not keep:
             del self.disk[lease.key]
-            self.model[lease.host, lease.entry.priority].popleft()
-        self.records[lease.host] = self.frontier.record(lease.host)
+            self.model[lease.site, lease.entry.priority].popleft()
+        self.records[lease.site] = self.frontier.record(lease.site)
 
     def awaited(self) -> list[Refill]:
         """Wishes whose back queue was not given up since."""
         backs = dict(self.frontier.back_queues())
-        return [wish for wish in self.wishes if wish.host in backs]
+        return [wish for wish in self.wishes if wish.site in backs]
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 30.0, 4000.0]))
     def wait(self, seconds: float) -> None:
@@ -136,8 +151,8 @@ class Mercator(RuleBasedStateMachine):
         self.wishes.clear()
         self.restored = True
         for record in self.records.values():
-            self.frontier.restore(HostRecord.decode(record.encode()), self.now)
-            self.allowed_from[record.host] = self.now + DELAY
+            self.frontier.restore(SiteRecord.decode(record.encode()), self.now)
+            self.allowed_from[host_of(record.site)] = self.now + DELAY
 
     # ---- what must hold ----
 
@@ -149,20 +164,22 @@ class Mercator(RuleBasedStateMachine):
         assert counts.queued == len(self.disk) == sum(map(len, self.model.values()))
         assert counts.leased == len(self.leases)
         for host in HOSTS:
-            assert self.frontier.added(host) >= self.frontier.queued(host)
-            assert self.frontier.queued(host) == sum(len(q) for (h, _), q in self.model.items() if h == host)
+            assert self.frontier.sites.added(host) >= self.frontier.sites.queued(host)
+            assert self.frontier.sites.queued(host) == sum(
+                len(q) for (s, _), q in self.model.items() if host_of(s) == host
+            )
 
     @invariant()
     def back_queues_are_mercators(self) -> None:
         if not hasattr(self, "frontier"):
             return
         backs = list(self.frontier.back_queues())
-        hosts = [host for host, _ in backs]
-        assert len(hosts) == len(set(hosts)) == self.frontier.counts().back_queues <= B, "one host per queue"
+        sites = [site for site, _ in backs]
+        assert len(sites) == len(set(sites)) == self.frontier.counts().back_queues <= B, "one site per queue"
         assert all(size > 0 for _, size in backs), "an empty back queue"
         if not self.restored:
-            waiting = [host for queue in self.frontier.front_queues() for host in queue]
-            assert len(hosts) == B or not waiting, "a back queue is unused while the front queues hold URLs"
+            waiting = [site for queue in self.frontier.front_queues() for site in queue]
+            assert len(sites) == B or not waiting, "a back queue is unused while the front queues hold URLs"
         assert all(size <= 2 * CHUNK + 1 for _, size in backs), "a back queue without bound"
 
     def teardown(self) -> None:
@@ -173,7 +190,7 @@ class Mercator(RuleBasedStateMachine):
             self.leases.remove(lease)
             self.frontier.done(lease, self.now)
             del self.disk[lease.key]
-        rounds = 2 * len(self.disk) + 10
+        rounds = 4 * len(self.disk) + 20
         while self.disk and rounds:
             rounds -= 1
             self.serve()
@@ -254,11 +271,11 @@ def test_hosts_in_back_off_hold_up_nobody() -> None:
 def test_entries_that_are_gone_from_disk_are_passed_over() -> None:
     frontier = Frontier(Politeness(delay=0.0))
     for host in ("a", "b"):
-        frontier.restore(HostRecord(1, host, ((1, 0, 4),)), 0.0)
+        frontier.restore(SiteRecord(1, host, ((1, 0, 4),)), 0.0)
     assert frontier.next(0.0) == Idle(float("inf"), Why.REFILL)
     for wish in frontier.refills():
         frontier.supply(wish, [(1, Entry("http://a/1", 1))] if wish.host == "a" else [], 0.0)
-    assert frontier.queued("b") == 0
+    assert frontier.sites.queued("b") == 0
     lease = frontier.next(0.0)
     assert isinstance(lease, Lease)
     frontier.done(lease, 0.0)
@@ -294,3 +311,60 @@ def test_entries_read_for_a_back_queue_that_was_given_up_are_not_taken_twice() -
             frontier.supply(wish, read(disk, wish), now)
     assert stale
     assert order == [f"http://a/{i}" for i in range(40)]
+
+
+def test_a_site_that_is_closed_holds_up_no_other_of_its_host() -> None:
+    frontier = Frontier(Politeness(delay=1.0))
+    disk = dict(frontier.add("https://h", [Entry("https://h/a", 1), Entry("https://h/b", 1)], 0.0))
+    disk.update(frontier.add("http://h", [Entry("http://h/a", 1)], 0.0))
+    for wish in frontier.refills():
+        frontier.supply(wish, read(disk, wish), 0.0)
+    dead = frontier.next(0.0)
+    assert isinstance(dead, Lease)
+    assert dead.site == "https://h"
+    assert frontier.next(0.0) == Idle(float("inf"), Why.IN_FLIGHT), "one contact of a host at a time"
+    frontier.sites.close("https://h", 500.0, "connect", 1)
+    frontier.done(dead, 0.0, Contact(0.0, 0.0), keep=True)
+    assert frontier.next(0.5) == Idle(1.0, Why.DELAY, "h"), "the gap is the host's"
+    other = frontier.next(1.0)
+    assert isinstance(other, Lease)
+    assert other.site == "http://h"
+    frontier.done(other, 1.0, Contact(1.0, 0.0))
+    assert frontier.next(3.0) == Idle(500.0, Why.CLOSED, "h", "connect")
+
+
+def test_the_urls_of_a_dead_site_come_at_once_until_it_gets_another_chance() -> None:
+    frontier = Frontier(Politeness(delay=1.0))
+    frontier.add("http://h", [Entry(f"http://h/{i}", 1) for i in range(3)], 0.0)
+    first = frontier.next(0.0)
+    assert isinstance(first, Lease)
+    assert frontier.sites.close("http://h", 100.0, "connect", GIVE_UP)
+    frontier.done(first, 0.0)
+    second = frontier.next(0.0)
+    assert isinstance(second, Lease), "nobody is contacted, so nobody waits"
+    assert frontier.sites.dead("http://h", 0.0) == "connect"
+    frontier.done(second, 0.0)
+    third = frontier.next(100.0)
+    assert isinstance(third, Lease)
+    assert frontier.sites.dead("http://h", 100.0) == "", "asked again"
+
+
+def test_sites_with_nothing_to_do_live_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fyke.frontier.sites.IDLE", 10)
+    frontier = Frontier(Politeness(delay=1.0))
+    records: dict[str, SiteRecord] = {}
+    frontier.sites.load = records.get
+    now = 0.0
+    for i in range(50):
+        site = f"http://h{i}"
+        frontier.add(site, [Entry(f"{site}/", 1)], now)
+        lease = frontier.next(now)
+        assert isinstance(lease, Lease)
+        frontier.done(lease, now, Contact(now, 0.5))
+        records[site] = frontier.record(site)
+    assert len(frontier.sites) == 10
+    assert frontier.counts().hosts == 50
+    frontier.add("http://h0", [Entry("http://h0/2", 1)], now)
+    assert frontier.sites.added("h0") == 2
+    assert frontier.next(now) == Idle(5.0, Why.DELAY, "h0"), "its pace is remembered"
+    assert frontier.counts().hosts == 50

@@ -53,7 +53,16 @@ def test_back_off_doubles_up_to_an_hour_and_recovers_step_by_step() -> None:
 
 def test_retry_after_is_obeyed() -> None:
     assert after(FRESH, Contact(100.0, 0.1, overloaded=True, retry_at=9000.0), WANTED)[1] == 9000.0
-    assert after(FRESH, Contact(100.0, 0.1, overloaded=True, retry_at=100.5), WANTED)[1] == 102.0
+    assert after(FRESH, Contact(100.0, 0.1, overloaded=True, retry_at=100.5), WANTED)[1] == 101.0, "and our own gap"
+
+
+def test_one_silent_url_says_nothing_of_its_host() -> None:
+    pace, due = after(FRESH, Contact(100.0, 20.0, silent=True), WANTED)
+    assert (due, pace.failures) == (101.0, 0)
+    pace, due = after(pace, Contact(120.0, 20.0, silent=True), WANTED)
+    assert (due, pace.failures) == (122.0, 1), "two in a row do"
+    pace, due = after(pace, Contact(130.0, 0.05), WANTED)
+    assert (due, pace.failures) == (131.0, 0)
 
 
 @given(

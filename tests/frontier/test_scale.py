@@ -7,7 +7,7 @@ import tracemalloc
 from collections import Counter
 
 from fyke.frontier.frontier import Frontier
-from fyke.frontier.keys import Entry, HostRecord
+from fyke.frontier.keys import Entry, SiteRecord
 from fyke.frontier.leases import Idle, Lease, Why
 from fyke.frontier.politeness import Contact, Politeness
 
@@ -60,7 +60,7 @@ def test_many_hosts_share_few_back_queues() -> None:
     """300 hosts of 40 URLs through 9 back queues, which are always in use: all is fetched at the possible rate."""
     frontier = Frontier(Politeness(delay=0.1), back_queues=9)
     for i in range(300):
-        frontier.restore(HostRecord(1, f"h{i}", ((1 + i % 8, 0, 40),)), -1.0)
+        frontier.restore(SiteRecord(1, f"h{i}", ((1 + i % 8, 0, 40),)), -1.0)
     fetches = crawl(frontier, 1000.0, 0.01, 9)
     assert Counter(host for _, _, host in fetches) == {f"h{i}": 40 for i in range(300)}
     assert fetches[-1][1] <= 300 * 40 * 0.11 / 9 * 1.05
@@ -72,7 +72,7 @@ def test_a_host_costs_less_than_a_kilobyte() -> None:
     tracemalloc.start()
     for i in range(3000):
         lanes = ((3, 0, 10**6), (1 + i % 8, 10**7, 10**8))
-        frontier.restore(HostRecord(1, f"www.host-number-{i}.example.org", lanes, 1e9, 2.0, 0.1, 1), 1e9)
+        frontier.restore(SiteRecord(1, f"www.host-number-{i}.example.org", lanes, 1e9, 2.0, 0.1, 1), 1e9)
     used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert used / 3000 < 1000

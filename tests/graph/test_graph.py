@@ -12,6 +12,9 @@ from fyke.graph import build
 from fyke.graph.build import Lists, lists_of_edges, read_edge_list, write_graph
 from fyke.graph.graph import Graph, read_urls, write_urls
 from fyke.graph.properties import Parameters
+from fyke.world.config import WorldConfig
+from fyke.world.world import World
+from tests.graph import bvmodel
 
 PARAMETERS = [
     Parameters(),
@@ -84,6 +87,57 @@ def test_any_graph_round_trips(
     folder = tmp_path_factory.mktemp("g")
     write_graph(folder / "g", [lists(adjacency)], p)
     check(Graph.open(folder / "g"), adjacency)
+
+
+def as_model(adjacency: list[list[int]], parameters: Parameters, base: Path) -> None:
+    """What fyke writes is the model's, bit by bit."""
+    graph, offsets, bits = bvmodel.encode([sorted(set(own)) for own in adjacency], parameters)
+    write_graph(base, [lists(adjacency)], parameters)
+    assert base.with_name(base.name + ".graph").read_bytes() == graph
+    assert base.with_name(base.name + ".offsets").read_bytes() == offsets
+    assert Graph.open(base).bits == bits
+
+
+@settings(max_examples=60)
+@given(ADJACENCY, st.sampled_from(PARAMETERS))
+def test_any_graph_is_written_as_the_model_writes_it(
+    tmp_path_factory: pytest.TempPathFactory, adjacency: list[list[int]], p: Parameters
+) -> None:
+    as_model(adjacency, p, tmp_path_factory.mktemp("g") / "g")
+
+
+@pytest.fixture(scope="module")
+def world_links() -> list[list[int]]:
+    """The links of a synthetic web between its pages, in the order of their addresses."""
+    world = World(WorldConfig(hosts=20, pages=900), 80)
+    urls = sorted(url for host in world.hosts for url in world.pages(host.name))
+    number = {url: place for place, url in enumerate(urls)}
+    return [sorted({number[to] for to in world.links(url) if to in number}) for url in urls]
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS, ids=str)
+def test_a_web_is_read_and_written_again_byte_for_byte(
+    tmp_path: Path, world_links: list[list[int]], parameters: Parameters
+) -> None:
+    """As cnr-2000, on a graph of the suite's own: files of the model's are read, turned and written again."""
+    assert sum(map(len, world_links)) > 10 * len(world_links)
+    base = tmp_path / "web"
+    graph, offsets, bits = bvmodel.encode(world_links, parameters)
+    write_graph(base, [lists(world_links)], parameters)  # for its .properties
+    (tmp_path / "web.graph").write_bytes(graph)
+    (tmp_path / "web.offsets").write_bytes(offsets)
+    given = Graph.open(base)
+    check(given, world_links)
+    assert given.bits == bits
+    given.write(tmp_path / "again")
+    given.transpose(tmp_path / "turned")
+    backward: list[list[int]] = [[] for _ in world_links]
+    for source, targets in enumerate(world_links):
+        for target in targets:
+            backward[target].append(source)
+    assert (tmp_path / "turned.graph").read_bytes() == bvmodel.encode(backward, parameters)[0]
+    for ending in (".graph", ".offsets"):
+        assert (tmp_path / f"again{ending}").read_bytes() == (tmp_path / f"web{ending}").read_bytes()
 
 
 def test_cnr_2000_is_written_again_byte_for_byte(shared_data: Path, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_policy_visits_pages_in_the_same_order_live_and_simulated(tmp_path: Pa
         for number, policy in enumerate(policies):
             served.log()
             store = tmp_path / f"store-{number}"
-            options = {"delay": 0.0, "patience": 0.5, "concurrency": 1, "agents": 1, "allow_private": True}
+            options = {"delay": 0.0, "concurrency": 1, "agents": 1, "allow_private": True}
             fyke.crawl(
                 [seed], store=store, prioritizer=policy, resolve=tuple(served.resolve()), sitemaps=False, **options
             )

@@ -38,7 +38,7 @@ CONFIG = WorldConfig(
     redirects=False, robots=False, changes=False, copies=False,
 )  # fmt: skip
 # One at a time where order counts: what a simulation knows when it chooses.
-OPTIONS = {"scope": "any", "agents": 1, "patience": 0.5, "allow_private": True, "sitemaps": False, "delay": 0.0}
+OPTIONS = {"scope": "any", "agents": 1, "allow_private": True, "sitemaps": False, "delay": 0.0}
 
 
 @pytest.fixture(scope="module")

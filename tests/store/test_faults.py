@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -281,3 +283,19 @@ def test_the_limit_of_open_files_is_raised(tmp_path: Path) -> None:
             assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == hard
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", ["more", "fewer"])
+def test_a_split_killed_at_any_step_loses_nothing(kind: str) -> None:
+    """Rows written and deleted after the crash, where that is allowed, are those of the model when it is finished."""
+    memory = Path("/dev/shm")  # kill -9 spares what the system holds, and syncing to a disk is what would take time
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.store.split_process", folder, kind],
+            capture_output=True, text=True, cwd=ROOT, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    steps = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {name for _, name, _ in steps} >= {"mkdir", "rename", "fsync", "write", "unlink"}
+    assert [step for step in steps if step[2]] == []

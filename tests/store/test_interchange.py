@@ -205,6 +205,37 @@ def test_a_gzip_bomb_and_lengths_that_lie_are_bounded_and_counted(tmp_path: Path
     assert {damage.offset for damage in done.report.damages} >= {0}
 
 
+@pytest.mark.parametrize("ending", ["warc", "warc.gz", "warc.zst", "arc", "arc.gz"])
+def test_a_page_that_holds_a_trec_document_is_a_page(tmp_path: Path, ending: str) -> None:
+    """The file's first bytes say what it is; what stands inside a record is the site's, and may be a forgery."""
+    forged = TREC[TREC.index(b"<DOC>") :]
+    path = tmp_path / f"in.{ending}"
+    urls = [f"http://a.example/{number}" for number in range(2)]
+    if ending.startswith("arc"):
+        about = b"1 0 fyke\nURL IP-address Archive-date Content-type Archive-length\n"
+        data = b"filedesc://in.arc 0.0.0.0 20260101000000 text/plain %d\n%s\n" % (len(about), about)
+        for url in urls:
+            block = b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + forged
+            data += b"%s 192.0.2.1 20260101000000 text/html %d\n%s\n" % (url.encode(), len(block), block)
+        path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
+    else:
+        with Store.open(tmp_path / "from", settings=ONE) as store:
+            for url in urls:
+                store.put(url, raw=forged, response_head=b"HTTP/1.1 200 OK\r\n\r\n", fetched=1_000_000_000)
+            write_out(store, path)
+    with Store.open(tmp_path / "into", settings=ONE) as store:
+        read_in(store, path)
+        assert [row.url for row in store.scan()] == urls
+        assert {row.raw for row in store.scan()} == {forged}
+
+
+@pytest.mark.parametrize("before", [b"", b"\n \r\n", b"\xef\xbb\xbf\n"])
+def test_a_trec_file_may_begin_with_white_space(tmp_path: Path, before: bytes) -> None:
+    (tmp_path / "in.trec").write_bytes(before + TREC.lstrip())
+    with Store.open(tmp_path / "s", settings=ONE) as store:
+        assert read_in(store, tmp_path / "in.trec").rows == 2
+
+
 def test_what_is_neither_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.warc").write_bytes(b"nothing of the kind\n" * 100)
     with Store.open(tmp_path / "s", settings=ONE) as store:

@@ -41,7 +41,7 @@ def over_the_wire(served: Served, request: Request, more: str = "") -> tuple[byt
     lines = [f"{request.method} {request.url.target} HTTP/1.1", f"Host: {request.url.authority}"]
     lines += [f"If-None-Match: {request.validators.etag}"] if request.validators.etag else []
     lines += [f"If-Modified-Since: {request.validators.last_modified}"] if request.validators.last_modified else []
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", served.port)) as connection:
         connection.sendall(
             "\r\n".join([*lines, "Connection: close", more, "", ""]).replace("\r\n\r\n\r\n", "\r\n\r\n").encode()
         )
@@ -127,7 +127,7 @@ def test_gzip_is_sent_to_those_who_accept_it(served: Served) -> None:
 
 def test_connections_are_kept_and_pipelined(served: Served) -> None:
     asked = b"".join(f"GET / HTTP/1.1\r\nHost: {h.name}\r\n\r\n".encode() for h in served.world.hosts[:3])
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", served.port)) as connection:
         connection.sendall(asked[:20])
         connection.sendall(asked[20:] + b"NONSENSE\r\n\r\n")
         data = b""
@@ -139,7 +139,7 @@ def test_connections_are_kept_and_pipelined(served: Served) -> None:
 
 @pytest.mark.parametrize("head", [b"GET / HTTP/1.1\r\nHost: nobody.test\r\n\r\n", b"GET /\r\n\r\n", b"x" * 40_000])
 def test_bad_requests_get_an_answer(served: Served, head: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", served.port)) as connection:
         connection.sendall(head)
         assert connection.recv(100).startswith((b"HTTP/1.1 421", b"HTTP/1.1 400"))
 
@@ -147,7 +147,7 @@ def test_bad_requests_get_an_answer(served: Served, head: bytes) -> None:
 def test_the_log_tells_every_request_with_its_times(served: Served) -> None:
     served.log()
     slow = next(h for h in served.world.hosts if h.latency)
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port)
     for host in (slow, served.world.hosts[0]):
         connection.request("GET", "/robots.txt", headers={"Host": host.name})
         connection.getresponse().read()

@@ -15,10 +15,12 @@ from fyke.archive import reader_kernels as kernels
 from fyke.archive.dictionary import Dictionary, decode_frequencies, number_width
 from fyke.archive.files import (
     MANIFEST,
+    SUB_FORMAT,
     Manifest,
     SubManifest,
     date_width,
     map_section,
+    own_files,
     read_manifest,
     write_manifest,
     write_section,
@@ -31,6 +33,7 @@ from fyke.bits.hashing import GOLDEN, mixed
 from fyke.bits.lists import unpack
 from fyke.bits.stream import words_for
 from fyke.errors import StorageError
+from fyke.outputs import making
 
 Ints = NDArray[np.int64]
 
@@ -193,21 +196,24 @@ class Archive:
         return fetched[self.below(np.arange(len(self)))]
 
     def sub(self, documents: Ints, folder: str | os.PathLike[str]) -> Archive:
-        """Write the sub-archive of ``documents`` (distinct) into ``folder`` without copying a summary; open it."""
+        """Write the sub-archive of ``documents`` (distinct) into ``folder`` without copying a summary; open it.
+
+        Raises ``UserError`` where ``folder`` is neither new nor empty nor a sub-archive, which is then replaced.
+        """
         chosen = np.unique(self.below(documents))
         path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
         members = EliasFano.of(chosen, self.manifest.documents + 1)
-        write_manifest(
-            path,
-            SubManifest(
-                base=os.path.relpath(self.folder.resolve(), path.resolve()),
-                base_xxh3=_digest(self.folder),
-                documents=len(chosen),
-                base_documents=self.manifest.documents,
-                sections={"members.ef": write_section(path, "members.ef", [members.low, members.high])},
-            ),
-        )
+        with making(path, "sub-archive", lambda found: own_files(found, SUB_FORMAT), MANIFEST) as new:
+            write_manifest(
+                new,
+                SubManifest(
+                    base=os.path.relpath(self.folder.resolve(), path.resolve()),
+                    base_xxh3=_digest(self.folder),
+                    documents=len(chosen),
+                    base_documents=self.manifest.documents,
+                    sections={"members.ef": write_section(new, "members.ef", [members.low, members.high])},
+                ),
+            )
         return Archive.open(path, verify=False)
 
     def sample(self, share: float, seed: int = 0) -> Ints:

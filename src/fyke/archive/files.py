@@ -108,6 +108,15 @@ def read_manifest(folder: Path) -> Manifest | SubManifest:
         raise StorageError(f"{file} is not an archive's manifest ({error}); build the archive again") from None
 
 
+def own_files(folder: Path, format_: str) -> frozenset[str]:
+    """Return the names of the archive's files in ``folder``: none where it is no archive of this format."""
+    try:
+        manifest = read_manifest(folder)
+    except StorageError:
+        return frozenset()
+    return frozenset({MANIFEST, *manifest.sections}) if manifest.format == format_ else frozenset()
+
+
 class _Head(msgspec.Struct):
     format: str
     version: int

@@ -23,7 +23,7 @@ A run is a folder of ``.npy`` arrays and two lists, one entry a line:
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,12 +114,9 @@ def scan(
 ) -> Iterator[int]:
     """Write the runs of ``pages`` into ``folder``; yield the number of pages after each one.
 
-    What an earlier scan left there goes, so that it is not combined with these.
-    REQUIRES: URLs are in normal form (no line break in them).
+    REQUIRES: ``folder`` holds no runs; URLs are in normal form (no line break in them).
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for stale in folder.glob("run-*"):
-        shutil.rmtree(stale)
     runs = 0
     run = _OpenRun(preprocessing)
     for done, page in enumerate(pages, 1):
@@ -210,6 +207,16 @@ def read_jsonl(file: Path) -> Iterator[Page]:
             except msgspec.MsgspecError as error:
                 raise StorageError(f"{file}, line {number}: {error}; write objects with url, text and links") from None
             yield page
+
+
+def own_runs(folder: Path) -> frozenset[str]:
+    """Return the names of the runs that a scan made in ``folder``."""
+    names = set()
+    for path in folder.glob("run-*"):
+        with contextlib.suppress(OSError, msgspec.MsgspecError):
+            if msgspec.json.decode((path / "run.json").read_bytes(), type=_Head).format == FORMAT:
+                names.add(path.name)
+    return frozenset(names)
 
 
 def runs_of(folders: Iterable[Path]) -> list[Run]:

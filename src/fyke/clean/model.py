@@ -103,7 +103,7 @@ class Model:
     def from_bytes(cls, data: bytes) -> Model:
         """Read a model's file. Raises StorageError for a file that is not one."""
         if not data.startswith(MAGIC):
-            raise StorageError("the content model is not of version 3: install fyke anew, or run `make train`")
+            raise StorageError("the content model is not of version 3: install fyke anew")
         at = len(MAGIC) + 4
         end = at + int.from_bytes(data[at - 4 : at], "little")
         arrays = {}

@@ -7,6 +7,7 @@ sentence and status 1; see fyke.errors.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 import fyke
+from fyke.cli.echo import echo
 from fyke.errors import FykeError, UserError
 
 COMMANDS: dict[str, str] = {
@@ -41,10 +43,14 @@ COMMANDS: dict[str, str] = {
     "simulate": "Crawl an archive's web virtually, by one or several policies, and compare them.",
     "topic": "Topics for focused crawls: train a model from examples, words and patterns; test it on a page.",
     "extract": "The main content of an HTML page, by one method or by all.",
+    "warm": "Compile the kernels ahead, for one command or for all; later runs start at once.",
     "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",
     "world": "Serve a synthetic web with ground truth on loopback, for anyone's crawler.",
 }
 """Command name to its line in ``fyke --help``: the first line of the module ``fyke.cli.<name>_``."""
+
+YOUNG = 50_000
+"""Objects between two looks for young cycles: what a start makes lives on, and looking at it costs an eighth of it."""
 
 
 def command_module(name: str) -> str:
@@ -77,7 +83,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"fyke {fyke.__version__}")
+        echo(f"fyke {fyke.__version__}")
         raise typer.Exit
 
 
@@ -95,6 +101,9 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its status."""
+    if sys.platform == "win32":
+        sys.exit("fyke: Windows by itself is not supported; run fyke in WSL, which `wsl --install` sets up")
+    gc.set_threshold(YOUNG)
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -105,14 +114,14 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except UserError as error:
-        typer.echo(f"fyke: {error}", err=True)
+        echo(f"fyke: {error}", err=True)
         return 2
     except FykeError as error:
-        typer.echo(f"fyke: {error}", err=True)
+        echo(f"fyke: {error}", err=True)
         return 1
     except OSError as error:
         if error.filename is None:
             raise
-        typer.echo(f"fyke: {error.filename}: {error.strerror}; name another file or folder", err=True)
+        echo(f"fyke: {error.filename}: {error.strerror}; name another file or folder", err=True)
         return 1
     return 0

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fyke.cli.echo import console, echo
 from fyke.cli.options import Json, StorePath, print_json
 from fyke.errors import UserError
 
@@ -110,11 +111,11 @@ def show(folder: Folder, json: Json = False) -> None:
         return
     for name, value in said.items():
         if isinstance(value, dict):
-            typer.echo(f"{name}:")
+            echo(f"{name}:")
             for key, inner in value.items():
-                typer.echo(f"  {key:12} {inner}")
+                echo(f"  {key:12} {inner}")
         else:
-            typer.echo(f"{name:28} {value}")
+            echo(f"{name:28} {value}")
 
 
 @app.command()
@@ -140,6 +141,8 @@ def sub(
     from fyke.simulate.collection import graph_of, hosts_of
     from fyke.simulate.topic import from_words
 
+    if out.resolve() == folder.resolve():
+        raise UserError(f"{out} is the archive itself; name another folder for the sub-archive")
     archive = Archive.open(folder)
     keep = np.zeros(len(archive), bool)
     keep[archive.sample(sample, seed)] = True
@@ -164,7 +167,7 @@ def sub(
     if json:
         print_json({"folder": str(out), "documents": len(made)})
     else:
-        typer.echo(f"{out}: {len(made):,} of {len(archive):,} documents")
+        echo(f"{out}: {len(made):,} of {len(archive):,} documents")
 
 
 def _text(file: Path) -> str:
@@ -190,10 +193,8 @@ def _coding(mode: str, codes: list[str], window: int, max_chain: int) -> Any:
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int], None]]:
     """A line on stderr that counts pages, where stderr is a terminal."""
-    from rich.console import Console
-
     last = 0
-    with Console(stderr=True).status("reading") as status:
+    with console(stderr=True).status("reading") as status:
 
         def show(what: str, pages: int) -> None:
             nonlocal last

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +27,8 @@ class Answer:
 def read_source(source: str, agent: str, max_bytes: int, path: str = "") -> Answer:
     """Read the file ``source``, or where it is a URL ask the web; ``path`` replaces that of the URL."""
     if "://" in source:
+        import asyncio
+
         return asyncio.run(_ask(source, agent, max_bytes, path))
     try:
         return Answer(200, Path(source).read_bytes())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
 from fyke.errors import FykeError, UserError
 
@@ -51,7 +52,7 @@ def convert(
         _print(path, document, form)
         if document.failure:
             failures += 1
-            typer.echo(f"fyke: {path}: {document.failure}: {document.detail}", err=True)
+            echo(f"fyke: {path}: {document.failure}: {document.detail}", err=True)
     if failures and len(paths) > 1:
         raise FykeError(f"{failures} of {len(paths)} documents could not be converted; the reasons stand above")
     if failures:
@@ -123,7 +124,7 @@ def _print(path: str, document: Document, form: Form) -> None:
     if form is Form.JSON:
         print_json({"file": path, **_facts(document)})
     elif document.text:
-        typer.echo(document.html if form is Form.HTML else document.text)
+        echo(document.html if form is Form.HTML else document.text)
 
 
 def _facts(document: Document) -> dict[str, object]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, flags, print_json
 from fyke.crawl.settings import CrawlSettings
 from fyke.errors import UserError
@@ -44,40 +45,60 @@ def confirm(settings: CrawlSettings, yes: bool) -> None:
 
 
 def read_seeds(words: list[str]) -> list[str]:
-    """The URLs named on the command line and in files of them; blank lines and # comments are skipped."""
+    """The URLs named on the command line and in files of them; blank lines and # comments are skipped.
+
+    A line of a file that is no URL is named, and left out.
+    """
+    from fyke.assemble import parse_seed
+
     seeds = []
     for word in words:
         if not word.startswith("@"):
             seeds.append(word)
             continue
         try:
-            lines = Path(word[1:]).read_text(encoding="utf-8").splitlines()
+            lines = Path(word[1:]).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"cannot read the seeds in {word[1:]}: {error}") from None
-        seeds += [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        for number, line in enumerate(lines, 1):
+            seed = line.strip()
+            if not seed or seed.startswith("#"):
+                continue
+            try:
+                parse_seed(seed)
+            except UserError as error:
+                echo(f"fyke: {word[1:]}, line {number}: {error}", err=True)
+            else:
+                seeds.append(seed)
+    if not seeds:
+        raise UserError("no seed is a URL; name at least one, like https://example.org/")
     return seeds
 
 
 def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> None:
     """Crawl with a live display, and print what it came to."""
     from fyke import assemble
+    from fyke.cli import warming
     from fyke.cli.display import Display
     from fyke.crawl import plan
 
+    warming.ahead("crawl")
     if settings.topic:
         settings = dataclasses.replace(settings, topic=trained(Path(settings.topic), store))
     known = plan.read(store)
     if known is not None:
         for change in plan.changes(known, plan.Plan(known.seeds, settings)):
-            typer.echo(f"fyke: setting changed since the last run: {change}", err=True)
+            echo(f"fyke: setting changed since the last run: {change}", err=True)
     with Display() as display:
         summary = assemble.crawl(seeds, store, settings=settings, progress=display.show)
     if json:
         print_json({**dataclasses.asdict(summary), "trace": _trace(store)} if settings.trace else summary)
-        return
-    typer.echo(describe(summary, store))
-    if settings.trace:
-        show_trace(store, settings.trace)
+    else:
+        echo(describe(summary, store))
+        if settings.trace:
+            show_trace(store, settings.trace)
+    if summary.status:
+        raise typer.Exit(summary.status)
 
 
 def _trace(store: Path) -> list[Step]:
@@ -93,19 +114,19 @@ def show_trace(store: Path, urls: tuple[str, ...]) -> None:
 
     steps = _trace(store)
     for href in dict.fromkeys([*(Url.parse(url).href for url in urls), *(step.url for step in steps)]):
-        typer.echo(f"\n{href}")
+        echo(f"\n{href}")
         own = [step for step in steps if step.url == href]
         for step in own:
             took = f"{step.seconds * 1e3:9.2f} ms" if step.seconds >= 0 else ""
-            typer.echo(f"  {step.at - steps[0].at:8.3f} s  {step.room:16} {took:12} {step.said}")
+            echo(f"  {step.at - steps[0].at:8.3f} s  {step.room:16} {took:12} {step.said}")
         if not own:
-            typer.echo("  nothing happened to it: no page that was crawled links to it")
-        typer.echo(f"  in the end: {known(store, href) or 'it is not in the store'}")
+            echo("  nothing happened to it: no page that was crawled links to it")
+        echo(f"  in the end: {known(store, href) or 'it is not in the store'}")
 
 
 def trained(topic: Path, store: Path) -> str:
     """The topic as ``assemble.crawl`` takes it: what has examples is trained first, its model beside it."""
-    from fyke.cli.training import read_topic, train_file
+    from fyke.cli.training import model_beside, read_topic, train_file
     from fyke.topic.model import is_model
 
     try:
@@ -113,18 +134,18 @@ def trained(topic: Path, store: Path) -> str:
             return str(topic)
         if not topic.is_dir() and not read_topic(topic)[0].relevant:
             return str(topic)
+        target = model_beside(topic)
         made = train_file(topic, store)
         measured = made.model.measured
-        target = topic.with_suffix(".model")
         target.write_bytes(made.model.encode())
         for warning in made.warnings:
-            typer.echo(f"fyke: {warning}", err=True)
-        typer.echo(
+            echo(f"fyke: {warning}", err=True)
+        echo(
             f"fyke: {target} is trained on {measured.relevant} relevant and {measured.irrelevant} other pages", err=True
         )
         return str(target)
     except (UserError, OSError) as error:
-        typer.echo(f"fyke: {error}", err=True)
+        echo(f"fyke: {error}", err=True)
         return str(topic)
 
 
@@ -139,6 +160,13 @@ def describe(summary: Summary, store: Path) -> str:
         lines.append(f"copies: {summary.duplicates:,}, exact or near, are marked")
     if summary.relevant:
         lines.append(f"harvest: {summary.relevant:,} pages are about the topic, {summary.harvest:.1%}")
-    if not summary.finished or summary.queued:
-        lines.append(f"{summary.queued:,} URLs are queued; `fyke resume --store {store}` goes on")
+    for seed, why in list(summary.failed_seeds.items())[:20]:
+        lines.append(f"seed {seed} could not be had: {why}")
+    if len(summary.failed_seeds) > 20:
+        lines.append(f"and {len(summary.failed_seeds) - 20:,} more seeds could not be had")
+    if summary.ended == "no-room":
+        lines.append("the disk is full: free some of it, or lower --min-free-disk")
+    if summary.queued:
+        why = "are due later than --patience waits" if summary.deferred else "are queued"
+        lines.append(f"{summary.queued:,} URLs {why}; `fyke resume --store {store}` goes on")
     return "\n".join(lines)

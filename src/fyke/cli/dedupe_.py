@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fyke.cli.options import Json, drawing, print_json
+from fyke.cli.echo import console, echo
+from fyke.cli.options import Json, drawing, needs_parquet, print_json
 from fyke.errors import UserError
+from fyke.outputs import refuse_input, replacing
 
 if TYPE_CHECKING:
     from fyke.dedupe.spool import Progress
@@ -114,8 +117,11 @@ def find(
     for target in (output, clusters):
         if target is not None and target.suffix not in {".jsonl", ".parquet"}:
             raise UserError(f"{target} ends in neither .jsonl nor .parquet; name the format by the ending")
+        refuse_input(target, *inputs, *([against] if against is not None else []))
+    needs_parquet(output, clusters, *inputs)
     raw = method is Method.exact
-    source = documents(inputs, id_field, text_field, raw=raw)
+    skipped: Counter[str] = Counter()
+    source = documents(inputs, id_field, text_field, raw=raw, skipped=skipped)
     parameters = Parameters(words, permutations, folding=Folding(not keep_case, fold_accents))
     with _progress() as progress:
         settings = methods.Settings(
@@ -126,9 +132,11 @@ def find(
         if against is not None and (against / "header.json").exists():
             found = methods.against_sketches(source, against, settings, progress)
         else:
-            other = documents([against], id_field, text_field, raw=raw) if against is not None else None
+            other = (
+                documents([against], id_field, text_field, raw=raw, skipped=skipped) if against is not None else None
+            )
             found = methods.find(source, settings, other, save, progress)
-    _report(found, output, clusters, json)
+    _report(found, output, clusters, skipped, json)
 
 
 @app.command()
@@ -160,9 +168,9 @@ def plan(
     if json:
         print_json(facts)
         return
-    typer.echo(f"K = {made.k} bits in each of L = {made.groups} groups ({made.k * made.groups} of {bits} bits)")
-    typer.echo(f"P(FN) = (1 − {p}^{made.k})^{made.groups} = {made.false_negative:.5f}   near-duplicates missed")
-    typer.echo(f"P(FP) = 1 − (1 − {q}^{made.k})^{made.groups} = {made.false_positive:.5f}   others compared in vain")
+    echo(f"K = {made.k} bits in each of L = {made.groups} groups ({made.k * made.groups} of {bits} bits)")
+    echo(f"P(FN) = (1 − {p}^{made.k})^{made.groups} = {made.false_negative:.5f}   near-duplicates missed")
+    echo(f"P(FP) = 1 − (1 − {q}^{made.k})^{made.groups} = {made.false_positive:.5f}   others compared in vain")
 
 
 @app.command()
@@ -185,7 +193,7 @@ def merge(
     if json:
         print_json({"target": str(target), "documents": into.count})
     else:
-        typer.echo(f"{target}: {into.count} sketches")
+        echo(f"{target}: {into.count} sketches")
 
 
 def parse_size(words: str) -> int:
@@ -199,12 +207,11 @@ def parse_size(words: str) -> int:
 @contextmanager
 def _progress() -> Iterator[Progress]:
     """A line on stderr: documents while reading, a bar with the time left while comparing; nothing off a terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    err = console(stderr=True)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         tasks: dict[str, Any] = {}
 
         def show(what: str, share: float) -> None:
@@ -215,9 +222,13 @@ def _progress() -> Iterator[Progress]:
         yield show
 
 
-def _report(found: Any, output: Path | None, clusters: Path | None, json: bool) -> None:
+def _report(found: Any, output: Path | None, clusters: Path | None, skipped: Counter[str], json: bool) -> None:
     facts: dict[str, object] = {"documents": found.documents, "pairs": len(found.left), "clusters": len(found.clusters)}
-    facts |= {"copies": sum(len(c.members) - 1 for c in found.clusters), "passed_over": found.passed_over}
+    facts |= {
+        "copies": sum(len(c.members) - 1 for c in found.clusters),
+        "passed_over": found.passed_over,
+        "skipped": dict(skipped),
+    }
     if output is not None:
         _write(output, found.pair_rows())
     if clusters is not None:
@@ -228,32 +239,34 @@ def _report(found: Any, output: Path | None, clusters: Path | None, json: bool) 
         print_json(facts)
         return
     for row in list(found.cluster_rows())[:20]:
-        typer.echo(f"{row['id']}  {row['representative']}  ({len(row['members'])}, lowest {row['lowest']:.3f})")
+        echo(f"{row['id']}  {row['representative']}  ({len(row['members'])}, lowest {row['lowest']:.3f})")
         for member in row["members"][:10]:
             if member != row["representative"]:
-                typer.echo(f"    {member}")
+                echo(f"    {member}")
     if len(found.clusters) > 20:
-        typer.echo(f"… and {len(found.clusters) - 20} clusters more; see --clusters FILE")
+        echo(f"… and {len(found.clusters) - 20} clusters more; see --clusters FILE")
     if not found.clusters:
         for row in list(found.pair_rows())[:20]:
-            typer.echo(f"{row['similarity']:.3f}  {row['left']}  {row['right']}")
-    typer.echo(f"{found.documents} documents, {len(found.left)} pairs, {len(found.clusters)} clusters")
+            echo(f"{row['similarity']:.3f}  {row['left']}  {row['right']}")
+    if skipped:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in skipped.most_common())
+        echo(f"{skipped.total():,} without text were left out: {reasons}", err=True)
+    echo(f"{found.documents} documents, {len(found.left)} pairs, {len(found.clusters)} clusters")
 
 
 def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
     import msgspec
 
     if path.suffix == ".jsonl":
-        with path.open("wb") as file:
+        with replacing(path) as new, new.open("wb") as file:
             for row in rows:
                 file.write(msgspec.json.encode(row) + b"\n")
         return
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise UserError("writing Parquet needs pyarrow; install fyke[parquet], or name a .jsonl file") from None
-    parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path)
+    import pyarrow
+    from pyarrow import parquet
+
+    with replacing(path) as new:
+        parquet.write_table(pyarrow.Table.from_pylist(list(rows)), new)
 
 
 def _draw(path: Path, k: int, groups: int, p: float, q: float) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from fyke.cli.echo import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from fyke.simulate.change import Curve
     from fyke.store.row import Row
     from fyke.world.serve import Served
 
@@ -30,18 +35,39 @@ class Stage:
     console: Console
     """Where it shows itself; stderr under ``--json``."""
     folder: Path
-    """Scratch: the store and the collection."""
+    """Scratch: the collection."""
     pictures: Path
-    """What the user keeps."""
+    """What the user keeps: the pictures and the store."""
 
     @property
     def store(self) -> Path:
         """The store that the crawl makes."""
-        return self.folder / "store"
+        return self.pictures / "store"
+
+    def picture(self, name: str) -> Path | None:
+        """Where a picture goes; None where nothing is installed to draw it."""
+        return self.pictures / f"{name}.png" if find_spec("matplotlib") else None
 
 
 Facts = dict[str, object]
 """What an act found, for ``--json``."""
+
+
+def rehearse(console: Console, folder: Path) -> None:
+    """Crawl a web of a few pages, unseen: the kernels of a crawl are there, and its worker, before anybody waits."""
+    from fyke import assemble
+    from fyke.world.config import WorldConfig
+    from fyke.world.serve import serve
+
+    small = WorldConfig(hosts=6, pages=60, robots=False, slow=False, flaky=False, traps=False)
+    waiting = "getting ready; on a new machine the kernels are compiled now, once, which takes a minute or two"
+    with console.status(waiting) if console.is_terminal else nullcontext(), serve(small) as served:
+        if not console.is_terminal:
+            console.print(waiting)
+        resolve = tuple(served.resolve())
+        assemble.crawl(
+            served.world.seeds, folder / "rehearsal", scope="any", delay=0.0, patience=0.0, agents=1, resolve=resolve
+        )
 
 
 def hosts(stage: Stage) -> Facts:
@@ -143,8 +169,9 @@ def noise(stage: Stage) -> Facts:
         url, raw, before, after = row.url, row.raw or b"", row.whole or "", row.text or ""
     truth = Counter(world.truth(url).main_text.split())
     shares = [_f1(Counter(text.split()), truth) for text in (before, after)]
-    picture = stage.pictures / "slope.png"
-    draw(raw, ["plateau", "auto"]).savefig(picture, dpi=120)
+    picture = stage.picture("slope")
+    if picture is not None:
+        draw(raw, ["plateau", "auto"]).savefig(picture, dpi=120)
     panels = [
         Panel(_cut(text), title=title, width=54, height=14)
         for title, text in ((f"before: {len(before.split())} words", before), (f"after: {len(after.split())}", after))
@@ -152,9 +179,9 @@ def noise(stage: Stage) -> Facts:
     stage.console.print(f"{url}\n", Columns(panels))
     stage.console.print(
         f"Words in common with the true main text, F1: {shares[0]:.2f} before, [b]{shares[1]:.2f}[/b] after. "
-        f"Its slope curve: {picture}"
+        f"{_beside(picture, 'Its slope curve')}"
     )
-    return {"url": url, "f1_before": shares[0], "f1_after": shares[1], "picture": str(picture)}
+    return {"url": url, "f1_before": shares[0], "f1_after": shares[1], "picture": picture and str(picture)}
 
 
 def _is_article(row: Row) -> bool:
@@ -178,7 +205,6 @@ def _cut(text: str) -> str:
 def freshness(stage: Stage) -> Facts:
     """Freshness: a month of revisits, simulated, at one visit a page in two days."""
     import numpy as np
-    from matplotlib.figure import Figure
 
     from fyke.frontier.revisit import RevisitPolicy
     from fyke.simulate.change import ChangingWorld, simulate_changes
@@ -191,25 +217,41 @@ def freshness(stage: Stage) -> Facts:
     numbers, rates = np.array([n for n, _ in moving]), np.array([r for _, r in moving])
     changing = ChangingWorld(rates, numbers, np.zeros(len(rates), np.int64))
     budget = len(rates) / 2
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axis = figure.subplots()
-    ages = {}
+    curves = {}
     for name in ("uniform", "age-optimal"):
         schedule = changing.schedule(RevisitPolicy(name), budget, known=False)
         curve = simulate_changes(changing, schedule, DAYS, np.random.default_rng(3), step=0.05)
-        ages[name] = curve.second_half()
-        axis.plot(curve.days, curve.age * 24, label=name, linewidth=1.2)
-    axis.set(xlabel="days", ylabel="mean age of copies, hours", ylim=(0, None))
-    axis.legend()
-    picture = stage.pictures / "freshness.png"
-    figure.savefig(picture, dpi=120)
+        curves[name] = curve
+    picture = stage.picture("freshness")
+    if picture is not None:
+        _draw_ages(picture, curves)
+    ages = {name: curve.second_half() for name, curve in curves.items()}
     told = ", ".join(f"{name} {fresh:.1%} fresh, {age * 24:.1f} h old" for name, (fresh, age) in ages.items())
     stage.console.print(
         f"{len(rates):,} pages that change, {budget:.0f} visits a day, {DAYS:.0f} days: {told}. fyke learns how often "
-        f"each page changes, and goes where the mean age falls most: {picture}"
+        f"each page changes, and goes where the mean age falls most. {_beside(picture, 'A picture')}"
     )
     named = {name: {"freshness": fresh, "age_days": age} for name, (fresh, age) in ages.items()}
-    return {"pages": len(rates), "policies": named, "picture": str(picture)}
+    return {"pages": len(rates), "policies": named, "picture": picture and str(picture)}
+
+
+def _beside(picture: Path | None, what: str) -> str:
+    """Where a picture is, for rich, to which brackets are markup."""
+    from rich.markup import escape
+
+    return f"{what}: {escape(plain(picture))}" if picture else ""
+
+
+def _draw_ages(picture: Path, curves: dict[str, Curve]) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axis = figure.subplots()
+    for name, curve in curves.items():
+        axis.plot(curve.days, curve.age * 24, label=name, linewidth=1.2)
+    axis.set(xlabel="days", ylabel="mean age of copies, hours", ylim=(0, None))
+    axis.legend()
+    figure.savefig(picture, dpi=120)
 
 
 def archive(stage: Stage) -> Facts:
@@ -244,15 +286,16 @@ def policies(stage: Stage) -> Facts:
 
     opened = Archive.open(stage.folder / "collection")
     runs = simulate(opened, ["bfs", "opic"])
-    picture = stage.pictures / "policies.png"
-    plot(picture, runs, focused=False)
+    picture = stage.picture("policies")
+    if picture is not None:
+        plot(picture, runs, focused=False)
     quarter = {run.policy: float(run.curve.pagerank[len(run.curve.pagerank) // 4]) for run in runs}
     told = ", ".join(f"{name} {share:.1%}" for name, share in quarter.items())
     stage.console.print(
         f"Share of all PageRank after a quarter of the pages: {told} (breadth first; the page with most cash "
-        f"first): {picture}"
+        f"first). {_beside(picture, 'A picture')}"
     )
-    return {"pagerank_at_a_quarter": quarter, "picture": str(picture)}
+    return {"pagerank_at_a_quarter": quarter, "picture": picture and str(picture)}
 
 
 ACTS: tuple[Callable[[Stage], Facts], ...] = (hosts, crawl, copies, noise, freshness, archive, policies)

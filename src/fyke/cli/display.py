@@ -5,9 +5,11 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
+
+from fyke.cli.echo import console, plain
 
 if TYPE_CHECKING:
     from fyke.crawl.status import Status
@@ -16,31 +18,36 @@ if TYPE_CHECKING:
 def table(status: Status) -> Table:
     """A status for a person."""
     grid = Table.grid(padding=(0, 2))
-    grid.add_row("pages", f"{status.pages:,}  ({status.rate:,.1f}/s, {status.bytes / 1e6:,.1f} MB)")
-    grid.add_row("queue", f"{status.queued:,} URLs of {status.hosts:,} hosts, {status.in_flight:,} in flight")
+    _row(grid, "pages", f"{status.pages:,}  ({status.rate:,.1f}/s, {status.bytes / 1e6:,.1f} MB)")
+    _row(grid, "queue", f"{status.queued:,} URLs of {status.hosts:,} hosts, {status.in_flight:,} in flight")
     if status.relevant:
-        grid.add_row("harvest", f"{status.harvest:.1%}  ({status.relevant:,} pages are about the topic)")
+        _row(grid, "harvest", f"{status.harvest:.1%}  ({status.relevant:,} pages are about the topic)")
     if status.mail:
-        grid.add_row("mail", f"{status.mail:,} letters between tablets")
+        _row(grid, "mail", f"{status.mail:,} letters between tablets")
     for name, counts in (
         ("errors", status.errors),
         ("dropped", status.dropped),
         ("copies", status.duplicates),
     ):
         if counts:
-            grid.add_row(name, ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
+            _row(grid, name, ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
     for place, reason in status.demoted.items():
-        grid.add_row("last", f"{place}: {reason}")
+        _row(grid, "last", f"{place}: {reason}")
     if status.freshness is not None and status.age is not None:
-        grid.add_row("freshness", f"{status.freshness:.1%} of copies are right; mean age {duration(status.age)}")
-        grid.add_row("revisits", ", ".join(f"{what} {count:,}" for what, count in status.revisits.items()))
+        _row(grid, "freshness", f"{status.freshness:.1%} of copies are right; mean age {duration(status.age)}")
+        _row(grid, "revisits", ", ".join(f"{what} {count:,}" for what, count in status.revisits.items()))
         for host, reading in sorted(status.fresh_hosts.items(), key=lambda pair: -pair[1].pages)[:5]:
-            grid.add_row("", f"{host}: {reading.pages:,} pages, {reading.freshness:.1%}, {duration(reading.age)}")
+            _row(grid, "", f"{host}: {reading.pages:,} pages, {reading.freshness:.1%}, {duration(reading.age)}")
     for line in status.idle:
-        grid.add_row("idle", line)
+        _row(grid, "idle", line)
     if not status.running:
-        grid.add_row("", "not running")
+        _row(grid, "", "not running")
     return grid
+
+
+def _row(grid: Table, name: str, said: str) -> None:
+    """Hosts, paths and reasons are others' words."""
+    grid.add_row(name, Text(plain(said)))
 
 
 def duration(days: float) -> str:
@@ -55,8 +62,8 @@ class Display:
     """Shows a status as it changes. A context manager."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
-        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        err = console(stderr=True)
+        self._live = Live(console=err, refresh_per_second=4, transient=True) if err.is_terminal else None
 
     def show(self, status: Status) -> None:
         """Replace what is shown."""

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fyke.cli.options import Json, StorePath, print_json
+from fyke.cli.echo import echo
+from fyke.cli.options import Json, StorePath, needs_parquet, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -22,13 +23,14 @@ def export(
 ) -> None:
     """Write a store to one file, by its ending: WARC has every version, the others the newest.
 
-    Example: fyke export pages.parquet --store fish
+    Example: fyke export pages.jsonl.zst --store fish
     """
     from fyke.cli.progress import bar
     from fyke.store import Store
     from fyke.store.exporting import export as write
     from fyke.store.exporting import parts_needed
 
+    needs_parquet(out)
     with Store.open(store, mode="r") as opened:
         total = sum(stats.rows for stats in opened.hosts()) if not prefix and not host else None
         with bar(f"export {out.name}", total, "rows") as progress:
@@ -36,4 +38,4 @@ def export(
     if json:
         print_json({"file": str(out), "documents": count, "bytes": out.stat().st_size})
     else:
-        typer.echo(f"{out}: {count:,} documents, {out.stat().st_size:,} bytes")
+        echo(f"{out}: {count:,} documents, {out.stat().st_size:,} bytes")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import fyke
-from fyke.cli.options import Json, drawing, print_json
+from fyke.cli.echo import echo
+from fyke.cli.options import Json, drawing, needs_plot, print_json
 from fyke.errors import StorageError, UserError
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def extract(
     from fyke.reading.content import METHODS
     from fyke.reading.content import extract as found_by
 
+    needs_plot(plot)
     if (favour or model) and method not in (MethodName.AUTO, MethodName.ALL):
         raise UserError("--favour and --model are for the method auto: leave them out, or take --method auto")
     html = _read(file)
@@ -86,14 +88,14 @@ def extract(
             print_json(_facts(name, content, show))
         else:
             if len(chosen) > 1:
-                typer.echo(f"== {name}: {len(content.text.split())} words")
+                echo(f"== {name}: {len(content.text.split())} words")
             _print(content, show)
     if plot is not None:
         from fyke.reading.content import draw
 
         with drawing(plot):
             draw(html.encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
-        typer.echo(f"{plot}: the slope curve of {file}", err=True)
+        echo(f"{plot}: the slope curve of {file}", err=True)
 
 
 def _method(name: str, model: Path | None) -> Any:
@@ -128,15 +130,15 @@ def _facts(method: str, content: Content, show: Show) -> dict[str, object]:
 
 def _print(content: Content, show: Show) -> None:
     if show is Show.HTML:
-        typer.echo(content.html)
+        echo(content.html)
     elif show is Show.BLOCKS:
         for block in content.blocks:
-            typer.echo(_coloured(block))
+            _show(block)
     else:
-        typer.echo(content.text)
+        echo(content.text)
 
 
-def _coloured(block: Block) -> str:
+def _show(block: Block) -> None:
     colour = "green" if block.main else "yellow" if block.weight >= 0.2 else "bright_black"
     mark = "+" if block.main else " "
-    return typer.style(f"{mark}{block.weight:5.2f} {block.kind:10} {' '.join(block.text.split())}", fg=colour)
+    echo(f"{mark}{block.weight:5.2f} {block.kind:10} {' '.join(block.text.split())}", fg=colour)

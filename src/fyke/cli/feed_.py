@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
 
 if TYPE_CHECKING:
@@ -72,21 +73,21 @@ def feed(
 def _tell(found: Feed, shown: Sequence[Item], a_day: float, wait: float) -> None:
     """Say in words what a feed holds and when it wants to be asked again."""
     rhythm = found.rhythm
-    typer.echo(f"{found.kind}: {found.title or 'no title'}, {len(found.items)} items")
+    echo(f"{found.kind}: {found.title or 'no title'}, {len(found.items)} items")
     for item in shown:
-        typer.echo(f"{item.meta.published or item.meta.updated or '-':20}  {item.title}  {item.link}")
+        echo(f"{item.meta.published or item.meta.updated or '-':20}  {item.title}  {item.link}")
     wishes = [
         f"ttl {rhythm.ttl / 60:g} min" if rhythm.ttl else "",
         f"every {rhythm.period:g} s" if rhythm.period else "",
     ]
-    typer.echo(
+    echo(
         f"posts {a_day:.2g} items a day"
         f"{''.join('; says ' + wish for wish in wishes if wish)}; to be polled in {wait / 60:.0f} min"
     )
     for hub in found.hubs:
-        typer.echo(f"hub: {hub}")
+        echo(f"hub: {hub}")
     for fault, count in found.faults:
-        typer.echo(f"fault: {fault} ({count})")
+        echo(f"fault: {fault} ({count})")
 
 
 def _named(answer: Answer) -> str:

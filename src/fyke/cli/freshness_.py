@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from fyke.cli.options import Json, StorePath, drawing, print_json
+from fyke.cli.echo import echo
+from fyke.cli.options import Json, StorePath, drawing, needs_plot, print_json
 from fyke.errors import UserError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -29,6 +30,7 @@ def freshness(
     from fyke.crawl import freshness as rooms
     from fyke.store import Store
 
+    needs_plot(plot)
     with Store.open(store, "r") as opened:
         found = rooms.collection(opened.scan(), time.time())
     lines = rooms.read(store)
@@ -47,8 +49,6 @@ def freshness(
     if not found.whole.pages:
         raise UserError(f"nothing is known of changes in {store}; crawl it with `fyke crawl --continuous`")
     for name, reading in [("all", found.whole), *largest]:
-        typer.echo(
-            f"{name:40} {reading.pages:>9,} pages   {reading.freshness:6.1%} right   age {duration(reading.age)}"
-        )
+        echo(f"{name:40} {reading.pages:>9,} pages   {reading.freshness:6.1%} right   age {duration(reading.age)}")
     if found.unknown:
-        typer.echo(f"{found.unknown:,} pages have no history yet")
+        echo(f"{found.unknown:,} pages have no history yet")

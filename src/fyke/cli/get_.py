@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, print_json
 from fyke.errors import StorageError, UserError
 
@@ -57,7 +58,7 @@ def get(
             if json:
                 print_json({"url": row.url, "snippet": passage.marked(), "found": passage.found})
             else:
-                typer.echo(passage.marked())
+                echo(passage.marked())
         elif json:
             _print_as_json(row, show)
         else:
@@ -119,23 +120,23 @@ def _print(row: Row, show: Show) -> None:
         sys.stdout.buffer.write(row.raw or b"")
         sys.stdout.buffer.flush()
     elif show is Show.HTML:
-        typer.echo(_decoded(row))
+        echo(_decoded(row))
     elif show is Show.TEXT:
-        typer.echo(row.text or "")
+        echo(row.text or "")
     elif show is Show.WHOLE:
-        typer.echo(row.whole or "")
+        echo(row.whole or "")
     elif show is Show.LINKS:
         for link in row.links:
-            typer.echo(f"{link.target.href}\t{link.text}")
+            echo(f"{link.target.href}\t{link.text}")
     elif show is Show.ANCHORS:
         for anchor in row.anchors:
-            typer.echo(f"{anchor.source}\t{anchor.text}")
+            echo(f"{anchor.source}\t{anchor.text}")
     elif show is Show.VERSIONS:
         for when in row.versions:
-            typer.echo(iso(when))
+            echo(iso(when))
     else:
         for name, value in facts(row).items():
-            typer.echo(f"{name:14} {value}")
+            echo(f"{name:14} {value}")
 
 
 def _print_as_json(row: Row, show: Show) -> None:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
-from fyke.errors import UserError
+from fyke.errors import StorageError, UserError
+from fyke.outputs import replacing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,6 +50,7 @@ def convert(
     from fyke.graph.graph import Graph
     from fyke.graph.properties import Parameters
 
+    _refuse_overwriting(target, source)
     edges = read_edge_list(source) if source.is_file() else None
     graph = None if edges is not None else Graph.open(source)
     count = nodes or (graph.nodes if graph else None)
@@ -60,13 +63,34 @@ def convert(
     else:
         made = write_graph(target, lists_of_edges(rows, count), Parameters(window, max_chain, min_interval, zeta_k))
         said = {"nodes": made.nodes, "arcs": made.arcs, "bits_per_link": round(Graph.open(target).bits_per_link, 3)}
-    print_json(said) if json else typer.echo("  ".join(f"{key} {value:,}" for key, value in said.items()))
+    print_json(said) if json else echo("  ".join(f"{key} {value:,}" for key, value in said.items()))
+
+
+def _refuse_overwriting(target: Path, source: Path) -> None:
+    """Raise ``UserError`` where the target is what is read, or is there and no graph by itself."""
+    from fyke.graph.properties import file_of, read_properties
+    from fyke.outputs import refuse_input
+
+    if target.suffix == ".txt":
+        refuse_input(target, source)
+        return
+    files = [file_of(target, ending) for ending in (".graph", ".offsets", ".properties")]
+    for file in files:
+        refuse_input(file, source, *(file_of(source, ending) for ending in (".graph", ".offsets", ".properties")))
+    if (target.parent / "archive.json").exists():
+        raise UserError(f"{target.parent} is an archive; name another place for the graph")
+    if any(file.exists() for file in files):
+        try:
+            read_properties(files[2])
+        except StorageError:
+            taken = next(file for file in files if file.exists())
+            raise UserError(f"{taken} is there and no part of a graph; name another target") from None
 
 
 def _write_edges(rows: Iterable[NDArray[np.int64]], target: Path) -> int:
     """Write an edge list; return the number of arcs."""
     arcs = 0
-    with target.open("w", encoding="ascii") as out:
+    with replacing(target) as new, new.open("w", encoding="ascii") as out:
         for some in rows:
             out.writelines(f"{a} {b}\n" for a, b in some.tolist())
             arcs += len(some)
@@ -106,7 +130,7 @@ def stats(name: Name, json: Json = False) -> None:
         print_json(said)
         return
     for key, value in said.items():
-        typer.echo(f"{key:26} {value:,}")
+        echo(f"{key:26} {value:,}")
 
 
 @app.command()
@@ -143,4 +167,4 @@ def rank(
         if json:
             print_json({"node": node, "url": url, by: float(values[node])})
         else:
-            typer.echo(f"{node:10}  {values[node]:<12.6g} {url}")
+            echo(f"{node:10}  {values[node]:<12.6g} {url}")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -48,9 +49,9 @@ def import_(
                     "texts": enricher.texts - before, "records": report.records, "damage": dict(report.counts),
                 })  # fmt: skip
             else:
-                typer.echo(f"{path}: {done.rows:,} documents, {done.body_bytes:,} bytes")
+                echo(f"{path}: {done.rows:,} documents, {done.body_bytes:,} bytes")
             for damage in report.damages[:_NAMED]:
-                typer.echo(f"{path}: at byte {damage.offset:,}: {damage.reason} {damage.detail}".rstrip(), err=True)
+                echo(f"{path}: at byte {damage.offset:,}: {damage.reason} {damage.detail}".rstrip(), err=True)
             if sum(report.counts.values()) > _NAMED:
                 counts = ", ".join(f"{reason} {count:,}" for reason, count in report.counts.items())
-                typer.echo(f"{path}: in all: {counts}", err=True)
+                echo(f"{path}: in all: {counts}", err=True)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 import zstandard
 
+from fyke.cli.options import needs_parquet
 from fyke.errors import UserError
-from fyke.values import Reason
+
+if TYPE_CHECKING:
+    from fyke.values import Document as Converted
 
 MAX_LINE = 256 << 20
 """A longer line of JSON is refused: it would not fit in memory beside its parts."""
@@ -24,22 +29,37 @@ ID_FIELDS = ("id", "url", "name", "path")
 TEXT_FIELDS = ("text", "content", "body")
 
 Document = tuple[str, str | bytes]
+Body = tuple[str, bytes, str]
+"""Name or URL, bytes, declared media type."""
+AHEAD = 8
+"""Documents that wait for their turn while workers convert."""
 
 
 def documents(
-    inputs: Iterable[Path], id_field: str = "", text_field: str = "", *, raw: bool = False
+    inputs: Iterable[Path],
+    id_field: str = "",
+    text_field: str = "",
+    *,
+    raw: bool = False,
+    skipped: Counter[str] | None = None,
 ) -> Iterator[Document]:
     """Yield (id, text) of every document of the inputs, in order; a folder's files by path, hidden ones left out.
 
-    Documents of any format come as their main text, or with ``raw`` as their bytes.
+    A page comes as its main content, a document of another format as the text that conversion makes of it, or with
+    ``raw`` all as their bytes. What has no text is left out, and counted in ``skipped`` by its reason.
     """
+    skipped = Counter() if skipped is None else skipped
     for path in inputs:
         if (path / "fyke-store.json").exists():
             yield from _store(path, raw)
         elif path.is_dir():
-            for file in sorted(path.rglob("*")):
-                if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts):
-                    yield str(file.relative_to(path)), _file(file, raw)
+            files = [
+                file
+                for file in sorted(path.rglob("*"))
+                if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
+            ]
+            bodies = ((str(file.relative_to(path)), file.read_bytes(), "") for file in files)
+            yield from _given(bodies, raw, skipped)
         elif not path.exists():
             raise UserError(f"{path} does not exist; give a store, a folder, or a .jsonl, .parquet, WARC or text file")
         elif path.name.endswith(JSON_LINES):
@@ -47,9 +67,9 @@ def documents(
         elif path.suffix == ".parquet":
             yield from _parquet(path, id_field, text_field)
         elif path.name.endswith(WARC):
-            yield from _warc(path, raw)
+            yield from _given(_warc(path), raw, skipped)
         else:
-            yield str(path), _file(path, raw)
+            yield from _given([(str(path), path.read_bytes(), "")], raw, skipped)
 
 
 def _store(path: Path, raw: bool) -> Iterator[Document]:
@@ -58,38 +78,51 @@ def _store(path: Path, raw: bool) -> Iterator[Document]:
 
     with Store.open(path, mode="r") as store:
         for row in store.scan():
-            text = row.raw if raw else row.text
+            text = row.raw if raw else None if row.text is None else row.text
             if text is not None:
                 yield row.url, text
 
 
-def _file(path: Path, raw: bool) -> str | bytes:
-    """Return the main text of a file of any format; its bytes with ``raw``, and where nobody can convert it."""
-    from fyke.workers.conversion import convert
-
-    data = path.read_bytes()
-    if raw:
-        return data
-    made = convert(data, name=str(path))
-    return data if made.failure is Reason.UNSUPPORTED else made.text
+def _given(bodies: Iterable[Body], raw: bool, skipped: Counter[str]) -> Iterator[Document]:
+    if not raw:
+        return _texts(bodies, skipped)
+    return ((name, data) for name, data, _ in bodies)
 
 
-def _warc(path: Path, raw: bool) -> Iterator[Document]:
-    """Yield the main texts of an archive's documents by URL, or with ``raw`` all bodies; revisits hold none."""
+def _texts(bodies: Iterable[Body], skipped: Counter[str]) -> Iterator[Document]:
+    """Yield the main texts of bodies, in order; what needs a worker is converted while others are read."""
+    from fyke.reading.conversion import convert_here, prepare
+    from fyke.workers.conversion import needs_worker, shared_pool
+
+    ahead: deque[tuple[str, Converted | Future[Converted]]] = deque()
+
+    def first() -> Iterator[Document]:
+        name, found = ahead.popleft()
+        made = found.result() if isinstance(found, Future) else found
+        if made.text:
+            yield name, made.text
+        else:
+            skipped[made.failure.value if made.failure is not None else "empty"] += 1
+
+    for name, data, media_type in bodies:
+        source = prepare(data, media_type or None, name=name)
+        ahead.append((name, shared_pool().submit(source) if needs_worker(source) else convert_here(source)))
+        if len(ahead) > AHEAD or not isinstance(ahead[0][1], Future):
+            yield from first()
+    while ahead:
+        yield from first()
+
+
+def _warc(path: Path) -> Iterator[Body]:
+    """Yield the bodies of an archive by URL; revisits hold none."""
     from fyke.formats.warc import read_records
     from fyke.formats.warc_exchange import read_captures
-    from fyke.workers.conversion import convert
 
     with path.open("rb") as stream:
         for capture in read_captures(read_records(stream)):
             if capture.original is not None or capture.exchange.status not in {0, 200}:
                 continue
-            if raw:
-                yield capture.url.href, capture.exchange.body
-            else:
-                made = convert(capture.exchange.body, capture.media_type, capture.url)
-                if made.text:
-                    yield capture.url.href, made.text
+            yield capture.url.href, capture.exchange.body, capture.media_type
 
 
 def _json_lines(path: Path, id_field: str, text_field: str) -> Iterator[Document]:
@@ -115,10 +148,9 @@ def _json_lines(path: Path, id_field: str, text_field: str) -> Iterator[Document
 
 
 def _parquet(path: Path, id_field: str, text_field: str) -> Iterator[Document]:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise UserError("reading Parquet needs pyarrow; install fyke[parquet]") from None
+    needs_parquet(path)
+    from pyarrow import ArrowException, parquet
+
     try:
         file = parquet.ParquetFile(path)
         columns = dict.fromkeys(file.schema_arrow.names)

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
 from fyke.errors import StorageError, UserError
+from fyke.outputs import making
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -52,15 +54,16 @@ def lecture(
                 | {"facts": [{"what": f.what, "notes": f.notes, "fyke": f.fyke, "agrees": f.agrees} for f in facts]}
             )
             continue
-        typer.echo(typer.style(example.title, bold=True) + f"\n  {example.chapter}; {example.module}")
-        typer.echo(_line("", example.by, "fyke"))
+        echo(example.title, bold=True)
+        echo(f"  {example.chapter}; {example.module}")
+        echo(_line("", example.by, "fyke"))
         for fact in facts:
             line = _line(fact.what, fact.notes, fact.fyke)
-            typer.echo(line if fact.agrees else typer.style(f"{line}   DIFFERS", fg="red"))
-        typer.echo("")
+            echo(line) if fact.agrees else echo(f"{line}   DIFFERS", fg="red")
+        echo("")
     if not json:
         verdict = f"{wrong} differ" if wrong else "all agree"
-        typer.echo(f"{len(chosen)} examples, {total} numbers: {verdict}")
+        echo(f"{len(chosen)} examples, {total} numbers: {verdict}")
     if wrong:
         raise typer.Exit(1)
 
@@ -68,16 +71,23 @@ def lecture(
 def _write(folder: Path, json: bool) -> None:
     from fyke.lecture.texts import FILES
 
+    def own(folder: Path) -> frozenset[str]:
+        return frozenset(name for name, data in FILES.items() if _holds(folder / name, data))
+
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, data in FILES.items():
-            (folder / name).write_bytes(data)
+        with making(folder, "folder of the notes' files", own) as new:
+            for name, data in FILES.items():
+                (new / name).write_bytes(data)
     except OSError as error:
         raise StorageError(f"{folder} can not be written ({error.strerror}): name a folder of your own") from None
     if json:
         print_json({"folder": str(folder), "files": list(FILES)})
     else:
-        typer.echo(f"{folder}: {', '.join(FILES)}")
+        echo(f"{folder}: {', '.join(FILES)}")
+
+
+def _holds(file: Path, data: bytes) -> bool:
+    return file.is_file() and file.read_bytes() == data
 
 
 def _line(what: str, notes: str, found: str) -> str:

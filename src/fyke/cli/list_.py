@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -39,4 +40,4 @@ def list_(
                     shown.append(f"= {known['duplicate_of']}")
                 if "error" in known:
                     shown.append(f"({known['error']})")
-                typer.echo("\t".join(str(value) for value in shown))
+                echo("\t".join(str(value) for value in shown))

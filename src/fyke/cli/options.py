@@ -9,6 +9,7 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ import msgspec
 import typer
 
 from fyke import config
+from fyke.cli.echo import json_escaped
 from fyke.errors import UserError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line for a listing.")]
@@ -25,13 +27,33 @@ StorePath = Annotated[Path, typer.Option(metavar="DIR", help="The store.")]
 
 def print_json(value: object) -> None:
     """Write ``value`` as one line of JSON to stdout."""
-    sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
+    sys.stdout.buffer.write(json_escaped(msgspec.json.encode(value).decode()).encode() + b"\n")
     sys.stdout.buffer.flush()
+
+
+def needs(module: str, extra: str, what: str) -> None:
+    """Raise ``UserError`` where a part that the plain install leaves out is not there. Ask before the work begins."""
+    if find_spec(module) is None:
+        raise UserError(f"{what} needs {module}, which is not installed; add it with: pip install 'fyke[{extra}]'")
+
+
+def needs_plot(picture: Path | None) -> None:
+    """Raise ``UserError`` where a picture is asked for and nothing is there to draw it."""
+    if picture is not None:
+        needs("matplotlib", "plot", f"drawing {picture}")
+
+
+def needs_parquet(*files: Path | None) -> None:
+    """Raise ``UserError`` where one of the files is Parquet and nothing is there to write it."""
+    for file in files:
+        if file is not None and file.suffix == ".parquet":
+            needs("pyarrow", "parquet", f"{file}")
 
 
 @contextlib.contextmanager
 def drawing(picture: Path) -> Iterator[None]:
     """Turn what goes wrong while a picture is drawn into one sentence."""
+    needs_plot(picture)
     try:
         yield
     except (OSError, ValueError) as error:

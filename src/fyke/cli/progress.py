@@ -6,6 +6,8 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
+from fyke.cli.echo import console, plain
+
 
 @contextlib.contextmanager
 def bar(what: str, total: int | None, unit: str = "bytes") -> Iterator[Callable[[int], None]]:
@@ -14,18 +16,20 @@ def bar(what: str, total: int | None, unit: str = "bytes") -> Iterator[Callable[
         yield lambda done: None
         return
     from rich import progress
-    from rich.console import Console
 
     class Rate(progress.ProgressColumn):
         def render(self, task: progress.Task) -> str:
             return f"{task.speed or 0:,.0f} {unit}/s"
 
-    columns: list[progress.ProgressColumn] = [progress.TextColumn("{task.description}"), progress.BarColumn()]
+    columns: list[progress.ProgressColumn] = [
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+    ]
     if unit == "bytes":
         columns += [progress.DownloadColumn(), progress.TransferSpeedColumn()]
     else:
         columns += [progress.MofNCompleteColumn(), Rate()]
     columns.append(progress.TimeRemainingColumn())
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        task = display.add_task(what, total=total)
+    with progress.Progress(*columns, console=console(stderr=True), transient=True) as display:
+        task = display.add_task(plain(what), total=total)
         yield lambda done: display.update(task, completed=done)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -53,14 +54,14 @@ def robots(
     if json:
         print_json(facts)
         return
-    typer.echo(f"{f'status {status}' if status else 'no answer'}: {_MEANING[verdict]}")
-    typer.echo(f"groups: {', '.join(sorted(rules.groups)) or 'none'}; {agent} reads {facts['group'] or 'none'}")
+    echo(f"{f'status {status}' if status else 'no answer'}: {_MEANING[verdict]}")
+    echo(f"groups: {', '.join(sorted(rules.groups)) or 'none'}; {agent} reads {facts['group'] or 'none'}")
     if group:
         for kind, patterns in (("allow", group.allow), ("disallow", group.disallow)):
             for pattern in patterns:
-                typer.echo(f"  {kind:9} {pattern.decode('utf-8', 'replace')}")
-        typer.echo(f"  delay     {'none' if group.delay is None else f'{group.delay:g} s'}")
+                echo(f"  {kind:9} {pattern.decode('utf-8', 'replace')}")
+        echo(f"  delay     {'none' if group.delay is None else f'{group.delay:g} s'}")
     for sitemap in rules.sitemaps:
-        typer.echo(f"sitemap: {sitemap}")
+        echo(f"sitemap: {sitemap}")
     for url, allowed in asked.items():
-        typer.echo(f"{'may be fetched' if allowed else 'must not be fetched'}: {url}")
+        echo(f"{'may be fetched' if allowed else 'must not be fetched'}: {url}")

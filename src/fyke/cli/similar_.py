@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -34,6 +35,6 @@ def similar(
         if json:
             print_json(each)
         else:
-            typer.echo(f"{each.similarity:.3f}  {each.method:8}  {each.url}")
+            echo(f"{each.similarity:.3f}  {each.method:8}  {each.url}")
     if not found and not json:
-        typer.echo(f"nothing in {store} is like {url} at {threshold}", err=True)
+        echo(f"nothing in {store} is like {url} at {threshold}", err=True)

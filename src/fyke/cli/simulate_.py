@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fyke.cli.options import Json, drawing, flags, print_json
+from fyke.cli.echo import echo
+from fyke.cli.options import Json, drawing, flags, needs_plot, print_json
 from fyke.errors import UserError
 from fyke.simulate.settings import Settings
 
@@ -59,6 +60,7 @@ def simulate(
     from fyke.simulate.run import simulate as run
     from fyke.topic.model import PageModel
 
+    needs_plot(plot)
     archive = Archive.open(folder)
     graph = graph_of(archive)
     chosen: SummaryModel | None = None
@@ -122,7 +124,7 @@ def _show(result: Simulation, json: bool, focused: bool) -> None:
     if json:
         print_json(said)
         return
-    typer.echo(
+    echo(
         f"{result.policy:20} {len(result.order):>10,} pages   PageRank {said['pagerank']:.3f}   "
         f"τ {result.kendall_tau:+.3f}"
         + (f"   harvest {said['harvest']:.4f}   recall {said['recall']:.3f}" if focused else "")

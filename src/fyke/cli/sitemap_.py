@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -47,16 +48,16 @@ def sitemap(
         )
         return
     what = "parts" if found.sitemaps else "pages"
-    typer.echo(f"{found.kind}: {len(found.sitemaps) or len(found.entries)} {what}{', news' if found.is_news else ''}")
+    echo(f"{found.kind}: {len(found.sitemaps) or len(found.entries)} {what}{', news' if found.is_news else ''}")
     for entry in shown:
         said = [entry.lastmod, entry.changefreq, f"priority {entry.priority:g}" if entry.priority != 0.5 else ""]
         said += [entry.news.title if entry.news else "", f"{len(entry.images)} images" if entry.images else ""]
         said += [f"{len(entry.alternates)} languages" if entry.alternates else ""]
-        typer.echo("  ".join([entry.location, *filter(None, said)]))
+        echo("  ".join([entry.location, *filter(None, said)]))
     if len(shown) < len(found.sitemaps or found.entries):
-        typer.echo(f"… and {len(found.sitemaps or found.entries) - len(shown)} more; --limit 0 shows all")
+        echo(f"… and {len(found.sitemaps or found.entries) - len(shown)} more; --limit 0 shows all")
     for fault, count in found.faults:
-        typer.echo(f"fault: {fault} ({count})")
+        echo(f"fault: {fault} ({count})")
 
 
 def _place(source: str, agent: str) -> str:

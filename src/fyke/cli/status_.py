@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from fyke.cli.echo import console
 from fyke.cli.options import Json, StorePath, print_json
 from fyke.errors import UserError
 
@@ -29,6 +30,4 @@ def status(store: StorePath = Path("fyke-store"), json: Json = False) -> None:
     if json:
         print_json(found)
         return
-    from rich.console import Console
-
-    Console().print(table(found))
+    console().print(table(found))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, print_json
 
 app = typer.Typer(
@@ -34,12 +35,12 @@ def check(store: StorePath = Path("fyke-store"), json: Json = False) -> None:
     if json:
         print_json(found)
     else:
-        typer.echo(
+        echo(
             f"{found.rows:,} rows, {found.versions:,} versions, {found.cells:,} cells, {found.anchors:,} anchors, "
             f"{found.faults:,} faults"
         )
         for fault in found.named:
-            typer.echo(fault, err=True)
+            echo(fault, err=True)
     if found.faults:
         raise typer.Exit(1)
 
@@ -65,7 +66,7 @@ def stats(
                 if json:
                     print_json(msgspec.to_builtins(host) | {"ratio": host.ratio})
                 else:
-                    typer.echo(f"{host.rows:>9,} rows {host.size:>14,} bytes {host.ratio:6.2f}x  {host.name}")
+                    echo(f"{host.rows:>9,} rows {host.size:>14,} bytes {host.ratio:6.2f}x  {host.name}")
             return
         found = count(opened)
     facts = msgspec.to_builtins(found) | {"ratio": found.ratio}
@@ -73,7 +74,7 @@ def stats(
         print_json(facts)
         return
     for name, value in facts.items():
-        typer.echo(f"{name:18} {value:,.2f}" if isinstance(value, float) else f"{name:18} {value}")
+        echo(f"{name:18} {value:,.2f}" if isinstance(value, float) else f"{name:18} {value}")
 
 
 @app.command()
@@ -91,7 +92,7 @@ def compact(store: StorePath = Path("fyke-store"), json: Json = False) -> None:
     if json:
         print_json({"bytes_before": before, "bytes_after": after})
     else:
-        typer.echo(f"{before:,} bytes before, {after:,} after")
+        echo(f"{before:,} bytes before, {after:,} after")
 
 
 @app.command()
@@ -112,4 +113,4 @@ def split(
     if json:
         print_json({"tablets": tablets})
     else:
-        typer.echo(f"{store} has {tablets} tablets")
+        echo(f"{store} has {tablets} tablets")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
 from fyke.errors import StorageError, UserError
 
@@ -37,12 +38,16 @@ def train(
 ) -> None:
     """Train a model, and say how well it tells the topic by cross-validation.
 
+    A topic file is TOML; each line may be left out, but not all: name = "sailing", words = ["keel", "jib"],
+    patterns = ["spinnakers?"], languages = ["en"], relevant = ["https://example.org/knots.html", "pages/reef.html"],
+    irrelevant = ["pages/law.html"].
+
     Example: fyke topic train sailing.toml --store fyke-store
     """
-    from fyke.cli.training import train_file
+    from fyke.cli.training import model_beside, train_file
 
+    target = out or model_beside(topic)
     trained = train_file(topic, store, negatives)
-    target = out or topic.with_suffix(".model")
     try:
         target.write_bytes(trained.model.encode())
     except OSError as error:
@@ -63,13 +68,13 @@ def train(
         )
         return
     for warning in trained.warnings:
-        typer.echo(f"fyke: {warning}", err=True)
+        echo(f"fyke: {warning}", err=True)
     if measured.folds:
-        typer.echo(
+        echo(
             f"{measured.relevant} relevant and {measured.irrelevant} other examples, {measured.folds} folds: "
             f"precision {measured.precision:.3f}, recall {measured.recall:.3f}, area under ROC {measured.area:.3f}"
         )
-    typer.echo(f"{target}: crawl with `fyke crawl SEED... --topic {target}`")
+    echo(f"{target}: crawl with `fyke crawl SEED... --topic {target}`")
 
 
 @app.command("test")
@@ -100,9 +105,9 @@ def try_on(
             {"page": page, "title": found.title, "probability": probability, "relevant": relevant, "words": words}
         )
         return
-    typer.echo(f"{probability:.3f}  {'relevant' if relevant else 'irrelevant'}  {found.title or page}")
+    echo(f"{probability:.3f}  {'relevant' if relevant else 'irrelevant'}  {found.title or page}")
     for word, weight in words:
-        typer.echo(f"{weight:+8.3f}  {word}")
+        echo(f"{weight:+8.3f}  {word}")
 
 
 def telling_words(model: PageModel, text: str, most: int = 10) -> list[tuple[str, float]]:

@@ -44,6 +44,16 @@ def train_file(file: Path, store: Path | None, negatives: int = NEGATIVES) -> Tr
     return train(topic, relevant, irrelevant, np.random.default_rng(0), drawn=drawing)
 
 
+def model_beside(topic: Path) -> Path:
+    """Return where a topic's model goes by default. Raises ``UserError`` where something else stands there."""
+    from fyke.topic.model import is_model
+
+    target = topic.with_suffix(".model")
+    if target.exists() and not (target.is_file() and is_model(target.read_bytes()[:64])):
+        raise UserError(f"{target} is there and no model that fyke made; name another file with --out")
+    return target
+
+
 def read_topic(file: Path) -> tuple[Topic, Path]:
     """Return a topic, and the folder that its files are relative to."""
     import msgspec

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
 from fyke.url import Url
 
@@ -36,4 +37,4 @@ def url(
         print_json(facts)
         return
     for name, value in facts.items():
-        typer.echo(f"{name:14} {value}")
+        echo(f"{name:14} {value}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, flags, print_json
 from fyke.world.config import START, WorldConfig
 
@@ -50,7 +51,7 @@ def world(
             print_json(known)
             return
         for name in known.__slots__:
-            typer.echo(f"{name:18} {getattr(known, name)}")
+            echo(f"{name:18} {getattr(known, name)}")
         return
     if facts:
         _print_facts(World(settings, port or 80), [], json)
@@ -58,9 +59,9 @@ def world(
     with contextlib.suppress(KeyboardInterrupt), serve(settings, port, speed) as served:
         if write is not None:
             served.write(write)
-            typer.echo(f"crawl it with: fyke crawl @{write}/seeds.txt --config {write}/crawl.toml", err=True)
+            echo(f"crawl it with: fyke crawl @{write}/seeds.txt --config {write}/crawl.toml", err=True)
         _print_facts(served.world, served.resolve(), json)
-        typer.echo(f"serving on {served.address}; Ctrl-C ends it", err=True)
+        echo(f"serving on {served.address}; Ctrl-C ends it", err=True)
         while True:
             time.sleep(3600)
 
@@ -72,19 +73,17 @@ def _print_facts(world: World, resolve: list[str], json: bool) -> None:
             print_json({"url": base + "/", "resolve": where, **dataclasses.asdict(host)})
         return
     pages = sum(host.pages for host in world.hosts)
-    typer.echo(f"seed {world.config.seed}: {len(world.hosts)} hosts, {pages:,} pages")
+    echo(f"seed {world.config.seed}: {len(world.hosts)} hosts, {pages:,} pages")
     if pages <= EXPECT_AT_MOST:
         expected = world.expected(world.seeds, START)
-        typer.echo(
+        echo(
             f"a correct crawl from the home pages fetches {len(expected.pages):,} pages, meets {len(expected.others):,}"
             f" redirects and errors, leaves {len(expected.disallowed):,} addresses to robots.txt"
         )
     for host, base in zip(world.hosts, world.bases, strict=True):
-        typer.echo(
-            f"{base + '/':44} {host.pages:6,} pages  {host.language}  {host.topic:10} {', '.join(oddities(host))}"
-        )
+        echo(f"{base + '/':44} {host.pages:6,} pages  {host.language}  {host.topic:10} {', '.join(oddities(host))}")
     if resolve:
-        typer.echo("\n" + "\n".join(f"--resolve {line}" for line in resolve), color=False)
+        echo("\n" + "\n".join(f"--resolve {line}" for line in resolve))
 
 
 def oddities(host: Host) -> list[str]:

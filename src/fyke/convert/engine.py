@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from html import escape
+from importlib.util import find_spec
 from typing import Any
 
 from fyke.convert import text, xml
@@ -48,8 +49,8 @@ def convert_iwork(source: Source) -> Document:
 
 
 def convert_pdf(source: Source) -> Document:
-    """Return a PDF's text: the engine's, or where that has none, PDFium's page by page."""
-    return _first_with_text(source, convert, _pdfium)
+    """Return a PDF's text: the engine's, or where that has none, PDFium's page by page, where it is installed."""
+    return _first_with_text(source, convert, *([_pdfium] if find_spec("pypdfium2") else []))
 
 
 def convert_docx(source: Source) -> Document:

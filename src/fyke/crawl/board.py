@@ -2,8 +2,8 @@
 
 ::
 
-    page 0   supervisor: stop (8 bytes), permits given (8)
-    page n   agent n − 1: beat, idle until (float64), letters sent, letters applied, pages (int64),
+    page 0   supervisor: stop (8 bytes), permits taken (8), documents that came of them (8)
+    page n   agent n − 1: beat, idle until (float64), letters received, pages (int64),
              then the URL that is being worked on (length, 2 bytes; UTF-8); at its end the threshold of revisits
              (float64)
 
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PAGE = 4096
-_NUMBERS = struct.Struct("<ddqqq")
+_NUMBERS = struct.Struct("<ddqq")
 _URL = _NUMBERS.size + 2
-_PERMITS = struct.Struct("<qq")
+_PERMITS = struct.Struct("<qqq")
 _THRESHOLD = struct.Struct("<d")
 
 
@@ -34,8 +34,8 @@ class Sign:
     beat: float = 0.0
     idle_until: float = 0.0
     """When it will next have something to do; 0 while it has."""
-    sent: int = 0
-    applied: int = 0
+    received: int = 0
+    """Letters of other agents that it has taken in since it started."""
     pages: int = 0
 
 
@@ -63,9 +63,7 @@ class Board:
 
     def show(self, agent: int, sign: Sign) -> None:
         """Write an agent's sign."""
-        _NUMBERS.pack_into(
-            self._map, _PAGE * (agent + 1), sign.beat, sign.idle_until, sign.sent, sign.applied, sign.pages
-        )
+        _NUMBERS.pack_into(self._map, _PAGE * (agent + 1), sign.beat, sign.idle_until, sign.received, sign.pages)
 
     def sign(self, agent: int) -> Sign:
         """Read an agent's sign."""
@@ -99,13 +97,45 @@ class Board:
         """Whether the agents are to stop."""
         return self._map[0] != 0
 
-    def permits(self, wanted: int, limit: int) -> int:
-        """Take up to ``wanted`` permits, of ``limit`` in all; return how many were left to take."""
+    def permits(self, taken: int, limit: int, spent: int = 0) -> bool:
+        """Take (below 0: give back) a permit of ``limit`` in all, and note documents; return whether it was there."""
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
-            stop, given = _PERMITS.unpack_from(self._map, 0)
-            granted: int = max(0, min(wanted, limit - given))
-            _PERMITS.pack_into(self._map, 0, stop, given + granted)
+            stop, before, documents = _PERMITS.unpack_from(self._map, 0)
+            granted: bool = before + taken <= limit
+            _PERMITS.pack_into(self._map, 0, stop, before + taken if granted else before, documents + spent)
         finally:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
         return granted
+
+    @property
+    def documents(self) -> int:
+        """Documents that came of permits."""
+        return int(_PERMITS.unpack_from(self._map, 0)[2])
+
+
+class SharedLimit:
+    """The permits of all agents of a board (fyke.crawl.limit)."""
+
+    def __init__(self, board: Board, documents: int) -> None:
+        self._board, self._documents = board, documents
+
+    def take(self) -> bool:
+        """Take a permit for a visit; return whether there was one."""
+        return self._board.permits(1, self._documents)
+
+    def give_back(self) -> None:
+        """Give back the permit of a visit that came to no document."""
+        self._board.permits(-1, self._documents)
+
+    def spend(self) -> None:
+        """Note that a visit with a permit came to a document."""
+        self._board.permits(0, self._documents, 1)
+
+    @property
+    def reached(self) -> bool:
+        """Whether as many documents have come as are wanted; then every agent is told to stop."""
+        reached = self._board.documents >= self._documents
+        if reached:
+            self._board.stop()
+        return reached

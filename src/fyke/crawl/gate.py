@@ -1,8 +1,9 @@
-"""The gate: asked before every contact, so that no host and no address meets two agents at once or too soon.
+"""The gate: passed before every contact, so that no host and no address meets us too soon or too often.
 
 The frontier keeps the gaps of its own hosts. What it cannot see passes here as well: redirects of robots.txt to hosts
 that another agent owns, and a thousand hosts on one address. The table of contacts (fyke.frontier.contacts) is in the
-memory of this process, or in a file that all agents of the machine map.
+memory of this process, or in a file that all agents of the machine map. A host that must wait for its address is
+told when to come, once: slots are handed out in turn, so nobody starves.
 """
 
 from __future__ import annotations
@@ -22,8 +23,13 @@ _CONTACTS = 100_000
 """Hosts and addresses within their gaps at once: 4 MB."""
 
 
+AT_ONCE = 8
+"""Contacts of one address at once: a few hosts that stall do not block a content network."""
+_RETRY = 1.0  # seconds until an address with so many contacts is looked at again
+
+
 class Gate:
-    """Lets one contact of a host, and of an address, through at a time, with the least gap between them."""
+    """Lets one contact of a host through at a time, and those of an address one after another."""
 
     def __init__(
         self,
@@ -39,6 +45,9 @@ class Gate:
         self._politeness = politeness
         self._hold = hold
         self._address_of = address_of
+        self._promised: dict[str, float] = {}  # hosts that were told when to come
+        self._open: dict[int, int] = {}  # contacts under way, by address
+        self._entered: dict[str, int | None] = {}  # hosts that are contacted, and at which address
         size = table_bytes(_CONTACTS)
         self._file = None if path is None else path.open("a+b")
         if self._file is None:
@@ -57,29 +66,42 @@ class Gate:
             self._file.close()
 
     def enter(self, host: str, now: float) -> float:
-        """Claim a host and its address for a contact and return 0, or return when to try again."""
-        key = _host_key(host)
-        busy = self._table.claim(key, now, self._hold)
+        """Begin a contact of a host at its address and return 0, or return when to try again; ``leave`` ends it."""
+        address = self._address_of(host)
+        key = None if address is None else address_key(address)
+        if key is not None and (wait := self._wait_for_address(host, key, now)):
+            return wait
+        busy = self._table.claim(_host_key(host), now, self._hold)
         if busy:
             return busy
-        address = self._address(host)
-        if address is not None:
-            busy = self._table.claim(address, now, self._hold)
-            if busy:
-                self._table.release(key, now)
-                return busy
+        if key is not None:
+            self._open[key] = self._open.get(key, 0) + 1
+        self._entered[host] = key
         return 0.0
 
     def leave(self, host: str, finished: float) -> None:
-        """Say that the contact ended: the least gaps begin."""
+        """Say that the contact ended: the least gap of the host begins. REQUIRES: it was entered."""
         self._table.release(_host_key(host), finished + self._politeness.delay)
-        address = self._address(host)
-        if address is not None:
-            self._table.release(address, finished + min(self._politeness.address_delay, self._politeness.delay))
+        key = self._entered.pop(host, None)
+        if key is not None:
+            self._open[key] -= 1
+            if not self._open[key]:
+                del self._open[key]
 
-    def _address(self, host: str) -> int | None:
-        address = self._address_of(host)
-        return None if address is None else address_key(address)
+    def _wait_for_address(self, host: str, key: int, now: float) -> float:
+        gap = min(self._politeness.address_delay, self._politeness.delay)
+        if gap <= 0:
+            return 0.0
+        if self._open.get(key, 0) >= AT_ONCE:
+            return now + _RETRY
+        slot = self._promised.pop(host, None)
+        if slot is None or slot < now - gap:  # who comes late queues up again
+            slot = self._table.reserve(key, now, gap)
+        if slot <= now:
+            slot = self._table.start(key, now, gap)
+        if slot:
+            self._promised[host] = slot
+        return slot
 
     def _lock(self) -> contextlib.AbstractContextManager[None]:
         file = self._file

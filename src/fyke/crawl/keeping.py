@@ -25,6 +25,8 @@ from fyke.crawl.process import Processed, Processor
 from fyke.crawl.queues import Queues
 from fyke.crawl.revisits import Revisits
 from fyke.crawl.rules import Rules
+from fyke.crawl.surroundings import log
+from fyke.errors import FykeError
 from fyke.frontier.keys import Entry
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
@@ -37,14 +39,17 @@ MAX_TRIES = 3
 """Fetches of a URL whose host does not answer, before it is given up."""
 MAX_HOPS = 10
 """Redirects in a row, as browsers allow twice as many."""
-RETRY_DELAY = 30.0
-"""Seconds before the second try, and four times as many before the third."""
+RETRY_DELAY = 10.0
+"""Seconds before the second try, and four times as many before the third: both within the usual patience."""
 
 PASSING = frozenset(
     {Reason.DNS, Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.SERVER_ERROR, Reason.TOO_MANY_REQUESTS}
 )
 """Failures that may pass."""
-_OVERLOAD = frozenset({Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.TOO_MANY_REQUESTS, Reason.SERVER_ERROR})
+_SILENT = frozenset({Reason.TIMEOUT, Reason.RESET})
+_OVERLOAD = frozenset({429, 502, 503, 504})
+_TROUBLES = 1000
+"""Sites whose last trouble is remembered, so that a crawl can tell why it came to nothing."""
 
 
 @dataclass(slots=True)
@@ -74,7 +79,6 @@ class Keeper:
         examination: Examination,
         clock: Clock,
         *,
-        permit: Callable[[], bool],
         work_on: Callable[[str], None],
         revisits: Revisits | None,
     ) -> None:
@@ -88,8 +92,21 @@ class Keeper:
         self.rules = rules
         self._examination = examination
         self._clock = clock
-        self._permit = permit
         self._revisits = revisits
+        self._documents: set[int] = set()
+        self.troubles: dict[str, str] = {}
+        """Sites that could not be reached, and why."""
+
+    def came_to_document(self, lease: Lease) -> bool:
+        """Whether a visit that has ended was kept as a document. REQUIRES: it is asked once."""
+        known = id(lease) in self._documents
+        self._documents.discard(id(lease))
+        return known
+
+    def troubled(self, site: str, outcome: Failed, what: str = "") -> None:
+        """Remember why a site could not be reached."""
+        if len(self.troubles) < _TROUBLES or site in self.troubles:
+            self.troubles[site] = f"{what}{outcome.reason}" + (f": {outcome.detail}" if outcome.detail else "")
 
     async def take(self, lease: Lease, outcome: Outcome) -> None:
         """Make of an outcome what is kept of it."""
@@ -97,21 +114,10 @@ class Keeper:
         contact = contact_of(outcome, 0.0, now)
         self.tally.contacts += 1
         self.work_on(entry.href)
-        if isinstance(outcome, Fetched):
-            listing = await self.discovery.read(outcome, entry, now)
-            self.tally.pages += 1
-            self.tally.bytes += len(outcome.exchange.body)
-            if is_guess(entry.kind) and (listing is None or not self._permit()):
-                self.lister.forget(lease, contact)
-            elif listing is not None:
-                listing, new = await self.lister.offer_most(entry.url, listing)
-                self.keep(lease, listing.processed, contact, listing, new)
-            else:
-                processed = await self.processor.fetched(outcome, entry.depth)
-                # All that have come are read, then all are kept: 6 % quicker, as what a step needs is in the caches.
-                await asyncio.sleep(0)
-                self.work_on(entry.href)
-                self.keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
+        if isinstance(outcome, Fetched) and outcome.exchange.incomplete and self._again(entry):
+            self.fail(lease, Failed(outcome.url, Reason.RESET, detail="cut short"), contact, now)
+        elif isinstance(outcome, Fetched):
+            await self._take_document(lease, outcome, contact)
         elif isinstance(outcome, Moved):
             self.keep(lease, self.processor.moved(outcome, entry.depth), contact)
         elif isinstance(outcome, Unchanged) and is_poll(entry.kind):
@@ -123,11 +129,42 @@ class Keeper:
             self.fail(lease, outcome, contact, now)
         self.work_on("")
 
-    def fail(self, lease: Lease, outcome: Failed, contact: Contact | None, now: float) -> None:
-        """Nothing usable came: it is tried again later, or its row says why there is nothing."""
+    async def _take_document(self, lease: Lease, outcome: Fetched, contact: Contact) -> None:
+        entry, now = lease.entry, self._clock.now()
+        self.tally.pages += 1
+        self.tally.bytes += len(outcome.exchange.body)
+        listing: Listing | None = None
+        try:
+            listing = await self.discovery.read(outcome, entry, now)
+            if listing is None and not is_guess(entry.kind):
+                processed = await self.processor.fetched(outcome, entry.depth)
+        except (FykeError, OSError):
+            raise
+        except Exception:  # a fault of ours: the document is kept as it came
+            log.exception("%s could not be read", entry.href)
+            failure = Failed(outcome.url, Reason.UNREADABLE, exchange=outcome.exchange)
+            self.keep(lease, self.processor.failed(failure, entry.depth, now), contact)
+            return
+        if listing is not None:
+            listing, new = await self.lister.offer_most(entry.url, listing)
+            self.keep(lease, listing.processed, contact, listing, new)
+        elif is_guess(entry.kind):
+            self.lister.forget(lease, contact)
+        else:
+            # All that have come are read, then all are kept: 6 % quicker, as what a step needs is in the caches.
+            await asyncio.sleep(0)
+            self.work_on(entry.href)
+            self.keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
+
+    def _again(self, entry: Entry) -> bool:
+        """Whether a URL that failed is tried again."""
+        return entry.tries + 1 < MAX_TRIES and not is_guess(entry.kind)
+
+    def fail(self, lease: Lease, outcome: Failed, contact: Contact | None, now: float, *, final: bool = False) -> None:
+        """Nothing usable came: it is tried again later, or (``final``: at once) its row says why there is nothing."""
         entry = lease.entry
-        if outcome.reason in PASSING and entry.tries + 1 < MAX_TRIES and not is_guess(entry.kind):
-            due = max(now + RETRY_DELAY * 4**entry.tries, outcome.retry_at or 0.0)
+        if outcome.reason in PASSING and self._again(entry) and not final:
+            due = outcome.retry_at or now + RETRY_DELAY * 4**entry.tries  # what the server asks decides
             tablet = self.queues.store.tablet(self.queues.tablet_of(outcome.url))
             batch = tablet.batch()
             self.queues.postpone(batch, msgspec.structs.replace(entry, tries=entry.tries + 1), due)
@@ -161,6 +198,7 @@ class Keeper:
         elif 200 <= meta.status < 400 and not is_poll(entry.kind):  # which is counted already
             batch.count("pages")
             batch.count("bytes", meta.length)
+            self._documents.add(id(lease))
         for why, count in processed.dropped:
             batch.count("dropped:" + why, count)
         self.queues.frontier.done(lease, now, contact)
@@ -190,6 +228,8 @@ class Keeper:
         if processed.redirected:  # as far from the seeds as the page that sent us there
             depth, told = entry.depth, entry.told
             kind, hops = redirected(entry.kind)
+            if not entry.depth and not is_sitemap(entry.kind):  # a seed is where it leads
+                self.rules.admit(processed.links[0].target)
         offers = []
         targets = Links.of(processed.links).targets
         fresh = self.queues.unseen(targets, processed.keys)
@@ -217,4 +257,5 @@ def contact_of(outcome: Outcome, started: float, finished: float) -> Contact:
         started, finished = exchange.started, exchange.finished
     reason = outcome.reason if isinstance(outcome, Failed) else None
     retry_at = outcome.retry_at if isinstance(outcome, Failed) and outcome.retry_at else 0.0
-    return Contact(finished, finished - (started or finished), reason in _OVERLOAD, retry_at)
+    overloaded = exchange is not None and exchange.status in _OVERLOAD
+    return Contact(finished, finished - (started or finished), overloaded, reason in _SILENT, retry_at)

@@ -1,14 +1,14 @@
 """The frontier and the tablets as one: what the frontier decides is written, what it wishes is read.
 
 Everything that follows from a page goes into the batch of the page's own tablet: its row, the queue entries of links
-that belong to the tablet, and a letter in the outbox for each other tablet (fyke.crawl.mail). A restart reads the
-host records back, and makes the seen-set anew from the URLs of rows, queues and letters.
+that belong to the tablet with their keys in the seen-set, and a letter in the outbox for each other tablet
+(fyke.crawl.mail). A restart reads the records of sites and the seen-set back.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -17,10 +17,23 @@ from fyke.crawl.anchors import Anchors
 from fyke.crawl.duplicates import Duplicates
 from fyke.crawl.mail import Letter, Offer, Post
 from fyke.crawl.order import Order
-from fyke.crawl.reserve import ALL_WAITING, FED, WAITING, level_of
+from fyke.crawl.reserve import ALL_WAITING, FED, level_of
+from fyke.crawl.seenchunks import SeenChunks
 from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
-from fyke.frontier.keys import Entry, HostRecord, later_due, later_from, later_key, later_range, sequence_of
+from fyke.frontier.keys import (
+    BY_HOST,
+    QUEUED,
+    Entry,
+    SiteRecord,
+    is_record_key,
+    later_due,
+    later_from,
+    later_key,
+    later_range,
+    record_key,
+    sequence_of,
+)
 from fyke.frontier.leases import Lease
 from fyke.frontier.priority import Levels
 from fyke.frontier.seen import Keys, SeenSet, url_keys
@@ -33,6 +46,9 @@ from fyke.values import Candidates, Drop
 _LATER_BATCH = 1000  # entries that become due are queued in steps, so that no step is long
 _MEMORY_OF_TABLETS = 200_000
 _NOT_NOW = 86_400.0  # seconds until a crawl that does not revisit looks at a revisit again
+
+_SEED = b"seed"
+"""Behind a host key: the host of a seed, or where one led."""
 
 AGAIN = "again"
 """The kind of an entry that is a revisit (fyke.crawl.revisits)."""
@@ -52,11 +68,14 @@ class Queues:
         """``worth(url, depth, now)`` says why a URL is not to be queued; it is asked once for each."""
         self.store = store
         self.frontier = frontier
+        frontier.sites.load = self._load
         self.post = Post(store)
         self.duplicates = Duplicates(store, self.post)
         self.anchors = Anchors(store, self.post, self.tablet_of)
         self.prefetch: Callable[[str], None] = lambda host: None
         """Told of hosts that are about to be contacted, so that their addresses are known by then."""
+        self.admit: Callable[[Url], None] = lambda url: None
+        """Told of seeds, and of where they led: what belongs to the crawl is near them."""
         self.demoted: dict[str, str] = {}
         """Places whose pages come last, and why: hosts and templates that breed copies."""
         self._prioritizer = prioritizer
@@ -71,21 +90,24 @@ class Queues:
         self.judge: Callable[[Entry, Tablet, float], float] | None = None
         """Says of a revisit whose time has come: 0 where it is due, else when to look again. None: not in this run."""
         self._tablets: dict[str, int] = {}
+        self._chunks: dict[int, SeenChunks] = {}
         self.order: Order | None = None
         """Which page first, where it is not breadth first."""
 
     # ---- starting
 
-    def restore(self, now: float) -> None:
-        """Take up what earlier runs left. Every host waits its full delay once."""
+    def restore(self, now: float, beat: Callable[[], object] = lambda: None) -> None:
+        """Take up what earlier runs left. Every host waits its full delay once. ``beat`` is called now and then."""
         for number in self.store.owned:
             tablet = self.store.tablet(number)
+            self._queue_by_site(tablet, now)
             for key, value in tablet.items("host"):
-                if key.endswith(b"\0") and key.count(b"\0", 2) == 1:  # other keys of the host stand behind it
-                    self.frontier.restore(HostRecord.decode(value), now)
-            self._remember(Url.from_key(key) for key, _ in tablet.items("meta"))
-            self._remember(Entry.decode(value).url for key, value in tablet.items("queue") if key[:1] != WAITING)
-            self._remember((Entry.decode(value).url for _, value in tablet.items("queue", *ALL_WAITING)), waits=True)
+                if is_record_key(key):
+                    self.frontier.restore(SiteRecord.decode(value), now)
+                elif key.endswith(_SEED):
+                    self.admit(Url(value.decode()))
+            beat()
+            self._remember(number, tablet, beat)
             for key, value in tablet.items("queue", *_all_later()):
                 self._later.setdefault(number, later_due(key))
                 self.retries += _is_retry(Entry.decode(value))
@@ -96,17 +118,48 @@ class Queues:
         self.duplicates.restore()
         self.anchors.restore(now)
 
+    def _queue_by_site(self, tablet: Tablet, now: float) -> None:
+        """Move what version 1 queued by host to the queues of its sites, in steps that a crash cannot tear."""
+        while old := list(islice(tablet.items("queue", *BY_HOST), _LATER_BATCH)):
+            batch = tablet.batch()
+            sites: defaultdict[str, list[Entry]] = defaultdict(list)
+            for key, value in old:
+                entry = Entry.decode(value)
+                sites[entry.url.site].append(entry)
+                batch.delete("queue", key)
+            for site, entries in sites.items():
+                for key, value in self.frontier.add(site, entries, now):
+                    batch.put("queue", key, value)
+                self.write_site(batch, site)
+            tablet.write(batch)
+
+    def _load(self, site: str) -> SiteRecord | None:
+        number = self.tablet_of(Url(site + "/")) if "://" in site else -1
+        stored = self.store.tablet(number).get("host", record_key(site)) if number in self.store.owned else None
+        return SiteRecord.decode(stored) if stored else None
+
     def _note_later(self) -> None:
         self._next_later = min(self._later.values(), default=float("inf"))
         self.frontier.note_later(self._next_later)
 
-    def _remember(self, urls: Iterable[Url], *, waits: bool = False) -> None:
-        urls = iter(urls)
-        while chunk := list(islice(urls, 10_000)):
-            keys = url_keys(map(seen_form, chunk))
+    def _remember(self, number: int, tablet: Tablet, beat: Callable[[], object]) -> None:
+        """Know the URLs of a tablet again: from its chunks, or else from its rows and queues."""
+        chunks = self._chunks[number] = SeenChunks(tablet)
+        known = chunks.read() if self.order is None else None  # an order tells known URLs from waiting ones
+        for keys in known or chunks.rebuild(self._known_urls(tablet)):
             self._seen.add(keys)
-            if self.order is not None and not waits:
+            if self.order is not None:
                 self.order.reserve.refuse(keys)
+            beat()
+        waiting = [Entry.decode(value).url for _, value in tablet.items("queue", *ALL_WAITING)]
+        self._seen.add(url_keys(map(seen_form, waiting)))
+
+    def _known_urls(self, tablet: Tablet) -> Iterator[Url]:
+        """The URLs of rows, queues and entries for later; not those that an order holds back."""
+        for key, _ in tablet.items("meta"):
+            yield Url.from_key(key)
+        for _, value in tablet.items("queue", *QUEUED):
+            yield Entry.decode(value).url
 
     # ---- discovering
 
@@ -157,8 +210,13 @@ class Queues:
             if offers:
                 self._set_aside(self.order, batch, offers, now)
             return
+        if not offers:
+            return
+        self._chunk(batch, offers)
         wanted: list[Offer] = []
         for each in offers:
+            if not each.depth and ":" not in each.kind:  # a seed, or where one led
+                self._admit(batch, Url(each.href))
             why = self.worth(Url(each.href), each.depth, now)
             if why is None:
                 wanted.append(each)
@@ -166,14 +224,20 @@ class Queues:
                 batch.count("dropped:" + why)
         if not wanted:
             return
-        hosts: defaultdict[str, list[Entry]] = defaultdict(list)
+        sites: defaultdict[str, list[Entry]] = defaultdict(list)
         for each, priority in zip(wanted, self._priorities(wanted), strict=True):
             entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind, told=each.told)
-            hosts[Url(each.href).host].append(entry)
-        for host, entries in hosts.items():
-            for key, value in self.frontier.add(host, entries, now):
+            sites[Url(each.href).site].append(entry)
+        for site, entries in sites.items():
+            for key, value in self.frontier.add(site, entries, now):
                 batch.put("queue", key, value)
-            self.write_host(batch, host)
+            self.write_site(batch, site)
+
+    def _chunk(self, batch: Batch, offers: Sequence[Offer]) -> None:
+        urls = [Url(each.href) for each in offers]
+        chunks = self._chunks.get(self.tablet_of(urls[0]))
+        if chunks is not None:
+            chunks.add(batch, urls)
 
     def _set_aside(self, order: Order, batch: Batch, offers: Sequence[Offer], now: float) -> None:
         """Let offers wait at the level of their worth; those that wait at a worse one move up."""
@@ -193,6 +257,10 @@ class Queues:
                 continue
             entry = Entry(each.href, level, each.depth, each.tries, kind=each.kind, clue=each.clue)
             order.reserve.put(batch, number, entry, key, level)
+
+    def _admit(self, batch: Batch, url: Url) -> None:
+        self.admit(url)
+        batch.put("host", host_key(url.host) + _SEED, url.href.encode())
 
     @property
     def pending(self) -> int:
@@ -227,9 +295,9 @@ class Queues:
                     priorities[i] = self.frontier.priorities
         return priorities
 
-    def write_host(self, batch: Batch, host: str) -> None:
-        """Write what a restart needs to know of a host."""
-        batch.put("host", host_key(host), self.frontier.record(host).encode())
+    def write_site(self, batch: Batch, site: str) -> None:
+        """Write what a restart needs to know of a site."""
+        batch.put("host", record_key(site), self.frontier.record(site).encode())
 
     # ---- handing out
 
@@ -238,7 +306,7 @@ class Queues:
         if self.order is not None:
             self.order.reserve.freed += 1
         batch.delete("queue", lease.key)
-        self.write_host(batch, lease.host)
+        self.write_site(batch, lease.site)
 
     def postpone(self, batch: Batch, entry: Entry, due: float) -> None:
         """Write an entry that is to be queued again at ``due``."""
@@ -290,17 +358,17 @@ class Queues:
                     if again < float("inf"):
                         self.postpone(batch, entry, again)
                     continue
-            host = entry.url.host
-            for key, value in self.frontier.add(host, [entry], now):
+            site = entry.url.site
+            for key, value in self.frontier.add(site, [entry], now):
                 batch.put("queue", key, value)
-            self.write_host(batch, host)
+            self.write_site(batch, site)
         tablet.write(batch)
 
     # ---- mail
 
     def deliver(self, now: float, urgent: bool = False) -> None:
         """Hand letters to the tablets of this agent that they are for; ``urgent`` ones only, or all."""
-        for letters in self.post.take(self.store.owned, urgent).values():
+        for letters in self.post.take(self.store.owned, urgent, ours=True).values():
             self.apply(letters, now)
             self.post.delivered(letters)
 

@@ -73,9 +73,9 @@ class _Lane:
 class Reserve:
     """What waits in the tablets that ``store`` owns."""
 
-    def __init__(self, store: Store, frontier: Frontier, write_host: Callable[[Batch, str], None], most: int) -> None:
+    def __init__(self, store: Store, frontier: Frontier, write_site: Callable[[Batch, str], None], most: int) -> None:
         """``most`` hosts are served at once at the very most: the agent's concurrency."""
-        self._store, self._frontier, self._write_host, self._most = store, frontier, write_host, most
+        self._store, self._frontier, self._write_site, self._most = store, frontier, write_site, most
         self._levels = KeyTable(level=np.int8)
         self._lanes = {number: [_Lane() for _ in range(LEVELS + 1)] for number in store.owned}
         self.again: Callable[[int, Entry, npt.NDArray[np.uint64]], int] | None = None
@@ -161,8 +161,8 @@ class Reserve:
         fed = busy = 0
         for sequence, entry in window:
             host = entry.url.host
-            parked = self._frontier.is_parked(host)
-            if fed >= room or (not parked and self._frontier.queued(host) >= HOST_AHEAD):
+            parked = self._frontier.sites.is_parked(host)
+            if fed >= room or (not parked and self._frontier.sites.queued(host) >= HOST_AHEAD):
                 busy += fed < room
                 lane.window.append((sequence, entry))
                 continue
@@ -178,9 +178,10 @@ class Reserve:
             self.waiting -= 1
             fed += not parked  # a parked host keeps what is its own until it is due; it holds up nobody
             priority = 1 + (level - 1) * self._frontier.priorities // LEVELS
-            for k, v in self._frontier.add(host, [msgspec.structs.replace(entry, priority=priority)], now):
+            site = entry.url.site
+            for k, v in self._frontier.add(site, [msgspec.structs.replace(entry, priority=priority)], now):
                 batch.put("queue", k, v)
-            self._write_host(batch, host)
+            self._write_site(batch, site)
         if busy and not fed:
             lane.busy_since = state
             lane.window = []  # others stand behind it; these are on disk

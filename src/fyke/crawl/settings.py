@@ -33,11 +33,11 @@ class CrawlSettings:
     websub: int = option(0, "Have feeds pushed by their hubs to this port; needs --public-url, runs until stopped.")
     public_url: str = option("", "Where hubs reach --websub: https://you.example/hooks.")
     delay: float = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
-    agents: int = option(0, "Processes; 0 for one per core.")
+    agents: int = option(0, "Processes; 0 for one per core, or one where the seeds' hosts need no more.")
     concurrency: int = option(256, "Fetches at once for each agent.")
     continuous: bool = option(False, "Go on for ever: revisit pages so that the copies stay fresh, until stopped.")
     revisit_policy: Literal["uniform", "proportional", "freshness-optimal", "age-optimal"] = option(
-        "age-optimal", "Which page again first; age-optimal keeps the mean age of copies least (docs/freshness.md)."
+        "age-optimal", "Which page again first; age-optimal keeps the mean age of copies least."
     )
     revisit_share: float = option(0.5, "Of the requests that revisits get while new pages wait; else they get all.")
     request_rate: float = option(

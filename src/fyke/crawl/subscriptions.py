@@ -43,7 +43,7 @@ async def serving(agent: Agent, settings: CrawlSettings, clock: Clock) -> AsyncI
         tablet.write(batch)
 
     earlier = known(store)
-    subscriber = Subscriber(settings.public_url, agent.fetch, clock, deliver, keep, earlier)
+    subscriber = Subscriber(settings.public_url, agent.visits.fetch, clock, deliver, keep, earlier)
     agent.discovery.subscriber = subscriber
     port = await subscriber.start(_interface(settings.public_url), settings.websub)
     log.info("hubs are served on port %d; %d subscriptions are known", port, len(earlier))

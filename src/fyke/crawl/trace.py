@@ -87,8 +87,9 @@ def attach(agent: Agent, store: Path, urls: Sequence[str]) -> None:
     _around(queues.frontier, "add", watch.queued)
     _around(queues.duplicates, "mark", watch.marked)
     _around(keeper.rules, "belongs", watch.scoped)
-    _around(agent.permissions, "known", watch.permitted)
-    agent.transport = _Traced(agent.transport.fetch, watch)
+    means = agent.visits.means
+    _around(means.permissions, "known", watch.permitted)
+    means.transport = _Traced(means.transport.fetch, watch)
     for href in watch.urls:
         number = queues.tablet_of(Url(href))
         if number in queues.store.owned and (said := _row(agent, href)):

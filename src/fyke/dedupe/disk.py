@@ -9,6 +9,7 @@ A folder of sketches ("fyke-sketches", version 1; docs/sketches.md draws the byt
     lock          held by the process that writes
     bands-BxR-N   slots of the first N documents for B bands of R, sorted: derived, and rebuilt where it is missing
 
+A folder may be anybody's: every number in it is checked when it is mapped, before a kernel follows it.
 Records are written through shared mappings, so a killed process loses nothing that it wrote; each record has a
 check sum, so a power cut loses at most the records since the last `sync`, and what is left is told from what was torn.
 """
@@ -38,6 +39,11 @@ GROWTH = 1 << 14
 """Records by which the files grow at first: 6 MB; later by an eighth of what is there."""
 NAME_BYTES = 64
 """Bytes reserved for a name on average; more are found when needed."""
+MAX_PERMUTATIONS = 4096
+MAX_WORDS = 1000
+"""Parameters beyond which a header is not believed: the files would grow by gigabytes for nothing."""
+_CHUNK = 1 << 22
+"""Slots or records that are checked at a time."""
 
 
 class _Header(msgspec.Struct):
@@ -56,10 +62,16 @@ class SketchFolder:
         self.writable = writable
         if writable:
             self._release = _take(self, path)
-        rows = (path / "facts").stat().st_size // 32
-        self._map(rows)
+        try:
+            rows = (path / "facts").stat().st_size // 32
+            self._map(rows)
+        except (OSError, ValueError) as error:
+            raise StorageError(f"{path} is no whole folder of sketches ({error}); sketch the texts anew") from None
         whole = min(header.records, rows)
+        _check_records(path, self.facts[:whole], len(self.names))
         self.count = int(index_kernels.valid_records(self.signatures, self.facts, self.names, whole))
+        if self.count > index_kernels.MAX_DOCUMENTS:
+            raise StorageError(f"{path} says that it has {self.count:,} records; remove it and sketch the texts anew")
         self.used = int(self.facts[self.count - 1, 0]) if self.count else 0
 
     @classmethod
@@ -170,12 +182,17 @@ class SketchFolder:
 
     def bands(self, shape: str) -> tuple[NDArray[np.uint64], int]:
         """Return the sorted run of slots for bands of ``shape`` (32x6, say), mapped, and the documents it covers."""
-        runs = {int(p.name.rpartition("-")[2]): p for p in self.path.glob(f"bands-{shape}-*[0-9]")}
+        ends = ((p, p.name.removeprefix(f"bands-{shape}-")) for p in self.path.glob(f"bands-{shape}-*"))
+        runs = {int(end): path for path, end in ends if end.isascii() and end.isdigit() and len(end) < 10}
         newest = max((covered for covered in runs if covered <= self.count), default=0)
         for covered, path in runs.items():
             if self.writable and covered != newest:
                 path.unlink()
-        return (_mapped(runs[newest], np.uint64, "c"), newest) if newest else (np.empty(0, np.uint64), 0)
+        if not newest:
+            return np.empty(0, np.uint64), 0
+        slots: NDArray[np.uint64] = _mapped(runs[newest], np.uint64, "c")
+        _check_slots(runs[newest], slots, newest)
+        return slots, newest
 
     def write_bands(
         self, shape: str, old: NDArray[np.uint64], new: NDArray[np.uint64], covered: int
@@ -205,6 +222,27 @@ class SketchFolder:
         self.signatures: NDArray[np.uint16] = _mapped(self.path / "signatures", np.uint16, mode, (rows, width))
         self.facts: NDArray[np.uint64] = _mapped(self.path / "facts", np.uint64, mode, (rows, 4))
         self.names: NDArray[np.uint8] = _mapped(self.path / "names", np.uint8, mode) if rows else np.empty(0, np.uint8)
+
+
+def _check_records(path: Path, facts: NDArray[np.uint64], name_bytes: int) -> None:
+    """Raise ``StorageError`` unless names end one after the other, and inside the file of names."""
+    before = np.uint64(0)
+    for start in range(0, len(facts), _CHUNK):
+        ends = facts[start : start + _CHUNK, index_kernels.NAME_END]
+        if ends[0] < before or (ends[1:] < ends[:-1]).any() or ends[-1] > name_bytes:
+            raise StorageError(f"{path / 'facts'} is damaged: names end where there are none; sketch the texts anew")
+        before = ends[-1]
+
+
+def _check_slots(path: Path, slots: NDArray[np.uint64], documents: int) -> None:
+    """Raise ``StorageError`` unless slots are in order and name documents that are there."""
+    before = np.uint64(0)
+    for start in range(0, len(slots), _CHUNK):
+        some = slots[start : start + _CHUNK]
+        named = some & index_kernels.DOCUMENT
+        if some[0] < before or (some[1:] < some[:-1]).any() or named.min() < 1 or named.max() > documents:
+            raise StorageError(f"{path} is damaged: its slots are in no order, or of no document; remove this file")
+        before = some[-1]
 
 
 def name_of(facts: NDArray[np.uint64], names: NDArray[np.uint8], document: int) -> str:
@@ -238,7 +276,7 @@ def _mapped(path: Path, kind: Any, mode: Any, shape: tuple[int, ...] | None = No
 def _read_header(path: Path) -> _Header:
     try:
         header = msgspec.json.decode((path / "header.json").read_bytes(), type=_Header)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, ValueError):
         raise StorageError(
             f"{path} is no folder of sketches; make one with `fyke dedupe INPUT --save {path}`"
         ) from None
@@ -246,6 +284,9 @@ def _read_header(path: Path) -> _Header:
         raise StorageError(
             f"{path} is {header.name} version {header.version}; this fyke reads {NAME} version {VERSION}"
         )
+    parameters = header.parameters
+    if header.records < 0 or parameters.permutations > MAX_PERMUTATIONS or parameters.n > MAX_WORDS:
+        raise StorageError(f"{path / 'header.json'} has a number that cannot be true; sketch the texts anew")
     return header
 
 

@@ -1,14 +1,19 @@
 """Which addresses may be contacted: a page on the public web cannot send the crawler into a private network.
 
-Private, loopback, link-local and otherwise special addresses are contacted only for hosts that a seed itself
-names, or when the user allows them all.
+Private, loopback and otherwise special addresses are contacted only for hosts that a seed itself names, or when the
+user allows them all. What a named host is, is decided once, by its first resolution: where that is private, the host
+keeps to these addresses and to the seeds' ports; else it is public for good, so that no name server can turn a seed
+into a way into the network of whoever crawls (DNS rebinding). Link-local and metadata addresses are reached by no name.
 """
 
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import lru_cache
+
+_METADATA = frozenset({"168.63.129.16", "fd00:ec2::254"})
+"""Services of clouds that are not link-local."""
 
 
 @lru_cache(maxsize=65_536)
@@ -22,7 +27,7 @@ def is_public(address: str) -> bool:
         inner = ip.ipv4_mapped or ip.sixtofour or _nat64(ip) or (ip.teredo[1] if ip.teredo else None)
         if inner is not None:
             return inner.is_global and not inner.is_multicast
-    return ip.is_global and not ip.is_multicast
+    return ip.is_global and not ip.is_multicast and address not in _METADATA
 
 
 def _nat64(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
@@ -32,14 +37,49 @@ def _nat64(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
 class Veto:
     """The rule of one crawl."""
 
-    named_hosts: frozenset[str] = frozenset()
-    """Hosts (or addresses) that a seed names: they may be private."""
-    allow_private: bool = False
+    def __init__(
+        self,
+        named_hosts: Iterable[str] = (),
+        allow_private: bool = False,
+        ports: Iterable[tuple[str, int]] = (),
+    ) -> None:
+        """``named_hosts`` are hosts (or addresses) that a seed names: they may be private.
 
-    def permits(self, host: str, address: str) -> bool:
-        """Whether ``address`` may be contacted for a URL with that ``host``."""
-        return self.allow_private or host in self.named_hosts or is_public(address)
+        Those among ``ports``, as (host, port), are so at these ports alone.
+        """
+        self._allow_private = allow_private
+        self._pinned: dict[str, frozenset[str] | None] = dict.fromkeys(named_hosts)
+        self._ports: dict[str, set[int]] = {}
+        for host, port in ports:
+            self._ports.setdefault(host, set()).add(port)
+
+    def choose(self, host: str, port: int, addresses: Iterable[str]) -> list[str]:
+        """Return those of a host's addresses that may be contacted; the first call decides what a named host is."""
+        addresses = list(addresses)
+        if self._pinned.get(host, frozenset()) is None and addresses:
+            private = not is_public(addresses[0])
+            fit = (a for a in addresses if not is_public(a) and (a == host.strip("[]") or not _is_near(a)))
+            self._pinned[host] = frozenset(fit) if private else frozenset()
+        return [address for address in addresses if self.permits(host, port, address)]
+
+    def permits(self, host: str, port: int, address: str) -> bool:
+        """Whether ``address`` may be contacted for a URL with that ``host`` and ``port``."""
+        if self._allow_private:
+            return True
+        pinned = self._pinned.get(host)
+        if not pinned:
+            return is_public(address)
+        return address in pinned and (host not in self._ports or port in self._ports[host])
+
+
+def _is_near(address: str) -> bool:
+    """Whether an address is link-local, or a cloud's own service: no name has business there."""
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return True
+    inner = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
+    return (inner or ip).is_link_local or address in _METADATA

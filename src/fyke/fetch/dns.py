@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import aiodns
 
@@ -19,9 +19,9 @@ from fyke.interfaces import Clock
 MIN_TTL = 60.0
 """Shorter lifetimes are for load balancing, which a polite crawler does not need."""
 MAX_TTL = 86_400.0
-NEGATIVE_TTL = 300.0
-"""How long a name that does not exist is believed not to (RFC 2308 allows up to hours)."""
-FAILURE_TTL = 30.0
+NEGATIVE_TTL = 20.0
+"""How long a name that does not exist is believed not to; how often it is asked for again is the crawl's decision."""
+FAILURE_TTL = 5.0
 """How long a resolver that did not answer is left alone."""
 MAX_ENTRIES = 100_000
 """About 30 MB of cache at most."""
@@ -36,6 +36,8 @@ class Resolution:
     addresses: tuple[str, ...]
     expires: float
     detail: str = ""
+    no_such_name: bool = False
+    """A name server says so; else nobody could be asked."""
 
 
 class Resolver:
@@ -47,6 +49,7 @@ class Resolver:
         self._fixed = dict(fixed or {})
         self._timeout = timeout
         self._cache: OrderedDict[str, Resolution] = OrderedDict()
+        self._unfit: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._asking: dict[str, asyncio.Task[Resolution]] = {}
         self._aiodns: aiodns.DNSResolver | None = None
 
@@ -69,6 +72,24 @@ class Resolver:
         """The address at which ``host`` would be contacted, if it is known."""
         known = self.known(host)
         return known.addresses[0] if known is not None and known.addresses else None
+
+    def unfit(self, host: str, address: str) -> None:
+        """Note that ``host`` could not be reached at ``address``: its others are tried first from now on."""
+        self._unfit[host, address] = None
+        self._unfit.move_to_end((host, address))
+        if len(self._unfit) > MAX_ENTRIES:
+            self._unfit.popitem(last=False)
+        cached = self._cache.get(host)
+        if cached is not None:
+            self._cache[host] = replace(cached, addresses=self._in_order(host, cached.addresses))
+
+    def fit(self, host: str, address: str) -> None:
+        """Note that ``host`` was reached at ``address``."""
+        if self._unfit:
+            self._unfit.pop((host, address), None)
+
+    def _in_order(self, host: str, addresses: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(addresses, key=lambda address: (host, address) in self._unfit))
 
     async def resolve(self, host: str) -> Resolution:
         """Return the addresses of ``host``; never raises for what a name server does."""
@@ -105,13 +126,15 @@ class Resolver:
             answer = await self._aiodns.getaddrinfo(host)
         except aiodns.error.DNSError as error:
             code, message = (*error.args, "")[:2]
-            lifetime = NEGATIVE_TTL if code in _NO_SUCH_NAME else FAILURE_TTL
-            return self._keep(host, Resolution((), self._clock.now() + lifetime, str(message)))
+            gone = code in _NO_SUCH_NAME
+            expires = self._clock.now() + (NEGATIVE_TTL if gone else FAILURE_TTL)
+            return self._keep(host, Resolution((), expires, str(message), gone))
         # IPv4 first: every server that has IPv6 has it too, and fewer routes to it are broken.
         nodes = sorted(answer.nodes, key=lambda node: node.family)
-        addresses = tuple(dict.fromkeys(_text(node.addr[0]) for node in nodes))
+        addresses = self._in_order(host, dict.fromkeys(_text(node.addr[0]) for node in nodes))
         ttl = min(max(min((node.ttl for node in nodes), default=0), MIN_TTL), MAX_TTL)
-        return self._keep(host, Resolution(addresses, self._clock.now() + ttl, "" if addresses else "no address"))
+        expires = self._clock.now() + ttl
+        return self._keep(host, Resolution(addresses, expires, "" if addresses else "no address", not addresses))
 
     def _keep(self, host: str, resolution: Resolution) -> Resolution:
         self._cache[host] = resolution

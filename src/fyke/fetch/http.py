@@ -4,25 +4,26 @@ A fetch is one hop: redirects come back as ``Moved``, so that each passes throug
 like any other URL. Names are resolved by ``fetch.dns``; the address is judged before connecting and again as
 libcurl opens the socket. Bodies are kept to a cap while they arrive, and decoded under the same cap. Heads are
 kept byte for byte. Proxy variables, netrc, cookies and authentication are not used.
+
+Deadlines are ours, not libcurl's: they count the time that a server had, which is what passed less what our own loop
+lost (``LoopLag``), and are judged after what has come was read. What dies while we were away is asked for again.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-import ssl
+from collections import OrderedDict
 from dataclasses import dataclass
 
 import pycurl
 
+from fyke.clock import LoopLag
 from fyke.config import option
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
-from fyke.formats.http import outcome, parse_head
-from fyke.formats.http_body import decode_content
+from fyke.fetch.transfer import Ended, Transfer
 from fyke.interfaces import Clock
-from fyke.values import Exchange, Failed, Outcome, Reason, Request
+from fyke.values import Failed, Outcome, Reason, Request
 
 USER_AGENT = "fyke/0.1 (+https://fyke.example/crawler)"
 """Names fyke and the page that explains it to the owners of sites."""
@@ -40,22 +41,15 @@ class FetchSettings:
     ca_file: str = option("", "Certificate authorities to trust instead of the system's.")
 
 
-_ACCEPT_ENCODING = "gzip, deflate, br, zstd"
-_STALL_SPEED = 50  # bytes per second: slower than this is a tarpit, not a server
-_TRUNCATED = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_WRITE_ERROR})
-_REASONS = {
-    pycurl.E_COULDNT_RESOLVE_HOST: Reason.DNS,
-    pycurl.E_COULDNT_CONNECT: Reason.CONNECT,
-    pycurl.E_OPERATION_TIMEDOUT: Reason.TIMEOUT,
-    pycurl.E_SSL_CONNECT_ERROR: Reason.TLS,
-    pycurl.E_PEER_FAILED_VERIFICATION: Reason.TLS,
-    pycurl.E_SSL_CERTPROBLEM: Reason.TLS,
-    pycurl.E_SSL_CACERT_BADFILE: Reason.TLS,
-    pycurl.E_GOT_NOTHING: Reason.RESET,
-    pycurl.E_RECV_ERROR: Reason.RESET,
-    pycurl.E_SEND_ERROR: Reason.RESET,
-    92: Reason.RESET,  # CURLE_HTTP2_STREAM, which pycurl does not name
-}
+STALL_SPEED = 50
+"""Bytes a second: slower than this is a tarpit, not a server."""
+_SWEEP = 0.2  # seconds between two looks at the deadlines
+_HELD = 0.1  # seconds: after a hold of the loop that long, sockets are read before deadlines are judged
+_AWAY = 1.0  # seconds that we lost: a fetch that fails after that is made again
+_REPEATS = 2
+_MAX_REMEMBERED = 10_000
+_HTTP2_ERRORS = frozenset({16, 92})  # CURLE_HTTP2, CURLE_HTTP2_STREAM
+_NETWORK = frozenset({Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.DNS})
 
 
 class HttpTransport:
@@ -68,157 +62,98 @@ class HttpTransport:
         self._clock = clock
         self._multi = pycurl.AsyncCurlMulti()
         self._multi.setopt(pycurl.M_MAXCONNECTS, 1024)
-        self._idle: list[_Transfer] = []
+        self._idle: list[Transfer] = []
+        self._active: set[Transfer] = set()
+        self._plain: OrderedDict[str, None] = OrderedDict()  # hosts whose HTTP/2 failed
+        self._sweep_in = _SWEEP
+        self.lag = LoopLag(self._on_tick)
 
     async def fetch(self, request: Request) -> Outcome:
         """Return what the web did with ``request``; see ``interfaces.Transport``."""
-        host = request.url.host
-        resolution = self._resolver.known(host) or await self._resolver.resolve(host)
-        if not resolution.addresses:
-            return Failed(request.url, Reason.DNS, detail=resolution.detail)
-        permitted = [a for a in resolution.addresses if self._veto.permits(host, a)]
-        if not permitted:
-            return Failed(request.url, Reason.PRIVATE_ADDRESS, detail=f"{host} is {resolution.addresses[0]}")
-        result = await self._fetch_from(request, permitted[0])
-        if isinstance(result, Failed) and result.reason is Reason.CONNECT and len(permitted) > 1:
-            result = await self._fetch_from(request, permitted[1])
-        return result
+        self.lag.start()
+        for _ in range(_REPEATS):
+            lost = self.lag.lost
+            result = await self._fetch_once(request)
+            if not (isinstance(result, Failed) and result.reason in _NETWORK and self.lag.lost - lost > _AWAY):
+                return result
+        return await self._fetch_once(request)
 
     async def close(self) -> None:
         """Close every connection; what is in flight is cancelled."""
+        self.lag.stop()
         await self._multi.aclose()
         await self._resolver.close()
         self._idle.clear()
 
+    async def _fetch_once(self, request: Request) -> Outcome:
+        url = request.url
+        host, port = url.host, url.port
+        resolution = self._resolver.known(host) or await self._resolver.resolve(host)
+        if not resolution.addresses:
+            return Failed(url, Reason.DNS, detail=resolution.detail, certain=resolution.no_such_name)
+        permitted = self._veto.choose(host, port, resolution.addresses)
+        if not permitted:
+            return Failed(url, Reason.PRIVATE_ADDRESS, detail=f"{host} is {resolution.addresses[0]}")
+        result: Outcome = Failed(url, Reason.CONNECT)
+        for address in permitted[:2]:
+            result = await self._fetch_from(request, address)
+            if not isinstance(result, Failed) or result.reason is not Reason.CONNECT:
+                self._resolver.fit(host, address)
+                return result
+            self._resolver.unfit(host, address)
+        return result
+
     async def _fetch_from(self, request: Request, address: str) -> Outcome:
-        transfer = self._idle.pop() if self._idle else _Transfer(self._settings, self._veto)
-        transfer.begin(request, address)
+        transfer = self._idle.pop() if self._idle else Transfer(self._settings, self._veto)
+        host = request.url.host
+        try:
+            transfer.begin(request, address, self.lag.lost, plain=host in self._plain)
+        except (pycurl.error, UnicodeError, ValueError) as error:  # a URL or header that libcurl does not take
+            return Failed(request.url, Reason.PROTOCOL, detail=str(error))
         started = self._clock.now()
         code, message = 0, ""
+        self._active.add(transfer)
         try:
             await self._multi.add_handle(transfer.curl)
         except pycurl.error as error:
             code, message = error.args[0], str(error.args[1])
         except asyncio.CancelledError:
-            transfer.curl.close()
-            raise
+            if transfer.ended is None:
+                transfer.curl.close()
+                raise
+        finally:
+            self._active.discard(transfer)
         finished = self._clock.now()
-        result = transfer.result(request, address, code, message, started, finished)
+        if code in _HTTP2_ERRORS:
+            self._plain[host] = None
+            if len(self._plain) > _MAX_REMEMBERED:
+                self._plain.popitem(last=False)
+        lost = self.lag.lost - transfer.lost  # our own time is nobody's slowness
+        result = transfer.result(request, address, code, message, min(started + lost, finished), finished)
         self._idle.append(transfer)
         return result
 
+    def _on_tick(self, late: float) -> None:
+        self._sweep_in -= self.lag.TICK
+        if late > _HELD:
+            self._sweep_in = _SWEEP  # what has come meanwhile is read first
+        if self._sweep_in > 0:
+            return
+        self._sweep_in = _SWEEP
+        for transfer in list(self._active):
+            transfer.ended = self._judge(transfer)
+            if transfer.ended is not None:
+                self._multi.remove_handle(transfer.curl)  # cancels the future that ``_fetch_from`` awaits
 
-class _Transfer:
-    """One reusable curl handle with its buffers."""
-
-    def __init__(self, settings: FetchSettings, veto: Veto) -> None:
-        self._settings = settings
-        self._veto = veto
-        self._host = ""
-        self._refused = ""
-        self._head: list[bytes] = []
-        self._body: list[bytes] = []
-        self._size = 0
-        self._overflow = False
-        self._request_head = b""
-        self.curl = curl = pycurl.Curl()
-        curl.setopt(pycurl.NOSIGNAL, 1)
-        curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
-        curl.setopt(pycurl.PROXY, "")
-        curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS)
-        curl.setopt(pycurl.PATH_AS_IS, 1)
-        curl.setopt(pycurl.CONNECTTIMEOUT_MS, int(settings.connect_timeout * 1000))
-        curl.setopt(pycurl.TIMEOUT_MS, int(settings.fetch_timeout * 1000))
-        curl.setopt(pycurl.LOW_SPEED_LIMIT, _STALL_SPEED)
-        curl.setopt(pycurl.LOW_SPEED_TIME, max(1, round(settings.stall_timeout)))
-        curl.setopt(pycurl.WRITEFUNCTION, self._on_body)
-        curl.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open)
-        authorities = settings.ca_file or os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
-        if authorities:
-            curl.setopt(pycurl.CAINFO, authorities)
-        self._headers = [f"User-Agent: {settings.user_agent}", "Accept: */*", f"Accept-Encoding: {_ACCEPT_ENCODING}"]
-        curl.setopt(pycurl.HTTPHEADER, self._headers)
-        self._plain = True
-
-    def begin(self, request: Request, address: str) -> None:
-        """Prepare the handle for ``request`` to be made at ``address``."""
-        curl, url = self.curl, request.url
-        self._host, self._refused = url.host, ""
-        self._head, self._body, self._size, self._overflow = [], [], 0, False
-        curl.setopt(pycurl.URL, url.href)
-        curl.setopt(pycurl.HEADERFUNCTION, self._head.append)
-        bracketed = f"[{address}]" if ":" in address else address
-        curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:"])
-        curl.setopt(pycurl.NOBODY, request.method == "HEAD")
-        if request.method == "POST":
-            curl.setopt(pycurl.POSTFIELDS, request.form)
-        elif request.method != "HEAD":
-            curl.setopt(pycurl.HTTPGET, 1)
-        validators = request.validators
-        headers = self._headers
-        if validators.etag or validators.last_modified or not self._plain:
-            if validators.etag:
-                headers = [*headers, f"If-None-Match: {validators.etag}"]
-            if validators.last_modified:
-                headers = [*headers, f"If-Modified-Since: {validators.last_modified}"]
-            curl.setopt(pycurl.HTTPHEADER, headers)
-            self._plain = headers is self._headers
-        # What libcurl sends over HTTP/1.1, as the tests compare with a raw socket.
-        lines = (f"{request.method} {url.target} HTTP/1.1", f"Host: {url.authority}", *headers)
-        self._request_head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
-
-    def result(
-        self, request: Request, address: str, code: int, message: str, started: float, finished: float
-    ) -> Outcome:
-        """Say what came of it. ``code`` is libcurl's, 0 for success."""
-        url = request.url
-        usable = code == 0 or (code in _TRUNCATED and self._head) or (self._overflow and self._head)
-        if self._refused:
-            return Failed(url, Reason.PRIVATE_ADDRESS, detail=f"{url.host} is {self._refused}")
-        if not usable:
-            return Failed(url, _REASONS.get(code, Reason.PROTOCOL), detail=message)
-        response_head = _final_head(self._head)
-        head = parse_head(response_head)
-        decoded = decode_content(head, b"".join(self._body), self._settings.max_body)
-        exchange = Exchange(
-            request_head=self._request_head,
-            response_head=response_head,
-            body=decoded.body,
-            status=head.status,
-            started=started,
-            finished=finished,
-            address=address,
-            truncated=decoded.truncated or self._overflow or code in _TRUNCATED or decoded.problem != "",
-        )
-        return outcome(url, exchange)
-
-    def _on_body(self, data: bytes) -> int | None:
-        self._size += len(data)
-        if self._size > self._settings.max_body:
-            self._body.append(data[: len(data) - (self._size - self._settings.max_body)])
-            self._overflow = True
-            return 0  # ends the transfer
-        self._body.append(data)
+    def _judge(self, transfer: Transfer) -> Ended | None:
+        """Return which deadline a transfer has missed, by the time that the server had."""
+        settings, had = self._settings, transfer.elapsed(self.lag.lost)
+        if had > settings.connect_timeout and not transfer.is_connected:
+            return Ended.CONNECT
+        if had > settings.fetch_timeout:
+            return Ended.TIME
+        if had - transfer.mark_time >= settings.stall_timeout:
+            if transfer.received - transfer.mark < STALL_SPEED * settings.stall_timeout:
+                return Ended.STALL
+            transfer.mark, transfer.mark_time = transfer.received, had
         return None
-
-    def _on_open(self, purpose: int, address: tuple[int, int, int, tuple[str | bytes, int]]) -> object:
-        family, kind, protocol, (ip, *_) = address
-        text = ip.decode() if isinstance(ip, bytes) else ip
-        if not self._veto.permits(self._host, text):
-            self._refused = text
-            return pycurl.SOCKET_BAD
-        return _Socket(family, kind, protocol)
-
-
-def _final_head(lines: list[bytes]) -> bytes:
-    """The last head of those received (after 100 Continue or 103 Early Hints), without the trailers behind it."""
-    first = max(i for i, line in enumerate(lines) if i == 0 or line.startswith(b"HTTP/"))
-    end = next((i for i in range(first, len(lines)) if lines[i] in {b"\r\n", b"\n"}), len(lines) - 1)
-    return b"".join(lines[first : end + 1])
-
-
-class _Socket(socket.socket):
-    """A socket of which pycurl takes a duplicate: the original closes when it is dropped."""
-
-    def __del__(self) -> None:
-        self.close()

@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-import turbohtml.detect  # noqa: F401 - registers the whatwg-* codecs
 import webencodings
 
 PROOF = 4
@@ -260,5 +259,7 @@ def _decoded(data: bytes, name: str, how: str) -> Decoded:
     elif name.startswith("UTF-32") or name in _REPLACED:
         text = data.decode(_REPLACED.get(name, name), "replace")
     else:
+        import turbohtml.detect  # noqa: F401 - registers the whatwg-* codecs; most pages need none of them
+
         text = data.decode(f"whatwg-{name}")
     return Decoded(text, name, how, text.count("\ufffd"))

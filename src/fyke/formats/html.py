@@ -14,13 +14,14 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from html import unescape
-from typing import NamedTuple
-
-import turbohtml
+from typing import TYPE_CHECKING, NamedTuple
 
 from fyke.formats import linked_data
 from fyke.formats.markup import OPEN, RAW, Cut, Tag, cut, fold, value_of
 from fyke.formats.markup_names import ELEMENT
+
+if TYPE_CHECKING:
+    import turbohtml
 
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"})
 _REFRESH = re.compile(r"\s*(\d{0,9})(?:\.[\d.]*)?\s*(?:[;,\s]\s*(?:url\s*=\s*)?(.*))?", re.IGNORECASE | re.DOTALL)
@@ -109,6 +110,8 @@ class Page:
     @cached_property
     def tree(self) -> turbohtml.Document:
         """The page's tree."""
+        import turbohtml
+
         source = self.tokens.data.decode("utf-8", "replace")
         return turbohtml.parse(source, positions=False, allow_declarative_shadow_roots=False)
 

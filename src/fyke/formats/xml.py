@@ -25,6 +25,8 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 _HEAD = 65_536
 """Bytes in which the root must begin: after warnings that a script printed, say."""
 _PROLOGUE = re.compile(rb"<\?xml\s")
+MAX_ATTRIBUTES = 256
+"""Of one element that ``events`` tells; nothing in use has as many."""
 _WIDE = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 
 
@@ -34,7 +36,7 @@ class Start(NamedTuple):
     name: str
     """As written, prefix and all: ``dc:creator``."""
     attributes: dict[str, str]
-    """By local name."""
+    """By local name, at most ``MAX_ATTRIBUTES``."""
 
 
 class End(NamedTuple):
@@ -79,12 +81,18 @@ def events(data: bytes | str) -> Iterator[Event]:
             if what == "start" and resolved != element.text:
                 yield resolved
         elif what == "start":
-            yield Start(_name(element), {etree.QName(key).localname: value for key, value in element.attrib.items()})
+            yield Start(_name(element), _attributes(element))
             yield from _text(element.text)
         else:
             yield End(_name(element))
         if what == "end" and element is not root:
             yield from _text(element.tail)
+
+
+def _attributes(element: etree._Element) -> dict[str, str]:
+    """The first ones by local name. lxml searches each value from the first attribute on: all would be n² steps."""
+    keys = element.keys()[:MAX_ATTRIBUTES]
+    return {key.rpartition("}")[2]: element.get(key, "") for key in keys}
 
 
 def _name(element: etree._Element) -> str:
@@ -165,6 +173,12 @@ def discard(element: etree._Element) -> None:
 def text_of(element: etree._Element) -> str:
     """Return all text inside an element."""
     return "".join(element.itertext()) if len(element) else element.text or ""
+
+
+def attribute(element: etree._Element, name: str) -> str:
+    """Return an attribute by its local name in lower case, whatever its case and namespace; empty where it is not."""
+    key = next((key for key in element.keys() if key.rpartition("}")[2].lower() == name), None)  # noqa: SIM118
+    return "" if key is None else str(element.get(key))
 
 
 def local_name(element: etree._Element) -> str:

@@ -1,12 +1,16 @@
-"""The table of contacts: when an IP address (or host) may be contacted again, shared by all agents of a machine.
+"""The table of contacts: when an IP address or host may be contacted again, shared by all agents of a machine.
 
-It lives in a buffer that the caller gives, shared memory for several processes: slots of 16 bytes, a 64-bit hash and a
-time. Each agent owns its hosts, so only addresses are contended; ``claim`` and ``release`` run under the lock that the
-caller gives (one for the table; held for under a microsecond's work, never over a fetch). A claim is itself a
-time, so that of an agent that dies runs out by itself. A full neighbourhood counts as busy: never early.
+It lives in a buffer that the caller gives, shared memory for several processes: slots of 24 bytes, a 64-bit hash and
+two times. Every call runs under the lock that the caller gives (one for the table; held for under a microsecond's work,
+never over a fetch). A full neighbourhood counts as busy: never early.
 
-Use: ``busy = table.claim(key, now, hold)``; if ``busy`` is 0 the address is ours until ``now + hold``, and after
-the fetch ``table.release(key, finished + gap)``; else try again at ``busy``. Loopback has no key (None): no gap.
+- An **address** hands out slots: ``reserve`` returns when its caller may come, each a gap after the one before, and
+  ``start`` says that it has come, or when to come where others came late. Nobody holds an address, so that a
+  host that stalls holds up no other.
+- A **host** is claimed for one contact at a time: ``claim`` and ``release``. It is its owner's but for redirects of
+  other sites' robots.txt. A claim is itself a time, so that of an agent that dies runs out by itself.
+
+Loopback has no key (None): no gap. IPv6 addresses count by their /64, which is one customer's.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from typing import Any
 
 import xxhash
 
-SLOT_BYTES = 16
+SLOT_BYTES = 24
 _PROBES = 32
 
 
@@ -36,7 +40,8 @@ def address_key(address: str) -> int | None:
         return None
     if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
         parsed = parsed.ipv4_mapped
-    return None if parsed.is_loopback else xxhash.xxh3_64_intdigest(parsed.packed) or 1
+    network = parsed.packed if parsed.version == 4 else parsed.packed[:8]
+    return None if parsed.is_loopback else xxhash.xxh3_64_intdigest(network) or 1
 
 
 class ContactTable:
@@ -46,9 +51,34 @@ class ContactTable:
         slots = len(buffer) // SLOT_BYTES
         assert slots.bit_count() == 1, "make the buffer with table_bytes"
         self._keys = buffer[: slots * 8].cast("Q")
-        self._times = buffer[slots * 8 : slots * SLOT_BYTES].cast("d")
+        self._times = buffer[slots * 8 : slots * 16].cast("d")
+        self._starts = buffer[slots * 16 : slots * SLOT_BYTES].cast("d")
         self._mask = slots - 1
         self._lock = lock
+
+    def reserve(self, key: int, now: float, gap: float) -> float:
+        """Return when ``key`` may be contacted; the next one who asks comes ``gap`` seconds later."""
+        with self._lock:
+            slot, busy = self._find(key, now)
+            if slot < 0:
+                return busy + gap  # for want of room: ask again then
+            when = max(now, self._times[slot]) if self._keys[slot] == key else now
+            if self._keys[slot] != key:
+                self._keys[slot], self._starts[slot] = key, 0.0
+            self._times[slot] = when + gap
+            return when
+
+    def start(self, key: int, now: float, gap: float) -> float:
+        """Say that a contact begins now and return 0, or return when it may, where the last began too lately."""
+        with self._lock:
+            slot, _ = self._find(key, now)
+            if slot >= 0 and self._keys[slot] == key:
+                allowed = self._starts[slot] + gap
+                if allowed > now:
+                    return allowed
+                self._starts[slot] = now
+                self._times[slot] = max(self._times[slot], now + gap)
+            return 0.0
 
     def claim(self, key: int, now: float, hold: float) -> float:
         """Claim ``key`` until ``now + hold`` and return 0, or return when it will be free."""
@@ -56,7 +86,7 @@ class ContactTable:
             slot, busy = self._find(key, now)
             if busy:
                 return busy
-            self._keys[slot] = key
+            self._keys[slot], self._starts[slot] = key, 0.0
             self._times[slot] = now + hold
             return 0.0
 
@@ -72,6 +102,7 @@ class ContactTable:
         """Let go of the buffer, so that shared memory can be closed."""
         self._keys.release()
         self._times.release()
+        self._starts.release()
 
     def _probe(self, key: int) -> range | list[int]:
         start = key & self._mask
@@ -80,7 +111,7 @@ class ContactTable:
         return [(start + step) & self._mask for step in range(_PROBES)]
 
     def _find(self, key: int, now: float) -> tuple[int, float]:
-        """Return the slot for ``key`` and 0, or when it or, for want of a slot, a neighbour is free."""
+        """Return the slot for ``key``, and when it is free if it is not; (-1, when a neighbour is) for want of one."""
         chosen, earliest = -1, float("inf")
         for slot in self._probe(key):
             known, free_at = self._keys[slot], self._times[slot]

@@ -1,4 +1,4 @@
-"""Mercator's frontier over queues that stand on disk: front queues by priority, back queues by host.
+"""Mercator's frontier over queues that stand on disk: front queues by priority, back queues by site.
 
 A URL's life, and who moves it::
 
@@ -6,22 +6,24 @@ A URL's life, and who moves it::
                           ▲                 │  └─done(keep=True)─▶ queued, at its place
                           └── add ── later ◀┘  (the engine writes a later entry, and adds it when it is due)
 
-On disk a host has one FIFO, a *lane*, for each priority (fyke.frontier.keys). In memory:
+What is queued, permitted and what fails is a **site** (scheme, host, port); what is left in peace is its **host**.
+On disk a site has one FIFO, a *lane*, for each priority (fyke.frontier.keys). In memory:
 
 - a **lane** is three numbers: ``low ≤ head ≤ tail``. Entries from ``low`` are on disk, those before ``head`` are
   in memory or leased, the next one is written at ``tail``. Seek from ``low``, never over deleted keys.
-- K **front queues** hold, for each priority, the hosts with entries that are not in memory, first come first served.
-- B **back queues** hold the next entries of one host each. A host without one waits in the front queues.
-- the **heap** holds each back queue that can be served, by the earliest time of its host's next contact.
+- K **front queues** hold, for each priority, the sites with entries that are not in memory, first come first served.
+- B **back queues** hold the next entries of one site each. A site without one waits in the front queues.
+- the **heap** holds each back queue that can be served, by the earliest time of its site's next contact. One whose host
+  is contacted for another site waits at the host until that contact has ended.
 
-Invariants (tests/frontier/test_mercator.py): a host has at most one back queue and one lease; a back queue is never
-empty; none is unused while a front queue holds a host; an entry whose host has a back
-queue is appended to it, and another one is pulled. Within host and priority the order is that of ``add``.
+Invariants (tests/frontier/test_mercator.py): a site has at most one back queue, a host one lease; a back queue is never
+empty; none is unused while a front queue holds a site; an entry whose site has a back
+queue is appended to it, and another one is pulled. Within site and priority the order is that of ``add``.
 
-A host whose next contact is further away than ``PARK`` gives up its back queue and is *parked*, so that hosts in
-back-off hold up nobody.
+A site whose next contact is further away than ``PARK`` gives up its back queue and is *parked*, so that sites in
+back-off hold up nobody. Sites of which nothing is queued live on disk (fyke.frontier.sites).
 
-The engine's part: write what ``add`` returns, delete ``lease.key`` of what is done, and write ``record(host)``, all in
+The engine's part: write what ``add`` returns, delete ``lease.key`` of what is done, and write ``record(site)``, all in
 the batch of the page. Then serve ``refills()``: read that many entries from that key on, and ``supply`` them.
 """
 
@@ -31,16 +33,17 @@ import heapq
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from fyke.frontier.host import Host, Lane
-from fyke.frontier.keys import Entry, HostRecord, queue_key
+from fyke.frontier.host import Lane, Site
+from fyke.frontier.keys import Entry, SiteRecord, queue_key
 from fyke.frontier.leases import Counts, Idle, Lease, Refill, Why
-from fyke.frontier.politeness import Contact, Pace, Politeness, after, base_delay
+from fyke.frontier.politeness import Contact, Politeness, after, base_delay
 from fyke.frontier.selector import RoundRobin, Selector
+from fyke.frontier.sites import SiteTable
 
 CHUNK = 32
 """Entries read at a time: enough to make reads cheap, few enough that a new priority takes effect soon."""
 PARK = 60.0
-"""Seconds: a host that waits longer is not worth a back queue."""
+"""Seconds: a site that waits longer is not worth a back queue."""
 PRIORITIES = 8
 BACK_QUEUES = 768
 """Three for each of 256 concurrent fetches, as Mercator's authors recommend."""
@@ -62,11 +65,11 @@ class Frontier:
         self.priorities = priorities
         self._room = back_queues
         self._selector = selector or RoundRobin()
-        self._hosts: dict[str, Host] = {}
-        self._front: list[deque[Host]] = [deque() for _ in range(priorities)]
-        self._used = 0  # back queues that hold a host
-        self._heap: list[tuple[float, int, Host]] = []
-        self._parked: list[tuple[float, int, Host]] = []
+        self.sites = SiteTable(priorities)
+        self._front: list[deque[Site]] = [deque() for _ in range(priorities)]
+        self._used = 0  # back queues that hold a site
+        self._heap: list[tuple[float, int, Site]] = []
+        self._parked: list[tuple[float, int, Site]] = []
         self._turn = 0  # makes heap entries comparable, first come first served
         self._refills: list[Refill] = []
         self._awaited = 0  # entries asked for and not yet supplied
@@ -76,16 +79,16 @@ class Frontier:
 
     # ---- URLs in ----------------------------------------------------------------------------------------------
 
-    def add(self, host: str, entries: Iterable[Entry], now: float) -> list[tuple[bytes, bytes]]:
-        """Queue ``entries`` of one host; return the keys and values to write. REQUIRES: 1 ≤ priority ≤ K."""
-        record = self._host(host)
+    def add(self, site: str, entries: Iterable[Entry], now: float) -> list[tuple[bytes, bytes]]:
+        """Queue ``entries`` of one site; return the keys and values to write. REQUIRES: 1 ≤ priority ≤ K."""
+        record = self.sites.site(site)
         puts = []
         taken = self._take(record, now)
         for entry in entries:
             lane = record.lane(entry.priority)
             sequence = lane.tail
             lane.tail += 1
-            puts.append((queue_key(host, entry.priority, sequence), entry.encode()))
+            puts.append((queue_key(site, entry.priority, sequence), entry.encode()))
             back = record.back
             if back is not None and lane.head == sequence and not record.coming and len(back) < CHUNK:
                 back.append((sequence, entry))
@@ -100,32 +103,41 @@ class Frontier:
         self._fill(now)
         return puts
 
-    def restore(self, record: HostRecord, now: float) -> None:
-        """Take up a host after a restart, before anything else is asked of it. It waits its full delay once."""
-        host = self._host(record.host)
-        host.pace = Pace(record.crawl_delay, record.usual, record.failures)
-        host.due = max(record.due, now + base_delay(host.pace, self.politeness))
-        for priority, low, tail in record.lanes:
-            if not 1 <= priority <= self.priorities:
-                continue
-            lane = host.lanes[priority - 1] = Lane(low, tail)
-            self._queued += tail - low
-            if low < tail:
-                self._place(host, priority, lane)
+    def restore(self, record: SiteRecord, now: float) -> None:
+        """Take up a site after a restart, before anything else is asked of it. Its host waits its full delay once."""
+        site = self.sites.restore(record, now)
+        if site is None:
+            return
+        site.host.due = max(site.host.due, now + base_delay(site.host.pace, self.politeness))
+        for index, lane in enumerate(site.lanes):
+            if lane is not None:
+                self._queued += lane.tail - lane.low
+                if lane.low < lane.tail:
+                    self._place(site, index + 1, lane)
+        self.sites.forget(site)
 
-    def record(self, host: str) -> HostRecord:
-        """Return what to write of a host after its queue or its pace changed."""
-        return self._host(host).record()
+    def record(self, site: str) -> SiteRecord:
+        """Return what to write of a site after its queue or its pace changed."""
+        return self.sites.site(site).record()
 
     # ---- URLs out ---------------------------------------------------------------------------------------------
 
     def next(self, now: float) -> Lease | Idle:
-        """Hand out the URL whose host may be contacted first, or say what there is to wait for."""
+        """Hand out the URL whose site may be contacted first, or say what there is to wait for."""
         self._wake(now)
         if self._used < self._room:
             self._fill(now)
-        if self._heap and self._heap[0][0] <= now:
-            return self._lease(heapq.heappop(self._heap)[2], now)
+        while self._heap and self._heap[0][0] <= now:
+            site = heapq.heappop(self._heap)[2]
+            if site.host.lease is not None:
+                site.host.waiting.append(site)
+            elif site.due > now + PARK:
+                self._park(site)
+                self._fill(now)
+            elif site.due > now:
+                self._push(site)
+            else:
+                return self._lease(site, now)
         return self._idle()
 
     def done(
@@ -142,35 +154,55 @@ class Frontier:
         The URL is known now, unless ``keep`` says that it goes back to its place (only robots.txt was fetched,
         the address is busy until ``not_before``).
         """
-        host = self._hosts[lease.host]
+        site = self.sites[lease.site]
+        host = site.host
         assert host.lease is lease, f"{lease.entry.href} is not leased"
-        host.lease = None
+        host.lease = site.lease = None
         self._leased -= 1
         if contact is not None:
             host.pace, due = after(host.pace, contact, self.politeness)
             host.due = max(host.due, due)
         host.due = max(host.due, not_before)
-        lane = host.lane(lease.entry.priority)
+        lane = site.lane(lease.entry.priority)
         if not keep:
             # Without a back queue nothing of the lane is in memory: what lies before its head is gone.
-            self._raise_low(lane, lease.sequence + 1 if host.back is not None else lane.head)
-        elif host.back is not None:
-            host.back.appendleft((lease.sequence, lease.entry))
+            self._raise_low(lane, lease.sequence + 1 if site.back is not None else lane.head)
+        elif site.back is not None:
+            site.back.appendleft((lease.sequence, lease.entry))
         else:
             lane.head = lease.sequence
             if not lane.placed:
-                self._place(host, lease.entry.priority, lane, first=True)
-        if host.back is not None:
-            if host.due > now + PARK:
-                self._park(host)
-            elif host.back:
-                self._push(host)
+                self._place(site, lease.entry.priority, lane, first=True)
+        for each in [*host.waiting, site]:
+            if each.back is not None:
+                if each.due > now + PARK:
+                    self._park(each)
+                elif each.back:
+                    self._push(each)
+        host.waiting.clear()
         self._fill(now)
+        self.sites.forget(site)
+
+    def holds(self, lease: Lease) -> bool:
+        """Return whether a lease is still out."""
+        site = self.sites.get(lease.site)
+        return site is not None and site.lease is lease
+
+    def open(self, why: str, now: float) -> int:
+        """Open every site in memory that is closed for ``why``, as the reason has gone; return how many."""
+        opened = [site for site in self.sites if site.why == why and site.until > now]
+        for site in opened:
+            site.until, site.failures = 0.0, 0
+        parked = [site for _, _, site in self._parked]
+        self._parked = [(site.due, self._tick(), site) for site in parked]
+        heapq.heapify(self._parked)
+        return len(opened)
 
     def set_crawl_delay(self, host: str, seconds: float) -> None:
         """Note the Crawl-delay of a host's robots.txt, before ``done`` of its fetch; it counts from then on."""
-        record = self._host(host)
-        record.pace = record.pace._replace(crawl_delay=seconds)
+        record = self.sites.host(host)
+        if record is not None:
+            record.pace = record.pace._replace(crawl_delay=seconds)
 
     def note_later(self, due: float) -> None:
         """Say when the first of the later entries is due (infinity for none); ``Idle`` takes it into account."""
@@ -185,161 +217,141 @@ class Frontier:
 
     def supply(self, refill: Refill, entries: Sequence[tuple[int, Entry]], now: float) -> None:
         """Give what was read for a wish: (sequence, entry) in order. Fewer than wished means that they are gone."""
-        host = self._hosts[refill.host]
-        if host.back is None or host.queue != refill.queue:
+        site = self.sites[refill.site]
+        if site.back is None or site.queue != refill.queue:
             return  # parked meanwhile: the entries stay on disk
-        host.coming -= refill.count
+        site.coming -= refill.count
         self._awaited -= refill.count
-        was_empty = not host.back
-        host.back.extend(entries)
-        if host.back:
-            if was_empty and host.lease is None:
-                self._push(host)
-        elif not host.coming:
-            self._release(host)
+        was_empty = not site.back
+        site.back.extend(entries)
+        if site.back:
+            if was_empty and site.lease is None:
+                self._push(site)
+        elif not site.coming:
+            self._release(site)
             self._fill(now)
+            self.sites.forget(site)
 
     # ---- what it looks like -----------------------------------------------------------------------------------
 
     def counts(self) -> Counts:
         """Return how much is where."""
-        return Counts(self._queued, self._leased, len(self._hosts), self._used, len(self._parked))
-
-    def queued(self, host: str) -> int:
-        """Return how many entries of a host are on disk, the leased one included."""
-        known = self._hosts.get(host)
-        return sum(lane.tail - lane.low for lane in known.lanes if lane) if known else 0
-
-    def is_parked(self, host: str) -> bool:
-        """Return whether a host waits longer than ``PARK``."""
-        known = self._hosts.get(host)
-        return known is not None and known.parked
-
-    def added(self, host: str) -> int:
-        """Return how many entries of a host were ever queued."""
-        known = self._hosts.get(host)
-        return sum(lane.tail for lane in known.lanes if lane) if known else 0
+        return Counts(self._queued, self._leased, self.sites.hosts_known, self._used, len(self._parked))
 
     def back_queues(self) -> Iterator[tuple[str, int]]:
-        """Yield the host of each back queue and its number of entries, those that are being read included."""
-        for host in self._hosts.values():
-            if host.back is not None:
-                yield host.name, len(host.back) + host.coming
+        """Yield the site of each back queue and its number of entries, those that are being read included."""
+        for site in self.sites:
+            if site.back is not None:
+                yield site.name, len(site.back) + site.coming
 
     def front_queues(self) -> list[list[str]]:
-        """Return the hosts that wait in each front queue; the first has priority 1."""
-        return [[host.name for host in queue] for queue in self._front]
+        """Return the sites that wait in each front queue; the first has priority 1."""
+        return [[site.name for site in queue] for queue in self._front]
 
     # ---- inside -----------------------------------------------------------------------------------------------
-
-    def _host(self, name: str) -> Host:
-        host = self._hosts.get(name)
-        if host is None:
-            host = self._hosts[name] = Host(name, self.priorities)
-        return host
 
     def _tick(self) -> int:
         self._turn += 1
         return self._turn
 
-    def _place(self, host: Host, priority: int, lane: Lane, *, first: bool = False) -> None:
+    def _place(self, site: Site, priority: int, lane: Lane, *, first: bool = False) -> None:
         lane.placed = True
         queue = self._front[priority - 1]
         if first:
-            queue.appendleft(host)
+            queue.appendleft(site)
         else:
-            queue.append(host)
+            queue.append(site)
 
-    def _push(self, host: Host) -> None:
-        heapq.heappush(self._heap, (host.due, self._tick(), host))
+    def _push(self, site: Site) -> None:
+        heapq.heappush(self._heap, (site.due, self._tick(), site))
 
-    def _lease(self, host: Host, now: float) -> Lease:
-        back = host.back
-        assert back, f"{host.name} is in the heap without entries"
+    def _lease(self, site: Site, now: float) -> Lease:
+        back = site.back
+        assert back, f"{site.name} is in the heap without entries"
         sequence, entry = back.popleft()
-        lease = host.lease = Lease(host.name, entry, sequence)
+        lease = site.lease = site.host.lease = Lease(site.name, entry, sequence)
         self._leased += 1
-        if not back and not host.coming:
-            self._release(host)
+        if not back and not site.coming:
+            self._release(site)
             self._fill(now)
-        elif host.aside and len(back) + host.coming < CHUNK // 2:
-            self._return_aside(host)
+        elif site.aside and len(back) + site.coming < CHUNK // 2:
+            self._return_aside(site)
             self._fill(now)
         return lease
 
-    def _take(self, host: Host, now: float) -> bool:
-        """Give a host a back queue at once where it would be the next one pulled, and spare reading what is at hand."""
-        if host.back is not None or host.parked or self._used >= self._room or any(self._front):
+    def _take(self, site: Site, now: float) -> bool:
+        """Give a site a back queue at once where it would be the next one pulled, and spare reading what is at hand."""
+        if site.back is not None or site.parked or self._used >= self._room or any(self._front):
             return False
-        if host.due > now + PARK and host.lease is None:
+        if site.due > now + PARK and site.lease is None:
             return False
-        self._assign(host)
+        self._assign(site)
         return True
 
-    def _assign(self, host: Host) -> None:
-        host.back = deque()
-        host.queue = self._tick()
+    def _assign(self, site: Site) -> None:
+        site.back = deque()
+        site.queue = self._tick()
         self._used += 1
 
     def _fill(self, now: float) -> None:
-        """Pull from the front queues until every back queue holds a host or the front queues are empty."""
+        """Pull from the front queues until every back queue holds a site or the front queues are empty."""
         while self._used < self._room:
             index = self._selector.pick(self._front)
             if index < 0:
                 return
-            host = self._front[index].popleft()
-            lane = host.lane(index + 1)
+            site = self._front[index].popleft()
+            lane = site.lane(index + 1)
             lane.placed = False
-            if lane.head == lane.tail or host.parked:
+            if lane.head == lane.tail or site.parked:
                 continue
-            if host.due > now + PARK and host.lease is None:
-                self._park(host)
+            if site.due > now + PARK and site.lease is None:
+                self._park(site)
                 continue
-            if host.back is None:
-                self._assign(host)
-            elif len(host.back) + host.coming >= CHUNK:
+            if site.back is None:
+                self._assign(site)
+            elif len(site.back) + site.coming >= CHUNK:
                 lane.placed = True
-                host.aside = (*host.aside, index + 1)
+                site.aside = (*site.aside, index + 1)
                 continue
-            self._wish(host, index + 1, lane)
+            self._wish(site, index + 1, lane)
 
-    def _wish(self, host: Host, priority: int, lane: Lane) -> None:
+    def _wish(self, site: Site, priority: int, lane: Lane) -> None:
         count = min(CHUNK, lane.tail - lane.head)
-        self._refills.append(Refill(host.name, priority, lane.head, count, host.queue))
+        self._refills.append(Refill(site.name, priority, lane.head, count, site.queue))
         lane.head += count
-        host.coming += count
+        site.coming += count
         self._awaited += count
         if lane.head < lane.tail:
-            self._place(host, priority, lane)
+            self._place(site, priority, lane)
 
-    def _release(self, host: Host) -> None:
-        host.back = None
+    def _release(self, site: Site) -> None:
+        site.back = None
         self._used -= 1
-        for lane in host.lanes:
-            if lane is not None and (host.lease is None or lane is not host.lanes[host.lease.entry.priority - 1]):
+        for lane in site.lanes:
+            if lane is not None and (site.lease is None or lane is not site.lanes[site.lease.entry.priority - 1]):
                 self._raise_low(lane, lane.head)
-        self._return_aside(host)
+        self._return_aside(site)
 
-    def _return_aside(self, host: Host) -> None:
-        for priority in host.aside:
-            self._place(host, priority, host.lane(priority))
-        host.aside = ()
+    def _return_aside(self, site: Site) -> None:
+        for priority in site.aside:
+            self._place(site, priority, site.lane(priority))
+        site.aside = ()
 
-    def _park(self, host: Host) -> None:
-        """Take a host out of front and back queues until it is due. REQUIRES: it is not in the heap."""
-        host.parked = True
-        if host.back is not None:
-            host.back = None
+    def _park(self, site: Site) -> None:
+        """Take a site out of front and back queues until it is due. REQUIRES: it is not in the heap."""
+        site.parked = True
+        if site.back is not None:
+            site.back = None
             self._used -= 1
-            self._awaited -= host.coming
-            host.coming = 0
-        for priority in host.aside:
-            host.lane(priority).placed = False
-        host.aside = ()
-        for lane in host.lanes:
+            self._awaited -= site.coming
+            site.coming = 0
+        for priority in site.aside:
+            site.lane(priority).placed = False
+        site.aside = ()
+        for lane in site.lanes:
             if lane is not None:
                 lane.head = lane.low
-        heapq.heappush(self._parked, (host.due, self._tick(), host))
+        heapq.heappush(self._parked, (site.due, self._tick(), site))
 
     def _raise_low(self, lane: Lane, low: int) -> None:
         self._queued -= low - lane.low
@@ -347,11 +359,11 @@ class Frontier:
 
     def _wake(self, now: float) -> None:
         while self._parked and self._parked[0][0] <= now:
-            host = heapq.heappop(self._parked)[2]
-            host.parked = False
-            for index, lane in enumerate(host.lanes):
+            site = heapq.heappop(self._parked)[2]
+            site.parked = False
+            for index, lane in enumerate(site.lanes):
                 if lane is not None and lane.head < lane.tail and not lane.placed:
-                    self._place(host, index + 1, lane)
+                    self._place(site, index + 1, lane)
 
     def _idle(self) -> Idle:
         heap_due = self._heap[0][0] if self._heap else _NEVER
@@ -362,7 +374,9 @@ class Frontier:
         if until == _NEVER:
             return Idle(until, Why.IN_FLIGHT if self._leased else Why.EMPTY)
         if until == heap_due:
-            return Idle(until, Why.DELAY, self._heap[0][2].name)
+            return Idle(until, Why.DELAY, self._heap[0][2].host.name)
         if until == parked_due:
-            return Idle(until, Why.BACKOFF, self._parked[0][2].name)
+            site = self._parked[0][2]
+            closed = site.until >= site.host.due
+            return Idle(until, Why.CLOSED if closed else Why.BACKOFF, site.host.name, site.why if closed else "")
         return Idle(until, Why.LATER)

@@ -2,25 +2,34 @@
 
 ::
 
-    queue   "q" ‖ host key ‖ priority (1 byte) ‖ sequence (8)      → Entry        one host's FIFO for each priority
-    later   "t" ‖ due in µs (8) ‖ row key of the URL               → Entry        revisits, Retry-After, robots retries
-    host    host key                                               → HostRecord   what a restart needs
+    queue   "s" ‖ host key ‖ site ‖ 0x00 ‖ priority (1 byte) ‖ sequence (8)   → Entry        a site's FIFO by priority
+    later   "t" ‖ due in µs (8) ‖ row key of the URL                          → Entry        revisits, retries
+    host    host key ‖ "queue " ‖ site                                        → SiteRecord   what a restart needs
 
-Numbers are big-endian, so keys sort by them. The host key is that of fyke.url: hash, host, 0x00. Queue and later
-keys share the family ``queue``, records have the family ``host``. Version 1.
+Numbers are big-endian, so keys sort by them. The host key is that of fyke.url: hash, host, 0x00; a site is written
+``https://example.org:8443``, without the port where it is the scheme's own. Queue and later keys share the family
+``queue``, records have the family ``host``. Version 2; version 1 queued by host ("q" ‖ host key ‖ priority ‖ sequence,
+its record at the host key itself) and is read once, at the first start (``fyke.crawl.queues``).
 """
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 import msgspec
 
 from fyke.url import Url, host_key
 from fyke.values import Meta
 
-VERSION = 1
+VERSION = 2
 
-_QUEUE = b"q"
+_QUEUE = b"s"
 _LATER = b"t"
+_RECORD = b"queue "
+QUEUED = (b"s", b"u")
+"""Bounds of what is queued, now or for later."""
+BY_HOST = (b"q", b"r")
+"""Bounds of the queues of version 1."""
 _MICRO = 1_000_000
 
 
@@ -57,36 +66,65 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return _entries.decode(value)
 
 
-class HostRecord(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a host's queue over restarts. Entries ``low ≤ sequence < tail`` of a lane are queued."""
+class SiteRecord(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of a site's queue over restarts. Entries ``low ≤ sequence < tail`` of a lane are queued."""
 
     version: int
-    host: str
+    site: str
+    """In version 1 a host."""
     lanes: tuple[tuple[int, int, int], ...]
     """(priority, low, tail) for each priority that was ever used."""
     due: float = 0.0
+    """Of its host, as are the delay, the usual duration of a fetch and the steps of back-off."""
     crawl_delay: float = 0.0
     usual: float = 0.0
     failures: int = 0
+    until: float = 0.0
+    """The site is closed until then."""
+    unreached: int = 0
+    """Failures in a row to connect."""
+    why: str = ""
 
     def encode(self) -> bytes:
         """Return this as MessagePack; ``decode`` is the inverse."""
         return _encoder.encode(self)
 
     @classmethod
-    def decode(cls, value: bytes) -> HostRecord:
+    def decode(cls, value: bytes) -> SiteRecord:
         """Return the record that ``encode`` wrote."""
         return _records.decode(value)
 
 
 _encoder = msgspec.msgpack.Encoder()
 _entries = msgspec.msgpack.Decoder(Entry)
-_records = msgspec.msgpack.Decoder(HostRecord)
+_records = msgspec.msgpack.Decoder(SiteRecord)
 
 
-def queue_key(host: str, priority: int, sequence: int) -> bytes:
+@lru_cache(maxsize=65_536)
+def host_of(site: str) -> str:
+    """Return the host of a site; what names no scheme is a host itself."""
+    authority = site.rpartition("://")[2]
+    return authority.rpartition(":")[0] if not authority.endswith("]") and ":" in authority else authority
+
+
+@lru_cache(maxsize=65_536)
+def _lane_prefix(site: str) -> bytes:
+    return b"".join((_QUEUE, host_key(host_of(site)), site.encode(), b"\0"))
+
+
+def record_key(site: str) -> bytes:
+    """Return the key of a site's record."""
+    return b"".join((host_key(host_of(site)), _RECORD, site.encode()))
+
+
+def is_record_key(key: bytes) -> bool:
+    """Return whether a key of the family ``host`` is that of a site's record."""
+    return key[key.index(b"\0", 2) + 1 :].startswith(_RECORD)
+
+
+def queue_key(site: str, priority: int, sequence: int) -> bytes:
     """Return the key of a queue entry."""
-    return b"".join((_QUEUE, host_key(host), bytes((priority,)), sequence.to_bytes(8, "big")))
+    return b"".join((_lane_prefix(site), bytes((priority,)), sequence.to_bytes(8, "big")))
 
 
 def sequence_of(key: bytes) -> int:

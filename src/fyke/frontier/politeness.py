@@ -5,9 +5,12 @@ The gap is counted from the end of a fetch to the start of the next::
     base   = max(configured minimum, Crawl-delay)
     delay  = max(base, factor × duration of the last fetch)             where base > 0
            × how much slower than usual the host has become, up to 4    where base > 0
-    on 429, 503, a timeout or a refused connection, the n-th in a row:
-    delay ≥ max(base, 1 s) × 2ⁿ, at most an hour;   delay ≥ Retry-After
+    on 429, 502, 503 and 504, and where the host is silent for the second time in a row, the n-th time:
+    delay ≥ max(base, 1 s) × 2ⁿ, at most an hour;   with Retry-After: that, and at least base
     afterwards each success takes one step of the back-off away: delay ≥ base × 2ⁿ
+
+One silent URL (a timeout, a reset) says nothing of its host while others answer, and how long it took is no measure of
+it.
 
 With a delay of 0 (one's own server) nothing but the back-off remains.
 """
@@ -49,7 +52,9 @@ class Contact:
     duration: float
     """From sending the request to the end of the answer; waiting on our side does not count."""
     overloaded: bool = False
-    """429, 503, timeout, refused or reset connection: the host wants less of us."""
+    """429, 502, 503, 504: the host wants less of us."""
+    silent: bool = False
+    """A timeout or a reset."""
     retry_at: float = 0.0
     """From Retry-After."""
 
@@ -62,6 +67,8 @@ class Pace(NamedTuple):
     """Moving average of fetch durations; 0 before the first."""
     failures: int = 0
     """Steps of back-off."""
+    silent: bool = False
+    """It did not answer the last time."""
 
 
 FRESH = Pace()
@@ -76,17 +83,19 @@ def after(pace: Pace, contact: Contact, wanted: Politeness) -> tuple[Pace, float
     """Return what to remember of a host after a contact, and when it may be contacted again."""
     base = base_delay(pace, wanted)
     delay = base
-    if base > 0:
+    if base > 0 and not contact.silent:
         delay = max(base, min(wanted.factor * contact.duration, MAX_FACTOR_DELAY))
         if pace.usual and contact.duration > SLOW:
             delay *= min(max(contact.duration / pace.usual, 1.0), MAX_GROWTH)
-    if contact.overloaded:
-        failures = min(pace.failures + 1, _MAX_STEPS)
-        delay = max(delay, min(max(base, 1.0) * 2.0**failures, max(MAX_BACKOFF, base)))
-        usual = pace.usual
-    else:
-        failures = max(pace.failures - 1, 0)
+    failures, usual = pace.failures, pace.usual
+    if contact.overloaded or (contact.silent and pace.silent):
+        failures = min(failures + 1, _MAX_STEPS)
+        backed_off = max(delay, min(max(base, 1.0) * 2.0**failures, max(MAX_BACKOFF, base)))
+        delay = base if contact.retry_at else backed_off  # what the server asks decides
+    elif not contact.silent:
+        failures = max(failures - 1, 0)
         if failures:
             delay = max(delay, min(base * 2.0**failures, max(MAX_BACKOFF, base)))
-        usual = _MEMORY * pace.usual + (1 - _MEMORY) * contact.duration if pace.usual else contact.duration
-    return Pace(pace.crawl_delay, usual, failures), max(contact.finished + delay, contact.retry_at)
+        usual = _MEMORY * usual + (1 - _MEMORY) * contact.duration if usual else contact.duration
+    due = max(contact.finished + delay, contact.retry_at)
+    return Pace(pace.crawl_delay, usual, failures, contact.silent), due

@@ -15,6 +15,7 @@ import multiprocessing
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -23,16 +24,19 @@ from numpy.typing import NDArray
 from fyke.archive.archive import Archive
 from fyke.archive.combine import Catalogue, Coding
 from fyke.archive.combine import combine as combine_archive
+from fyke.archive.files import FORMAT, MANIFEST, own_files
 from fyke.archive.preprocess import Preprocessing
-from fyke.archive.run import DEFAULT_MEMORY, Page, runs_of, scan, url_hash
+from fyke.archive.run import DEFAULT_MEMORY, Page, own_runs, runs_of, scan, url_hash
 from fyke.errors import StorageError
 from fyke.graph.build import Lists, write_graph
 from fyke.graph.graph import Graph, write_urls
 from fyke.graph.properties import Parameters
+from fyke.outputs import making
 from fyke.simulate.pages import Source
 from fyke.url import Url
 
 GRAPH = "graph"
+_PARTS = "parts"
 _GRAPH_CHUNK = 1 << 14
 
 Progress = Callable[[str, int], None]
@@ -51,14 +55,13 @@ def build(
     memory: int = DEFAULT_MEMORY,
     progress: Progress = quiet,
 ) -> None:
-    """Build the collection of ``pages`` in ``folder``, in this process."""
-    part = folder / "parts"
-    try:
+    """Build the collection of ``pages`` in ``folder``, in this process; see ``making`` for what it may hold before."""
+    with _making(folder) as new:
+        part = new / _PARTS
         for done in scan(pages, part, preprocessing or Preprocessing(), memory):
             progress("scan", done)
-        combine([part], folder, coding, progress)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+        _combine([part], new, coding, progress)
+        shutil.rmtree(part)
 
 
 def build_from(
@@ -74,36 +77,47 @@ def build_from(
     if workers <= 1:
         build(source.pages(), folder, preprocessing, coding, memory, progress)
         return
-    parts = [folder / "parts" / f"part-{i}" for i in range(workers)]
-    try:
+    with _making(folder) as new:
+        parts = [new / _PARTS / f"part-{i}" for i in range(workers)]
         with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
             jobs = [
                 pool.submit(_scan_source, source, part, preprocessing, memory // workers, (i, workers))
                 for i, part in enumerate(parts)
             ]
             progress("scan", sum(job.result() for job in jobs))
-        combine(parts, folder, coding, progress, workers)
-    finally:
-        shutil.rmtree(folder / "parts", ignore_errors=True)
+        _combine(parts, new, coding, progress, workers)
+        shutil.rmtree(new / _PARTS)
 
 
 def scan_part(pages: Iterable[Page], folder: Path, preprocessing: Preprocessing, memory: int) -> int:
-    """Make the first pass over one part of the pages; return how many they are."""
-    done = 0
-    for done in scan(pages, folder, preprocessing, memory):  # noqa: B007 - the last one counts
-        pass
-    return done
+    """Make the first pass over one part of the pages; return how many they are. Runs of an earlier pass go."""
+    with making(folder, "part", own_runs) as new:
+        return max(scan(pages, new, preprocessing, memory), default=0)
 
 
 def _scan_source(source: Source, folder: Path, preprocessing: Preprocessing, memory: int, part: tuple[int, int]) -> int:
-    return scan_part(source.pages(part), folder, preprocessing, memory)
+    return max(scan(source.pages(part), folder, preprocessing, memory), default=0)
 
 
 def combine(
     parts: Sequence[Path], folder: Path, coding: Coding | None = None, progress: Progress = quiet, workers: int = 1
 ) -> None:
     """Make a collection of the parts that ``scan`` wrote, summaries encoded on ``workers`` cores."""
-    folder.mkdir(parents=True, exist_ok=True)
+    with _making(folder) as new:
+        _combine(parts, new, coding, progress, workers)
+
+
+def _making(folder: Path) -> AbstractContextManager[Path]:
+    return making(folder, "collection", _own, MANIFEST)
+
+
+def _own(folder: Path) -> frozenset[str]:
+    """An archive without its graph is none of ours."""
+    names = own_files(folder, FORMAT)
+    return names | {f"{GRAPH}.{part}" for part in ("graph", "offsets", "properties", "urls")} if names else names
+
+
+def _combine(parts: Sequence[Path], folder: Path, coding: Coding | None, progress: Progress, workers: int = 1) -> None:
     catalogue = Catalogue(runs_of(parts))
     write_graph(folder / GRAPH, _lists(catalogue, progress), Parameters())
     write_urls(folder / f"{GRAPH}.urls", catalogue.urls)

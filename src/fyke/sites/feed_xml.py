@@ -21,6 +21,8 @@ from fyke.sites.feed import (  # isort: skip
 
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_MAX_BASES = 1024
+"""Remembered at once: more than elements can be open, which libxml2 bounds at 256."""
 _ITEMS = frozenset({"item", "entry"})
 _CHANNELS = frozenset({"channel", "feed", "rdf", "rss"})
 # Namespaces whose elements mean what a feed's own mean; those of other modules do not: media:title, itunes:author, ...
@@ -51,6 +53,7 @@ class _Reader:
         self.said: dict[str, str] = {}
         self.skip_hours: set[int] = set()
         self.skip_days: set[int] = set()
+        self.bases: dict[Element, str] = {}
 
     def read(self, data: bytes, encoding: str | None) -> None:
         parser = xml.stream(data, encoding)
@@ -66,8 +69,8 @@ class _Reader:
                 elif name in _CHANNELS:
                     self.language = self.language or element.get(_XML_LANG) or ""
                     if self.kind is FeedKind.RDF and name == "channel":
-                        self.id = self.id or _named(element, "about")
-                    self.link = self.link or _named(element, "href")  # CDF
+                        self.id = self.id or xml.attribute(element, "about")
+                    self.link = self.link or xml.attribute(element, "href")  # CDF
                 elif (parent := element.getparent()) is not None and local_name(parent) in _CHANNELS:
                     self.about_feed(name, element)
         except XMLSyntaxError:
@@ -114,7 +117,7 @@ class _Reader:
         pairs: list[tuple[str, str]] = []
         links: list[tuple[tuple[bool, bool], str]] = []
         enclosures: list[str] = []
-        identity = self.joined(_named(element, "about"), element)
+        identity = self.joined(xml.attribute(element, "about"), element)
         language = element.get(_XML_LANG) or ""
         permanent = True
         for child in element:
@@ -135,8 +138,8 @@ class _Reader:
             else:
                 pairs += _pairs(name, child)
         if self.kind is FeedKind.CDF:
-            links.append(((False, False), self.joined(_named(element, "href"), element)))
-            pairs.append(("lastmod", _named(element, "lastmod")))
+            links.append(((False, False), self.joined(xml.attribute(element, "href"), element)))
+            pairs.append(("lastmod", xml.attribute(element, "lastmod")))
         meta, title = canonical(pairs)
         if not meta.published and not meta.updated and any(text and name in _DATED for name, text in pairs):
             self.faults[FeedFault.DATE] += 1
@@ -166,11 +169,19 @@ class _Reader:
 
     def base(self, element: Element) -> str:
         """What addresses inside ``element`` are joined to."""
-        base = self.url
-        for place in [*reversed(list(element.iterancestors())), element]:
-            if relative := place.get(_XML_BASE):
-                base = joined(relative.strip(), base)
-        return base
+        parent = element.getparent()
+        base = self.url if parent is None else self.outer_base(parent)
+        relative = element.get(_XML_BASE)
+        return joined(relative.strip(), base) if relative else base
+
+    def outer_base(self, element: Element) -> str:
+        """``base`` of an element that holds others, remembered: its attributes may be many, and so may they."""
+        if element not in self.bases:
+            found = self.base(element)
+            if len(self.bases) >= _MAX_BASES:
+                self.bases.clear()
+            self.bases[element] = found
+        return self.bases[element]
 
     def feed(self) -> Feed:
         meta, title = canonical(self.pairs)
@@ -198,14 +209,6 @@ def _number(text: str) -> float:
     except ValueError:
         return 0.0
     return value if 0.0 <= value < 1e9 else 0.0
-
-
-def _named(element: Element, name: str) -> str:
-    """An attribute by its local name, whatever its case and namespace."""
-    for key, value in element.attrib.items():
-        if key.rpartition("}")[2].lower() == name:
-            return str(value)
-    return ""
 
 
 def _is_foreign(element: Element, parent: Element) -> bool:

@@ -23,6 +23,7 @@ from fyke.formats.trec import TrecDocument, text_document, web_document, write_t
 from fyke.formats.warc_exchange import IDENTICAL_PAYLOAD, NOT_MODIFIED, Original
 from fyke.formats.warc_record import sha1_text
 from fyke.formats.warc_write import Compression, WarcWriter
+from fyke.outputs import replacing
 from fyke.store.cells import EXACT, PAGE, TEXT, Page
 from fyke.store.importing import MARKUP, REQUEST, RESPONSE
 from fyke.store.row import Row
@@ -59,15 +60,25 @@ def export(rows: Iterable[Row], path: Path, progress: Callable[[int], None] | No
     if ending is None:
         raise UserError(f"{path.name} has no known ending; use one of {', '.join(ENDINGS)}")
     _, kind, *compression = ending.split(".")
-    new = path.with_name(f".{path.name}.new")
+    index = index_of(path)
+    if kind == "warc" and index.exists() and not path.exists():
+        raise UserError(f"{index} is there, but {path.name} is not; move it, or name another file")
     try:
-        count = writers[kind](_told(rows, progress), new, path.name if kind == "warc" else "".join(compression))
-        new.rename(path)
+        with replacing(path) as new:
+            try:
+                count = writers[kind](_told(rows, progress), new, path.name if kind == "warc" else "".join(compression))
+                if kind == "warc":
+                    index_of(new).rename(index)
+            finally:
+                index_of(new).unlink(missing_ok=True)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}; free space or give another path") from None
-    finally:
-        new.unlink(missing_ok=True)
     return count
+
+
+def index_of(path: Path) -> Path:
+    """Where the CDXJ index of a WARC file is written."""
+    return path.with_name(f"{path.name}.cdxj")
 
 
 def parts_needed(path: Path) -> tuple[str, ...]:
@@ -114,8 +125,8 @@ def _to_warc(rows: Iterator[Row], path: Path, name: str) -> int:
         for row in rows:
             for version in row.history():
                 count += _capture(writer, version)
-    index = path.with_name(name + ".cdxj")
-    index.write_bytes(b"".join(line if line.endswith(b"\n") else line + b"\n" for line in sorted_lines(lines)))
+    index = b"".join(line if line.endswith(b"\n") else line + b"\n" for line in sorted_lines(lines))
+    index_of(path).write_bytes(index)
     return count
 
 

@@ -24,7 +24,7 @@ from fyke.formats.trec import TrecDocument, read_trec, web_document
 from fyke.formats.warc import read_records
 from fyke.formats.warc_exchange import Capture, read_captures
 from fyke.store.batch import Batch
-from fyke.store.cells import Change, Page, RowMeta
+from fyke.store.cells import SEEN_MARK, Change, Page, RowMeta
 from fyke.store.codec import sha1
 from fyke.store.store import Store
 from fyke.url import Url
@@ -38,7 +38,8 @@ ROWS, BYTES = 64, 4 << 20
 _SNIFF = 1 << 16
 _ETAG = re.compile(rb"(?im)^etag[ \t]*:[ \t]*([^\r\n]*)")
 _LAST_MODIFIED = re.compile(rb"(?im)^last-modified[ \t]*:[ \t]*([^\r\n]*)")
-_TREC = re.compile(rb"<DOC>\s*<DOCNO>", re.IGNORECASE)
+_TREC = re.compile(rb"(?:\xef\xbb\xbf)?\s*<DOC>", re.IGNORECASE)
+"""TREC is what begins with a document: a page inside a WARC may hold one, too."""
 
 Enrich = Callable[[Url, Change], Change]
 """What an import may add to a page before it is stored: text, title, links."""
@@ -63,7 +64,7 @@ def import_file(
             start = inflated(file).read(_SNIFF)
             file.seek(0)
             done = Imported()
-            if _TREC.search(start):
+            if _TREC.match(start):
                 changes: Iterable[tuple[Url, Change, int]] = _trec_changes(file, done)
             else:
                 changes = _warc_changes(store, file, done)
@@ -92,6 +93,7 @@ def _put_all(store: Store, changes: Iterable[tuple[Url, Change, int]], done: Imp
         batch = batches.get(number)
         if batch is None:
             batch = batches[number] = store.writable(number).batch()
+            batch.delete("queue", SEEN_MARK)
         batch.put_row(key, enrich(url, change) if enrich is not None else change, stamp)
         done.rows += 1
         if batch.rows >= ROWS or batch.size() >= BYTES:

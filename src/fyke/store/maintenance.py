@@ -33,7 +33,7 @@ from fyke.store.cells import (
     unpack_version,
 )
 from fyke.store.codec import sha1
-from fyke.store.manifest import tablet_of
+from fyke.store.manifest import splits, tablet_of
 from fyke.store.store import Store
 from fyke.store.tablet import Tablet
 from fyke.url import Url
@@ -94,6 +94,9 @@ def check(store: Store, progress: Progress | None = None) -> Check:
     in the wrong tablet and a total that is not the sum of its rows are faults.
     """
     found = Check()
+    for building in splits(store.path):
+        wanted = building.name.removeprefix("split-")
+        found.fault(f"{building} is an unfinished split; finish it with `fyke store split --tablets {wanted}`")
     for number in store.owned:
         if not store.exists(number):
             continue

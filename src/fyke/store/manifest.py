@@ -59,6 +59,16 @@ def tablet_path(store: Path, tablet: int) -> Path:
     return store / f"tablet-{tablet:02}"
 
 
+def split_path(store: Path, tablets: int) -> Path:
+    """Return the directory in which a split into so many tablets is made."""
+    return store / f"split-{tablets}"
+
+
+def splits(store: Path) -> list[Path]:
+    """Return the directories of unfinished splits."""
+    return sorted(entry for entry in store.glob("split-*") if entry.is_dir() and entry.name[6:].isdigit())
+
+
 def create(store: Path, settings: Settings) -> Manifest:
     """Make ``store`` a store, unless it is one already; return its manifest. Raises ``StorageError``."""
     if not 1 <= settings.tablets <= MAX_TABLETS:

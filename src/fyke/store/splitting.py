@@ -1,14 +1,18 @@
 """Splitting: the rows of a store dealt out to another number of tablets, in steps that a crash cannot tear.
 
 The new tablets are built in ``split-N/`` beside the old ones, one old tablet after another; a small record says
-which are done, and one that was begun is begun again (its keys are the same, so nothing doubles). At the end
-the directories change places in an order that ``resume`` can finish: the manifest says what is true.
+which are done, and one that was begun is begun again (its keys are the same, so nothing doubles). While that folder
+is there, nobody else may write (``Store.open`` refuses): what is copied stays true. The folder's manifest, written when
+all is copied, turns the copy into the truth; the directories then change places, which can be done any number of times.
+All tablets are locked from the first step to the last.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -19,7 +23,7 @@ from fyke.store.batch import Batch
 from fyke.store.cells import LINKS, OWN, PAGE, ROW_FAMILIES, TEXT
 from fyke.store.codec import dictionary_of
 from fyke.store.hosts import DICTIONARY_RECORD, HOST_RECORD, decode_totals
-from fyke.store.manifest import MAX_TABLETS, Manifest, tablet_of
+from fyke.store.manifest import MAX_TABLETS, Manifest, Settings, tablet_of
 from fyke.store.store import Store
 from fyke.store.tablet import Tablet
 
@@ -35,29 +39,58 @@ class _Progress(msgspec.Struct):
 def split(path: Path, tablets: int, progress: Callable[[int], None] | None = None) -> None:
     """Change the number of tablets of the store at ``path``. Called again after a crash, it goes on.
 
-    Refused while queues or outboxes hold anything: their keys name tablets. Raises ``StorageError``.
+    Called with another number, it gives up an unfinished one, unless that is past copying: then it is finished first.
+    Refused while outboxes hold anything: their keys name tablets. Raises ``StorageError``.
     """
     if not 1 <= tablets <= MAX_TABLETS:
         raise StorageError(f"a store cannot have {tablets} tablets; choose 1 to {MAX_TABLETS}")
-    _finish_move(path)
-    with Store.open(path) as old:
-        if old.settings.tablets == tablets:
-            return
+    with _locked(path):
+        _finish_move(path)
+        settings = manifest.read(path).settings
+        building = manifest.split_path(path, tablets)
+        for other in manifest.splits(path):
+            if other != building or settings.tablets == tablets:
+                shutil.rmtree(other)
+        if settings.tablets != tablets:
+            _copy(path, settings, building, tablets, progress)
+            _finish_move(path)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the locks of all tablets that are there or will be."""
+    locks: list[int] = []
+    try:
+        locks.extend(manifest.lock(path, number) for number in range(manifest.read(path).settings.tablets))
+        yield
+    finally:
+        for lock in locks:
+            os.close(lock)
+
+
+def _copy(path: Path, settings: Settings, building: Path, tablets: int, progress: Callable[[int], None] | None) -> None:
+    """Copy every row of ``path`` into the new tablets, and say that this was done."""
+    for number in range(settings.tablets):
+        manifest.check_tablet(manifest.tablet_path(path, number))
+    new_settings = msgspec.structs.replace(settings, tablets=tablets)
+    with Store.locked_by_caller(path, settings) as old:
         _refuse_if_crawling(old)
-        building = path / f"split-{tablets}"
         state = _state(building, tablets)
-        settings = msgspec.structs.replace(old.settings, tablets=tablets)
-        with Store.open(building / "store", settings=settings) as new:
+        with Store.open(building / "store", settings=new_settings) as new:
             copied = 0
             for number in old.owned:
                 if number not in state.done:
                     copied = _deal(old.tablet(number), new, copied, progress)
                     new.sync()
                     state.done.append(number)
-                    (building / "progress.json").write_bytes(msgspec.json.encode(state))
+                    _record(building, state)
             _sum_counters(old, new)
-    manifest.write(building, Manifest(settings))  # from here on the split can only go forward
-    _finish_move(path)
+    manifest.write(building, Manifest(new_settings))  # from here on the split can only go forward
+
+
+_QUEUE_ROWS = {b"s": 1, b"q": 1, b"t": 9, b"k": 0, b"m": 0}
+"""Kinds of keys in the family ``queue``, and where the host or row key stands in them; 0 for what is not copied."""
+_MAIL_COUNTERS = frozenset((b"n", b"a", b"w", b"e"))
 
 
 def _refuse_if_crawling(store: Store) -> None:
@@ -65,8 +98,10 @@ def _refuse_if_crawling(store: Store) -> None:
         for family in ("queue", "outbox"):
             # Mail's counters ("n", "a") may be there: they begin anew, as all letters have come; so does the watermark
             # of anchors ("w"), at the price of anchors that are put twice.
-            if any(family == "queue" or key[:1] not in (b"n", b"a", b"w") for key, _ in tablet.items(family)):
-                raise StorageError(f"{store.path} holds an unfinished crawl; let it end, then split")
+            known = _QUEUE_ROWS if family == "queue" else _MAIL_COUNTERS
+            if any(key[:1] not in known for key, _ in tablet.items(family)):
+                holds = "letters between its tablets, or an order of its own"
+                raise StorageError(f"{store.path} holds {holds}; let its crawl end, then split")
 
 
 def _state(building: Path, tablets: int) -> _Progress:
@@ -75,6 +110,16 @@ def _state(building: Path, tablets: int) -> _Progress:
         return msgspec.json.decode((building / "progress.json").read_bytes(), type=_Progress)
     except (FileNotFoundError, msgspec.DecodeError):
         return _Progress(tablets, [])
+
+
+def _record(building: Path, state: _Progress) -> None:
+    """Say durably which tablets are copied."""
+    half = building / "progress.json.half"
+    with half.open("wb") as file:
+        file.write(msgspec.json.encode(state))
+        file.flush()
+        os.fsync(file.fileno())
+    half.rename(building / "progress.json")
 
 
 def _deal(tablet: Tablet, new: Store, copied: int, progress: Callable[[int], None] | None) -> int:
@@ -88,6 +133,10 @@ def _deal(tablet: Tablet, new: Store, copied: int, progress: Callable[[int], Non
             number = tablet_of(key[1:], new.settings.tablets)
             dealer.put_dictionary(number, decode_totals(value).dictionary)
             dealer.put(number, OWN, key, value)
+    for key, value in tablet.items("queue"):
+        row = _QUEUE_ROWS[key[:1]]
+        if row:  # else it is made anew
+            dealer.put(tablet_of(key[row:], new.settings.tablets), "queue", key, value)
     for family in (*ROW_FAMILIES, "host", "seen"):
         for key, value in tablet.items(family):
             number = tablet_of(key, new.settings.tablets)
@@ -145,18 +194,25 @@ def _sum_counters(old: Store, new: Store) -> None:
 
 
 def _finish_move(path: Path) -> None:
-    """Finish a move that was begun: the old tablets go, the new ones come, then the manifest."""
-    for building in path.glob("split-*"):
+    """Finish a move that was begun: old tablets make room, new ones take their places, then the manifest.
+
+    A new tablet that still lies in the copy has not been moved, so what has its name in the store is an old one.
+    """
+    for building in manifest.splits(path):
         if not (building / manifest.NAME).exists():
             continue
         settings = manifest.read(building).settings
-        if not (building / "emptied").exists():
-            for stale in path.glob("tablet-*"):
-                shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
-            (building / "emptied").touch()
+        (building / "old").mkdir(exist_ok=True)
+        for tablet in sorted(entry for entry in path.glob("tablet-*") if entry.is_dir()):
+            number = int(tablet.name.removeprefix("tablet-"))
+            if number >= settings.tablets or manifest.tablet_path(building / "store", number).exists():
+                tablet.rename(building / "old" / tablet.name)
         for number in range(settings.tablets):
             source = manifest.tablet_path(building / "store", number)
             if source.exists():
                 source.rename(manifest.tablet_path(path, number))
         manifest.write(path, Manifest(settings))
+        for lock in path.glob("tablet-*.lock"):
+            if int(lock.name[7:-5]) >= settings.tablets:
+                lock.unlink()
         shutil.rmtree(building)

@@ -22,7 +22,19 @@ import msgspec
 from fyke.errors import StorageError, UserError
 from fyke.formats.http import parse_head
 from fyke.store import manifest, rocks
-from fyke.store.cells import BY_HAND, PAGE, Anchor, Change, Page, RowMeta, after, anchor_key, host_prefix, unpack_page
+from fyke.store.cells import (
+    BY_HAND,
+    PAGE,
+    SEEN_MARK,
+    Anchor,
+    Change,
+    Page,
+    RowMeta,
+    after,
+    anchor_key,
+    host_prefix,
+    unpack_page,
+)
 from fyke.store.codec import Codecs, sha1
 from fyke.store.hosts import HostStats
 from fyke.store.manifest import Manifest, Settings
@@ -71,30 +83,39 @@ class Store:
         path = Path(path)
         if mode not in ("r", "w"):
             raise UserError(f"mode {mode!r} is unknown; use 'r' to read beside a writer or 'w' to write")
-        if next(path.glob(f"split-*/{manifest.NAME}"), None) is not None:
-            raise StorageError(f"a split of {path} was interrupted; run `fyke store split` again to finish it")
+        _refuse_split(path, mode)
         found = manifest.read(path) if mode == "r" else manifest.create(path, settings or Settings())
-        if mode == "w" and settings is not None and found.settings != settings:
-            if settings.tablets != found.settings.tablets:
-                raise StorageError(
-                    f"{path} has {found.settings.tablets} tablets, not {settings.tablets}; "
-                    f"change it with `fyke store split --tablets {settings.tablets}`"
-                )
-            manifest.write(path, Manifest(settings))
-            found = Manifest(settings)
-        for tablet in range(found.settings.tablets):
+        chosen = found.settings if settings is None or mode == "r" else settings
+        if chosen.tablets != found.settings.tablets:
+            raise StorageError(
+                f"{path} has {found.settings.tablets} tablets, not {chosen.tablets}; "
+                f"change it with `fyke store split --tablets {chosen.tablets}`"
+            )
+        for tablet in range(chosen.tablets):
             manifest.check_tablet(manifest.tablet_path(path, tablet))
-        store = cls(path, found.settings, mode, range(found.settings.tablets) if tablets is None else tuple(tablets))
+        store = cls(path, chosen, mode, range(chosen.tablets) if tablets is None else tuple(tablets))
         if mode == "w":
             rocks.raise_file_limit()
             rocks.HEAP.settle()
             try:
                 for tablet in store.owned:
                     store._locks.append(manifest.lock(path, tablet))
+                _refuse_split(path, mode)  # one that began, or came to its end, before the locks were ours
+                if manifest.read(path).settings.tablets != chosen.tablets:
+                    raise StorageError(f"{path} was split just now; open it again")
+                if chosen != found.settings:
+                    manifest.write(path, Manifest(chosen))
             except StorageError:
                 store.close()
                 raise
         return store
+
+    @classmethod
+    def locked_by_caller(cls, path: Path, settings: Settings) -> Store:
+        """Open a store to write. REQUIRES: the caller holds the locks of all tablets."""
+        rocks.raise_file_limit()
+        rocks.HEAP.settle()
+        return cls(path, settings, "w", range(settings.tablets))
 
     # ---- tablets
 
@@ -248,6 +269,7 @@ class Store:
         stamp = time.time_ns() // 1000 if fetched is None else stamp_of(fetched)
         with tablet.lock:
             batch = tablet.batch()
+            batch.delete("queue", SEEN_MARK)
             if anchors:
                 group = stamp
                 while tablet.get("anchor", anchor_key(key, BY_HAND, group)) is not None:
@@ -335,6 +357,19 @@ class Store:
 
     def __exit__(self, *reason: object) -> None:
         self.close()
+
+
+def _refuse_split(path: Path, mode: Literal["r", "w"]) -> None:
+    """Raise ``StorageError`` while a split is unfinished: of a writer, and of all once tablets are on the move."""
+    for building in manifest.splits(path):
+        moving = (building / manifest.NAME).exists()
+        if mode == "w" or moving:
+            number = building.name.removeprefix("split-")
+            raise StorageError(
+                f"a split of {path} is unfinished (under way, or interrupted); "
+                f"finish it with `fyke store split --tablets {number}`"
+                + ("" if moving else ", or give it up with --tablets and the number that `fyke store stats` shows")
+            )
 
 
 def stamp_of(when: When) -> int:

@@ -73,9 +73,9 @@ def parse(text: str, name: str) -> Topic:
     try:
         topic = msgspec.convert(tomllib.loads(text), Topic)
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{name} is no TOML ({error}); docs/focused.md shows a topic file") from None
+        raise UserError(f"{name} is no TOML ({error}); `fyke topic train --help` shows a topic file") from None
     except msgspec.ValidationError as error:
-        raise UserError(f"{name} is no topic: {error}; docs/focused.md shows a topic file") from None
+        raise UserError(f"{name} is no topic: {error}; `fyke topic train --help` shows a topic file") from None
     return check(topic, name)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from fyke.errors import FykeError
+from fyke.outputs import making
 from fyke.world.config import WorldConfig
 from fyke.world.server import CONTROL, Settings
 from fyke.world.transport import ADDRESS, Visit
@@ -19,6 +20,18 @@ from fyke.world.world import World
 
 PATIENCE = 10.0
 """Seconds that the process may take to end before it is killed."""
+
+_OURS = "delay = 0.01  # it is a web of our own"
+"""The first line of a crawl.toml that ``write`` made."""
+
+
+def _own_files(folder: Path) -> frozenset[str]:
+    try:
+        with (folder / "crawl.toml").open("rb") as file:
+            ours = file.read(len(_OURS)) == _OURS.encode()
+    except OSError:
+        ours = False
+    return frozenset({"seeds.txt", "crawl.toml"}) if ours else frozenset()
 
 
 class Served:
@@ -37,13 +50,12 @@ class Served:
 
     def write(self, folder: Path) -> None:
         """Write seeds.txt and crawl.toml into ``folder``: ``fyke crawl @DIR/seeds.txt --config DIR/crawl.toml``."""
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "seeds.txt").write_text("".join(f"{seed}\n" for seed in self.world.seeds), encoding="utf-8")
+        seeds = "".join(f"{seed}\n" for seed in self.world.seeds)
         hosts = "".join(f'  "{line}",\n' for line in self.resolve())
-        (folder / "crawl.toml").write_text(
-            f"delay = 0.01  # it is a web of our own\nallow_private = true\npatience = 2.0\nresolve = [\n{hosts}]\n",
-            encoding="utf-8",
-        )
+        settings = f"{_OURS}\nallow_private = true\npatience = 2.0\nresolve = [\n{hosts}]\n"
+        with making(folder, "folder of a world", _own_files) as new:
+            (new / "seeds.txt").write_text(seeds, encoding="utf-8")
+            (new / "crawl.toml").write_text(settings, encoding="utf-8")
 
     def log(self) -> list[Visit]:
         """The requests served since the last call, in the order in which they ended; times are the system's."""

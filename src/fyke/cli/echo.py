@@ -1,0 +1,45 @@
+r"""What commands say to a person: every line goes through one filter, since titles, URLs and errors are others' words.
+
+A terminal obeys what it is sent: ESC and its kin move the cursor, set the title, or paste; an override of
+direction makes a name read backwards. So control characters are shown as Python would write them (``\x1b``), and
+nothing is markup. JSON keeps them, escaped: it is what programs read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# C0 but tab and newline, DEL and C1; embeddings, overrides and isolates of direction; halves of pairs; annotations.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]")
+_MARKS = re.compile("[\u061c\u200e\u200f]")
+"""Marks of direction: invisible, common in honest Arabic and Hebrew, and nothing to a terminal."""
+
+
+def plain(text: object) -> str:
+    """Return ``text`` without anything that a terminal would obey."""
+    said = _MARKS.sub("", str(text).replace("\r\n", "\n"))
+    return _UNSAFE.sub(lambda found: repr(found[0])[1:-1], said)
+
+
+def echo(text: object = "", *, err: bool = False, fg: str | None = None, bold: bool | None = None) -> None:
+    """Print a line on stdout or stderr, filtered; ``fg`` and ``bold`` are for terminals."""
+    said = plain(text)
+    typer.echo(typer.style(said, fg=fg, bold=bold) if fg or bold else said, err=err)
+
+
+def console(stderr: bool = False) -> Console:
+    """Return rich's console, to which ``[b]`` is text and no markup; what it prints is filtered before."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, emoji=False)
+
+
+def json_escaped(text: str) -> str:
+    """Return JSON that says the same without a character that a terminal would obey."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,0 +1,239 @@
+"""A visit: one contact of a host, for its robots.txt or for a page, from the lease to what is kept of it.
+
+::
+
+    lease ─▶ dead? ─▶ permission ─▶ address, gate ─▶ fetch ─▶ read, keep: the host is free
+               │          │               │            │
+               │          │               │            └ nobody there: the site is closed for a while
+               │          │               └ its turn comes later: the URL goes back to its place
+               │          └ unknown: robots.txt is fetched instead, the URL goes back; refused: a row that says so
+               └ a row that says why
+
+A failure belongs to what failed: to the URL, to its site (``_unreached``), or to our own network (fyke.crawl.network).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fyke.crawl.discovery import Discovery, places
+from fyke.crawl.gate import Gate
+from fyke.crawl.keeping import Keeper, contact_of
+from fyke.crawl.limit import PageLimit
+from fyke.crawl.network import UNREACHABLE, Network, rest
+from fyke.crawl.permissions import Permissions
+from fyke.crawl.process import refused
+from fyke.crawl.queues import AGAIN, Queues
+from fyke.crawl.retaking import Retaker
+from fyke.crawl.revisits import Revisits
+from fyke.crawl.surroundings import log
+from fyke.errors import FykeError
+from fyke.frontier.host import GIVE_UP
+from fyke.frontier.leases import Lease
+from fyke.frontier.politeness import Contact
+from fyke.interfaces import Clock, Names, Transport
+from fyke.sites.standing import Verdict
+from fyke.store import Tablet
+from fyke.url import Url
+from fyke.values import Drop, Failed, Outcome, Reason, Request
+
+GATE_RETRY = 1.0
+"""Seconds until a host that another contact holds is tried again."""
+UNREACHED = frozenset({Reason.DNS, Reason.CONNECT, Reason.TLS})
+"""Failures of a site, not of a URL: no server was asked, so none has said anything of its rules."""
+_FINAL = {Reason.TLS: GIVE_UP, Reason.DNS: 2}
+"""What a certain failure counts: a certificate will be wrong again, and a name that is not there twice is not there."""
+
+
+@dataclass(slots=True)
+class Means:
+    """What contacts are made with, and by which rules."""
+
+    transport: Transport
+    permissions: Permissions
+    gate: Gate
+    clock: Clock
+    limit: PageLimit
+    names: Names | None = None
+    """How hosts are resolved, where they are."""
+    quarantined: frozenset[str] = frozenset()
+    """URLs that killed an agent."""
+
+
+class Visits:
+    """Makes the visits of one agent."""
+
+    def __init__(
+        self, means: Means, queues: Queues, keeper: Keeper, discovery: Discovery, revisits: Revisits | None
+    ) -> None:
+        self.network = Network()
+        self.means = means
+        self._clock = means.clock
+        self._queues = queues
+        self._frontier = queues.frontier
+        self._keeper = keeper
+        self._discovery = discovery
+        self._revisits = revisits
+
+    async def visit(self, lease: Lease) -> None:
+        """Contact a host once: for its robots.txt, or for the page. No page ends the crawl."""
+        try:
+            await self._contact(lease)
+        except (FykeError, OSError):  # a disk
+            raise
+        except Exception:
+            log.exception("a fault of ours with %s", lease.entry.href)
+            if self._frontier.holds(lease):  # else it is still queued on disk, for the next run
+                self._keeper.keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.UNREADABLE), None)
+        finally:
+            if self._keeper.came_to_document(lease):
+                self.means.limit.spend()
+            else:
+                self.means.limit.give_back()
+
+    async def _contact(self, lease: Lease) -> None:
+        url, now = lease.entry.url, self._clock.now()
+        tablet = self._queues.store.tablet(self._queues.tablet_of(url))
+        permission = self.means.permissions.known(url, tablet, now)
+        if why := self._frontier.sites.dead(lease.site, now):
+            await self._take(lease, Request(url), Failed(url, Reason(why)))
+        elif permission is not None and permission.standing.verdict is Verdict.DENY:
+            # The site's robots.txt cannot be had, so nothing may be fetched: it waits until it is asked again.
+            self._close(lease, permission.standing.expires, "robots.txt")
+        elif permission is not None and not permission.allows(url):
+            self._keeper.keep(lease, refused(lease.entry.depth, now, Drop.ROBOTS), None)
+        elif url.href in self.means.quarantined:
+            self._keeper.keep(lease, refused(lease.entry.depth, now, Reason.QUARANTINED), None)
+        elif await self._enter(lease):
+            if permission is None:
+                await self._ask_permission(lease, url)
+            else:
+                await self._fetch_page(lease, tablet)
+
+    async def _fetch_page(self, lease: Lease, tablet: Tablet) -> None:
+        entry = lease.entry
+        if entry.kind == AGAIN and self._revisits is not None:
+            request = self._revisits.request(entry, tablet, self._clock.now())
+        else:
+            request = Request(entry.url, validators=self._discovery.validators(entry, tablet))
+        try:
+            outcome = await self.means.transport.fetch(request)
+        finally:
+            self.means.gate.leave(lease.host, self._clock.now())
+        if isinstance(outcome, Failed) and outcome.reason in UNREACHED:
+            self._unreached(lease, outcome)
+        elif self._heard(lease, outcome) or not self.network.down_since:
+            await self._take(lease, request, outcome)
+        else:  # what is silent in an outage counts no try
+            now = self._clock.now()
+            self._close(lease, now + rest(0), UNREACHABLE, contact_of(outcome, 0.0, now))
+
+    async def _take(self, lease: Lease, request: Request, outcome: Outcome) -> None:
+        if lease.entry.kind == AGAIN and self._revisits is not None:
+            await Retaker(self._keeper, self._revisits, self._clock).take(lease, request, outcome)
+        else:
+            await self._keeper.take(lease, outcome)
+
+    async def _enter(self, lease: Lease) -> bool:
+        """Pass the gate; or put the URL back until the host's address is free, or its name can be resolved."""
+        host = lease.host
+        if self.means.names is not None:
+            found = self.means.names.known(host) or await self.means.names.resolve(host)
+            if not found.addresses:
+                detail = Failed(lease.entry.url, Reason.DNS, detail=found.detail, certain=found.no_such_name)
+                self._unreached(lease, detail)
+                return False
+        now = self._clock.now()
+        busy = self.means.gate.enter(host, now)
+        if busy:
+            self._frontier.done(lease, now, keep=True, not_before=busy)
+        return not busy
+
+    def _heard(self, lease: Lease, outcome: Outcome) -> bool:
+        """Whether somebody answered, so that our network is up; learns from either."""
+        now = self._clock.now()
+        if outcome.exchange is None:
+            self._doubt(lease.host, now)
+            return False
+        self._frontier.sites.reached(lease.site)
+        if self._keeper.troubles:
+            self._keeper.troubles.pop(lease.site, None)
+        if self.network.answered(now):
+            opened = self._frontier.open(UNREACHABLE, now)
+            log.warning("the network is back; %d sites are tried again", opened)
+        return True
+
+    def _doubt(self, host: str, now: float) -> None:
+        was_down = self.network.down_since
+        self.network.failed(host, now)
+        if self.network.down_since and not was_down:
+            log.warning("nobody can be reached (%s last): our own network seems to be down", host)
+
+    def _unreached(self, lease: Lease, outcome: Failed) -> None:
+        """A site could not be reached: it is closed for a while, and its URLs wait with it, or are given up."""
+        now, site, frontier = self._clock.now(), lease.site, self._frontier
+        certain = outcome.certain or outcome.reason is Reason.TLS
+        counts = certain or self.network.is_up(now)
+        if not certain:
+            self._doubt(lease.host, now)
+        weight = (_FINAL.get(outcome.reason, 1) if certain else 1) if counts else 0
+        until, why = now + rest(frontier.sites.failures(site) + weight), outcome.reason if counts else UNREACHABLE
+        contact = None if outcome.reason is Reason.DNS else Contact(now, 0.0)
+        self._keeper.troubled(site, outcome)
+        if frontier.sites.close(site, until, why, weight):
+            self._keeper.fail(lease, outcome, contact, now, final=True)
+        else:
+            self._close(lease, until, why, contact)
+
+    def _close(self, lease: Lease, until: float, why: str, contact: Contact | None = None) -> None:
+        """Put a URL back and let its site wait."""
+        self._frontier.sites.close(lease.site, until, why)
+        self._frontier.done(lease, self._clock.now(), contact, keep=True)
+        batch = self._queues.tablet(lease.entry.url).batch()
+        self._queues.write_site(batch, lease.site)
+        self._queues.tablet(lease.entry.url).write(batch)
+
+    async def _ask_permission(self, lease: Lease, url: Url) -> None:
+        started = self._clock.now()
+        outcome = await self.means.permissions.ask(url, self._pass_gate)
+        now = self._clock.now()
+        self._keeper.tally.contacts += 1
+        if isinstance(outcome, Failed) and outcome.url.site == url.site:
+            if outcome.reason in UNREACHED:
+                self._unreached(lease, outcome)
+                return
+            if outcome.reason is Reason.PRIVATE_ADDRESS:
+                self._keeper.fail(lease, Failed(url, outcome.reason, detail=outcome.detail), None, now)
+                return
+        if not self._heard(lease, outcome) and self.network.down_since:
+            self._close(lease, now + rest(0), UNREACHABLE, contact_of(outcome, started, now))
+            return
+        tablet = self._queues.store.tablet(self._queues.tablet_of(url))
+        batch = tablet.batch()
+        permission = self.means.permissions.answered(batch, tablet, url, outcome, now)
+        if permission.standing.verdict is Verdict.DENY and isinstance(outcome, Failed):
+            self._keeper.troubled(lease.site, outcome, "robots.txt: ")
+        self._frontier.set_crawl_delay(lease.host, permission.delay)
+        self._frontier.done(lease, now, contact_of(outcome, started, now), keep=True)
+        self._queues.write_site(batch, lease.site)
+        if self._discovery.sitemaps:
+            self._queues.offer(
+                batch, self._queues.tablet_of(url), self._keeper.lister.wanted(batch, places(url, permission)), now
+            )
+        tablet.write(batch)
+
+    async def fetch(self, request: Request) -> Outcome:
+        """Fetch what is no page of the crawl (a hub is asked), once its host may be contacted."""
+        self._keeper.tally.contacts += 1
+        return await self._pass_gate(request, waits=True)
+
+    async def _pass_gate(self, request: Request, *, waits: bool) -> Outcome:
+        """Fetch, where the host is ours already; else wait for it (``waits``): it may be another agent's."""
+        host = request.url.host
+        while waits and (busy := self.means.gate.enter(host, self._clock.now())):
+            # A contact under way is claimed for as long as it may take, and mostly over in a moment.
+            await self._clock.sleep(min(busy - self._clock.now(), GATE_RETRY))
+        try:
+            return await self.means.transport.fetch(request)
+        finally:
+            self.means.gate.leave(host, self._clock.now())

@@ -1,0 +1,208 @@
+"""One transfer: a reusable curl handle with its buffers, and what came of it as an ``Outcome``."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import ssl
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import pycurl
+
+from fyke.clock import boot_time
+from fyke.fetch.address import Veto
+from fyke.formats.http import outcome, parse_head
+from fyke.formats.http_body import decode_content
+from fyke.values import Exchange, Failed, Outcome, Reason, Request, Validators
+
+if TYPE_CHECKING:
+    from fyke.fetch.http import FetchSettings
+
+_ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+_CUT = frozenset({pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR, 16, 92})
+"""How a transfer ends whose body was not whole, where its head was."""
+_REASONS = {
+    pycurl.E_COULDNT_RESOLVE_HOST: Reason.DNS,
+    pycurl.E_COULDNT_CONNECT: Reason.CONNECT,
+    pycurl.E_OPERATION_TIMEDOUT: Reason.TIMEOUT,
+    pycurl.E_SSL_CONNECT_ERROR: Reason.TLS,
+    pycurl.E_PEER_FAILED_VERIFICATION: Reason.TLS,
+    pycurl.E_SSL_CERTPROBLEM: Reason.TLS,
+    pycurl.E_SSL_CACERT_BADFILE: Reason.TLS,
+    pycurl.E_GOT_NOTHING: Reason.RESET,
+    pycurl.E_PARTIAL_FILE: Reason.RESET,
+    pycurl.E_RECV_ERROR: Reason.RESET,
+    pycurl.E_SEND_ERROR: Reason.RESET,
+    16: Reason.RESET,  # CURLE_HTTP2
+    92: Reason.RESET,  # CURLE_HTTP2_STREAM, which pycurl does not name
+}
+_REFUSED = "refused"  # libcurl's words for a connection that somebody refused
+_UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")  # what no header value holds
+
+
+class Ended(Enum):
+    """A deadline that was missed."""
+
+    CONNECT = "no connection within {0.connect_timeout:g} s"
+    STALL = "under 50 bytes/s for {0.stall_timeout:g} s"
+    TIME = "not done within {0.fetch_timeout:g} s"
+
+
+class Transfer:
+    """One reusable curl handle with its buffers."""
+
+    def __init__(self, settings: FetchSettings, veto: Veto) -> None:
+        self._settings = settings
+        self._veto = veto
+        self._host, self._port = "", 0
+        self._refused = ""
+        self._head: list[bytes] = []
+        self._body: list[bytes] = []
+        self._overflow = False
+        self._request: tuple[str, str, list[bytes]] = ("", "", [])
+        self._began = 0.0
+        self.received = 0
+        """Bytes of the body so far."""
+        self.mark, self.mark_time = 0, 0.0
+        """Where it was when it was last found to be quick enough."""
+        self.lost = 0.0
+        """What the loop had lost when this began."""
+        self.ended: Ended | None = None
+        self.curl = curl = pycurl.Curl()
+        curl.setopt(pycurl.NOSIGNAL, 1)
+        curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+        curl.setopt(pycurl.PROXY, "")
+        curl.setopt(pycurl.PATH_AS_IS, 1)
+        curl.setopt(pycurl.CONNECTTIMEOUT_MS, 86_400_000)  # 0 would mean five minutes; deadlines are the transport's
+        curl.setopt(pycurl.WRITEFUNCTION, self._on_body)
+        curl.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open)
+        authorities = settings.ca_file or os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
+        if authorities:
+            curl.setopt(pycurl.CAINFO, authorities)
+        lines = (f"User-Agent: {settings.user_agent}", "Accept: */*", f"Accept-Encoding: {_ACCEPT_ENCODING}")
+        self._headers = [line.encode() for line in lines]
+        curl.setopt(pycurl.HTTPHEADER, self._headers)
+        self._usual = True
+
+    def begin(self, request: Request, address: str, lost: float, *, plain: bool = False) -> None:
+        """Prepare the handle for ``request`` to be made at ``address``; ``plain`` is without HTTP/2.
+
+        Raises what libcurl says of a URL or header that it does not take.
+        """
+        curl, url = self.curl, request.url
+        self._host, self._port, self._refused = url.host, url.port, ""
+        self._head, self._body, self.received, self._overflow = [], [], 0, False
+        self._began, self.lost = boot_time(), lost
+        self.mark, self.mark_time, self.ended = 0, 0.0, None
+        curl.setopt(pycurl.URL, url.href)
+        curl.setopt(pycurl.HEADERFUNCTION, self._head.append)
+        version = pycurl.CURL_HTTP_VERSION_1_1 if plain else pycurl.CURL_HTTP_VERSION_2TLS
+        curl.setopt(pycurl.HTTP_VERSION, version)
+        bracketed = f"[{address}]" if ":" in address else address
+        curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:"])
+        curl.setopt(pycurl.NOBODY, request.method == "HEAD")
+        if request.method == "POST":
+            curl.setopt(pycurl.POSTFIELDS, request.form)
+        elif request.method != "HEAD":
+            curl.setopt(pycurl.HTTPGET, 1)
+        conditions = _conditions(request.validators)
+        headers = [*self._headers, *conditions] if conditions else self._headers
+        if conditions or not self._usual:
+            curl.setopt(pycurl.HTTPHEADER, headers)
+            self._usual = not conditions
+        self._request = (f"{request.method} {url.target}", url.authority, headers)
+
+    def elapsed(self, lost: float) -> float:
+        """Return the seconds that the server has had, where the loop has lost ``lost`` in all."""
+        return boot_time() - self._began - (lost - self.lost)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the request could be sent."""
+        return bool(self._head) or self.curl.getinfo(pycurl.PRETRANSFER_TIME) > 0
+
+    def result(
+        self, request: Request, address: str, code: int, message: str, started: float, finished: float
+    ) -> Outcome:
+        """Say what came of it. ``code`` is libcurl's, 0 for success."""
+        url = request.url
+        if self._refused:
+            return Failed(url, Reason.PRIVATE_ADDRESS, detail=f"{url.host} is {self._refused}")
+        whole_head = any(line in {b"\r\n", b"\n"} for line in self._head)
+        cut = whole_head and not self._overflow and (code in _CUT or self.ended in {Ended.STALL, Ended.TIME})
+        if cut and not self._body:
+            cut = False  # nothing of it came
+        if self.ended is not None and not cut:
+            reason = Reason.CONNECT if self.ended is Ended.CONNECT else Reason.TIMEOUT
+            return Failed(url, reason, detail=self.ended.value.format(self._settings))
+        if code and not cut and not (self._overflow and whole_head):
+            return Failed(url, _REASONS.get(code, Reason.PROTOCOL), detail=message, certain=_REFUSED in message.lower())
+        response_head = _final_head(self._head)
+        head = parse_head(response_head)
+        decoded = decode_content(head, b"".join(self._body), self._settings.max_body)
+        exchange = Exchange(
+            request_head=self._request_head(),
+            response_head=response_head,
+            body=decoded.body,
+            status=head.status,
+            started=started,
+            finished=finished,
+            address=address,
+            truncated=decoded.truncated or self._overflow or cut or decoded.problem != "",
+            incomplete=cut,
+        )
+        return outcome(url, exchange)
+
+    def _request_head(self) -> bytes:
+        """What libcurl sent, as HTTP/1.1 writes it (the tests compare with a raw socket); its version is told truly."""
+        line, authority, headers = self._request
+        spoken = self.curl.getinfo(pycurl.INFO_HTTP_VERSION)
+        version = "HTTP/2" if spoken == pycurl.CURL_HTTP_VERSION_2_0 else "HTTP/1.1"
+        first = f"{line} {version}\r\nHost: {authority}\r\n".encode("latin-1", "replace")
+        return first + b"\r\n".join(headers) + b"\r\n\r\n"
+
+    def _on_body(self, data: bytes) -> int | None:
+        self.received += len(data)
+        if self.received > self._settings.max_body:
+            self._body.append(data[: len(data) - (self.received - self._settings.max_body)])
+            self._overflow = True
+            return 0  # ends the transfer
+        self._body.append(data)
+        return None
+
+    def _on_open(self, purpose: int, address: tuple[int, int, int, tuple[str | bytes, int]]) -> object:
+        family, kind, protocol, (ip, *_) = address
+        text = ip.decode() if isinstance(ip, bytes) else ip
+        if not self._veto.permits(self._host, self._port, text):
+            self._refused = text
+            return pycurl.SOCKET_BAD
+        return _Socket(family, kind, protocol)
+
+
+def _conditions(validators: Validators) -> list[bytes]:
+    """The headers that ask whether a copy is still right; a validator that no header can hold is left out."""
+    found = []
+    for name, value in ((b"If-None-Match: ", validators.etag), (b"If-Modified-Since: ", validators.last_modified)):
+        try:
+            data = value.encode("latin-1")  # as heads are read
+        except UnicodeEncodeError:
+            continue
+        if data and not _UNFIT.search(data):
+            found.append(name + data)
+    return found
+
+
+def _final_head(lines: list[bytes]) -> bytes:
+    """The last head of those received (after 100 Continue or 103 Early Hints), without the trailers behind it."""
+    first = max(i for i, line in enumerate(lines) if i == 0 or line.startswith(b"HTTP/"))
+    end = next((i for i in range(first, len(lines)) if lines[i] in {b"\r\n", b"\n"}), len(lines) - 1)
+    return b"".join(lines[first : end + 1])
+
+
+class _Socket(socket.socket):
+    """A socket of which pycurl takes a duplicate: the original closes when it is dropped."""
+
+    def __del__(self) -> None:
+        self.close()

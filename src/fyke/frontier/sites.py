@@ -1,0 +1,159 @@
+"""The sites that the frontier has in memory, and which of them are closed; the others live on disk.
+
+A site is *closed* for a while where its robots.txt cannot be had, or where it cannot be reached; where that happens
+too often it is *dead* for as long, and its URLs are given up without asking. Sites that have nothing to do are
+forgotten, but for the last ``IDLE``: their records are read again when they are needed (``load``).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+
+from fyke.frontier.host import Host, Lane, Site
+from fyke.frontier.keys import SiteRecord, host_of
+from fyke.frontier.politeness import Pace
+
+IDLE = 10_000
+"""Sites without anything queued that stay in memory: about a kilobyte each."""
+
+
+class SiteTable:
+    """Sites by name, and their hosts."""
+
+    def __init__(self, priorities: int) -> None:
+        self.load: Callable[[str], SiteRecord | None] = lambda site: None
+        """Reads the record of a site that is not in memory."""
+        self.hosts_known = 0
+        """Hosts ever met."""
+        self._priorities = priorities
+        self._hosts: dict[str, Host] = {}
+        self._sites: dict[str, Site] = {}
+        self._idle_sites: OrderedDict[str, None] = OrderedDict()
+        self._last = ""
+
+    def __getitem__(self, name: str) -> Site:
+        return self._sites[name]
+
+    def __iter__(self) -> Iterator[Site]:
+        return iter(self._sites.values())
+
+    def __len__(self) -> int:
+        return len(self._sites)
+
+    def get(self, name: str) -> Site | None:
+        """Return a site that is in memory."""
+        return self._sites.get(name)
+
+    def host(self, name: str) -> Host | None:
+        """Return a host that is in memory."""
+        return self._hosts.get(name)
+
+    def restore(self, record: SiteRecord, now: float) -> Site | None:
+        """Take up a site after a restart; None where it has nothing to do, so that it stays on disk."""
+        if record.site in self._sites:
+            return None
+        name = host_of(record.site)
+        self.hosts_known += name != self._last and name not in self._hosts
+        self._last = name  # records of a host stand side by side
+        if not any(low < tail for _, low, tail in record.lanes) and record.due <= now and name not in self._hosts:
+            return None
+        return self.take_up(record)
+
+    def close(self, site: str, until: float, why: str, failures: int = 0) -> bool:
+        """Let a site rest until ``until``, for ``why``; call it before ``done`` of the lease that told so.
+
+        ``failures`` to reach it are counted. From ``GIVE_UP`` in a row on it is dead until then, which is returned: its
+        URLs are handed out at once, so that each can be told why it is not fetched (``dead``).
+        """
+        record = self.site(site)
+        record.until, record.why = until, why
+        record.failures += failures
+        return record.is_dead
+
+    def reached(self, site: str) -> None:
+        """Note that somebody answered at a site."""
+        record = self._sites.get(site)
+        if record is not None and record.failures:
+            record.failures, record.until, record.why = 0, 0.0, ""
+
+    def failures(self, site: str) -> int:
+        """Return how often in a row a site could not be reached."""
+        record = self._sites.get(site)
+        return record.failures if record is not None else 0
+
+    def dead(self, site: str, now: float) -> str:
+        """Return why the URLs of a site are given up without asking; empty where they are not."""
+        record = self._sites[site]
+        if record.is_dead and record.until <= now:  # it gets another chance
+            record.failures -= 1
+        return record.why if record.is_dead else ""
+
+    def queued(self, host: str) -> int:
+        """Return how many entries of a host are on disk, the leased one included."""
+        known = self._hosts.get(host)
+        return sum(site.queued for site in known.sites) if known else 0
+
+    def is_parked(self, host: str) -> bool:
+        """Return whether every site of a host that has entries waits longer than ``PARK``."""
+        known = self._hosts.get(host)
+        return (
+            known is not None and any(s.parked for s in known.sites) and all(s.parked for s in known.sites if s.queued)
+        )
+
+    def added(self, host: str) -> int:
+        """Return how many entries of a host were ever queued; of its usual sites, where it is not in memory."""
+        known = self._hosts.get(host)
+        if known is not None:
+            return sum(lane.tail for site in known.sites for lane in site.lanes if lane)
+        records = (self.load(f"{scheme}://{host}") for scheme in ("http", "https"))
+        return sum(tail for record in records if record is not None for _, _, tail in record.lanes)
+
+    def closed(self, now: float) -> Iterator[tuple[str, float, str]]:
+        """Yield the sites in memory that are closed: name, until when, why."""
+        for site in self._sites.values():
+            if site.until > now:
+                yield site.name, site.until, site.why
+
+    def site(self, name: str) -> Site:
+        """Return a site, made or read from disk where it is not in memory."""
+        site = self._sites.get(name)
+        if site is None:
+            record = self.load(name)
+            if record is not None:
+                return self.take_up(record)
+            host = host_of(name)
+            if host not in self._hosts:
+                self._hosts[host] = Host(host)
+                self.hosts_known += 1
+            site = self._sites[name] = Site(name, self._hosts[host], self._priorities)
+        return site
+
+    def take_up(self, record: SiteRecord) -> Site:
+        """Make a site of its record."""
+        name = host_of(record.site)
+        host = self._hosts.get(name) or self._hosts.setdefault(name, Host(name))
+        site = self._sites[record.site] = Site(record.site, host, self._priorities)
+        if record.due >= host.due:
+            host.due = record.due
+            host.pace = Pace(record.crawl_delay, record.usual, record.failures)
+        site.until, site.why, site.failures = record.until, record.why, record.unreached
+        for priority, low, tail in record.lanes:
+            if 1 <= priority <= self._priorities:
+                site.lanes[priority - 1] = Lane(low, tail)
+        return site
+
+    def forget(self, site: Site) -> None:
+        """Let a site that has nothing to do live on disk; the last ``IDLE`` of them stay at hand."""
+        if not site.is_idle:
+            self._idle_sites.pop(site.name, None)
+            return
+        self._idle_sites[site.name] = None
+        self._idle_sites.move_to_end(site.name)
+        while len(self._idle_sites) > IDLE:
+            idle = self._sites[self._idle_sites.popitem(last=False)[0]]
+            if idle.is_idle:
+                del self._sites[idle.name]
+                idle.host.sites.remove(idle)
+                if not idle.host.sites:
+                    del self._hosts[idle.host.name]

@@ -1,0 +1,106 @@
+"""Light where the work is light: what a small task loads, and that a small crawl is one process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from fyke.assemble import AGENT_RATE, default_agents
+from fyke.crawl.plan import Plan
+from fyke.crawl.settings import CrawlSettings
+
+KERNELS = {"numba", "llvmlite", "numpy"}
+HEAVY = {
+    *KERNELS, "rocksdict", "matplotlib", "xberg", "lxml", "pycurl", "aiodns", "pypdfium2", "mammoth", "pyarrow",
+    "uvloop", "fastwarc", "resiliparse", "rich", "asyncio", "multiprocessing",
+}  # fmt: skip
+"""What no small task needs."""
+PAGE = "<title>A page</title><p>" + "A sentence of the page, and one more of its words. " * 20
+ROBOTS = "User-agent: *\nDisallow: /private\n"
+
+
+def loaded(code: str, folder: Path) -> set[str]:
+    """Run ``code`` in a fresh interpreter; return which of HEAVY it loaded."""
+    (folder / "page.html").write_text(PAGE)
+    (folder / "robots.txt").write_text(ROBOTS)
+    told = folder / "told.json"
+    code += f"\nimport sys, json; json.dump(list(sys.modules), open({str(told)!r}, 'w'))"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+    return HEAVY & {name.partition(".")[0] for name in json.loads(told.read_text())}
+
+
+def command(*words: str) -> str:
+    return f"from fyke.cli import run; assert run({list(words)!r}) == 0"
+
+
+@pytest.mark.parametrize(
+    ("code", "needs"),
+    [
+        (command("--help"), set()),
+        (command("url", "http://example.org/a?b"), set()),
+        (command("robots", "robots.txt", "/private/x"), set()),
+        (command("extract", "--help"), set()),
+        (command("extract", "page.html"), KERNELS),
+        (f"import fyke; assert fyke.extract({PAGE!r}).text", KERNELS),
+        ("import fyke; fyke.simhash('a few words of a text')", KERNELS),
+        (f"import fyke; fyke.Robots.parse({ROBOTS.encode()!r})", set()),
+    ],
+)
+def test_a_small_task_loads_no_heavy_library_that_it_does_not_need(code: str, needs: set[str], tmp_path: Path) -> None:
+    assert loaded(code, tmp_path) <= needs
+
+
+@pytest.mark.parametrize(
+    ("hosts", "scope", "delay", "agents"),
+    [
+        (1, "host", 1.0, 1),
+        (1, "host", 0.0, 1),  # a host is asked for one page at a time, however quick it is
+        (20, "host", 1.0, 1),
+        (AGENT_RATE + 1, "host", 1.0, 8),
+        (3, "host", 0.0, 3),
+        (1, "domain", 1.0, 8),
+        (1, "any", 1.0, 8),
+    ],
+)
+def test_agents_are_as_many_as_the_seeds_can_keep_busy(
+    hosts: int, scope: str, delay: float, agents: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    seeds = tuple(f"http://h{number}.test/{page}" for number in range(hosts) for page in "ab")
+    assert default_agents(Plan(seeds, CrawlSettings(scope=scope, delay=delay))) == agents  # type: ignore[arg-type]
+
+
+class _OnePage(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/" else 404)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(PAGE.encode() if self.path == "/" else b"")
+
+    def log_message(self, format: str, *words: object) -> None:  # noqa: A002 - the name it has
+        pass
+
+
+@pytest.fixture
+def one_page() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _OnePage) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def test_a_crawl_of_one_page_starts_no_other_process(one_page: str, tmp_path: Path) -> None:
+    code = (
+        f"import fyke, resource; summary = fyke.crawl([{one_page!r}], 'store', delay=0.0); assert summary.pages == 1; "
+        # Where no child was ever waited for, the largest of them has no size.
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, capture_output=True, text=True)
+    assert result.stdout == "0\n"
