@@ -19,7 +19,8 @@ CHAPTERS = {
     "Archives, graphs, simulation": ("Archive", "Graph", "simulate"),
 }
 VALUES = {
-    "fyke.values": ("Content", "Block", "Document", "Link", "Candidates"),
+    "fyke.content": ("Content", "Block"),
+    "fyke.values": ("Document", "Link", "Candidates"),
     "fyke.description": ("Described", "Meta"),
     "fyke.assemble": ("Summary",),
     "fyke.store.row": ("Row",),

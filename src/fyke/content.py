@@ -1,4 +1,4 @@
-"""The main content of a page as a value: its text, its blocks, and what the page says of itself, made when asked for."""
+"""The main content of a page as a value: its text, its blocks and what the page says of itself, made when asked."""
 
 from __future__ import annotations
 

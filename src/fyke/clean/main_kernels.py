@@ -44,6 +44,7 @@ class Tables(NamedTuple):
     """A model as ``judge`` takes it."""
 
     class_odds: Array
+    bags: Array
     one: int
     places: Array
     shifts: Array
@@ -120,7 +121,7 @@ def main_of_pages(
         t = tables
         _, _, chances, types = judge(
             blocks, tree.parent, tree.element, tree.flags, tree.words, tree.words_end, cut.title_size, t.class_odds,
-            declared[i], t.one, t.places, t.shifts, t.thresholds, t.leaves, t.type_places, t.type_shifts,
+            declared[i], t.bags, t.one, t.places, t.shifts, t.thresholds, t.leaves, t.type_places, t.type_shifts,
             t.type_thresholds, t.type_leaves, t.type_starts,
         )  # fmt: skip
         kept, found = choose(chances, blocks, tree.parent, tree.element, cut.title_size, types[0], wanted)

@@ -3,7 +3,7 @@
 Two looks. The rules of fyke.clean.prior give every block its log-odds; the first trees, which know articles, add to
 them. From these scores the page's type is guessed; where it is no article, the second trees, which see the neighbours'
 first scores and the type, are heard instead, and where that is not sure, a mixture of both. The file (name
-``content.model``, format "fyke content model" version 2, see docs/content.md) holds arrays only:
+``content.model``, format "fyke content model" version 3, see docs/content.md) holds arrays only:
 
     magic, 1 line of text | length of the directory, 4 bytes | directory, JSON | arrays, little endian, in order
 """
@@ -27,7 +27,7 @@ from fyke.errors import StorageError
 
 TYPE_ODDS = np.full(len(TYPES), round(UNIT * np.log(1 / (len(TYPES) - 1))), np.int32)
 """Of each page type before anything is known: all are alike."""
-MAGIC = b"fyke content model 2\n"
+MAGIC = b"fyke content model 3\n"
 _DECLARED = (
     frozenset({"Article", "NewsArticle", "BlogPosting", "TechArticle", "Report"}),
     frozenset({"Product", "Offer", "AggregateOffer", "ProductGroup"}),
@@ -66,9 +66,13 @@ def _joined(forests: tuple[Forest, ...]) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """``odds`` of class words in 1/16, int8; the forests of both looks, equally deep; one forest for each page type."""
+    """``odds`` of class words in 1/16, int8; the forests of both looks, equally deep; one forest for each page type.
+
+    ``bags`` is what each class word says for each page type, in 1/16, int8.
+    """
 
     odds: Array
+    bags: Array
     first: Forest
     second: Forest
     types: tuple[Forest, ...]
@@ -80,14 +84,14 @@ class Model:
         columns, thresholds, leaves = _joined((self.first, self.second))
         kinds, kind_thresholds, kind_leaves = _joined(self.types)
         tables = Tables(
-            self.odds, len(self.first.columns), COLUMN_ROW[columns], COLUMN_SHIFT[columns], thresholds, leaves,
-            kinds, np.zeros_like(kinds), kind_thresholds, kind_leaves, TYPE_ODDS,
+            self.odds, self.bags, len(self.first.columns), COLUMN_ROW[columns], COLUMN_SHIFT[columns], thresholds,
+            leaves, kinds, np.zeros_like(kinds), kind_thresholds, kind_leaves, TYPE_ODDS,
         )  # fmt: skip
         object.__setattr__(self, "tables", tables)
 
     def to_bytes(self) -> bytes:
         """Return the file of the model; equal models give equal bytes."""
-        arrays = {"odds": self.odds}
+        arrays = {"odds": self.odds, "bags": self.bags}
         for name, forest in (("first", self.first), ("second", self.second), *zip(TYPES, self.types, strict=True)):
             arrays |= {f"{name}.{part}": array for part, array in forest.arrays().items()}
         directory = msgspec.json.encode([[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()])
@@ -99,7 +103,7 @@ class Model:
     def from_bytes(cls, data: bytes) -> Model:
         """Read a model's file. Raises StorageError for a file that is not one."""
         if not data.startswith(MAGIC):
-            raise StorageError("the content model is not of version 2: install fyke anew")
+            raise StorageError("the content model is not of version 3: install fyke anew")
         at = len(MAGIC) + 4
         end = at + int.from_bytes(data[at - 4 : at], "little")
         arrays = {}
@@ -111,7 +115,13 @@ class Model:
         def forest(name: str) -> Forest:
             return Forest(*(arrays[f"{name}.{part}"] for part in ("columns", "thresholds", "leaves")))
 
-        return cls(arrays["odds"].copy(), forest("first"), forest("second"), tuple(forest(name) for name in TYPES))
+        return cls(
+            arrays["odds"].copy(),
+            arrays["bags"].copy(),
+            forest("first"),
+            forest("second"),
+            tuple(forest(name) for name in TYPES),
+        )
 
 
 @dataclass(frozen=True, slots=True)

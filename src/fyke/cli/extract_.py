@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import fyke
 from fyke.cli.echo import echo
 from fyke.cli.options import Json, drawing, needs_plot, print_json
-from fyke.errors import StorageError
+from fyke.errors import StorageError, UserError
 
 if TYPE_CHECKING:
     from fyke.values import Block, Content
@@ -40,6 +40,13 @@ class Form(StrEnum):
     JSON = "json"
 
 
+class Favour(StrEnum):
+    """What ``--favour`` takes."""
+
+    PRECISION = "precision"
+    RECALL = "recall"
+
+
 class Show(StrEnum):
     """What ``--show`` takes."""
 
@@ -59,6 +66,12 @@ def extract(
     ] = Show.CONTENT,
     plot: Annotated[Path | None, typer.Option(metavar="OUT.png", help="Draw the document slope curve.")] = None,
     url: Annotated[str | None, typer.Option(help="Where the page is from: makes its links absolute.")] = None,
+    favour: Annotated[
+        Favour | None, typer.Option(help="What the method auto should rather have: nothing wrong, or nothing missed.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A model trained on pages of your own (docs/content.md).")
+    ] = None,
     comments: Annotated[bool, typer.Option(help="Keep comments that the method chose.")] = True,
     tables: Annotated[bool, typer.Option(help="Keep tables that the method chose.")] = True,
     captions: Annotated[bool, typer.Option(help="Keep captions that the method chose.")] = True,
@@ -74,10 +87,15 @@ def extract(
 
     form = Form.JSON if json else Form(show) if show in (Show.TEXT, Show.HTML) else to
     needs_plot(plot)
+    if (favour or model) and method not in (MethodName.AUTO, MethodName.ALL):
+        raise UserError("--favour and --model are for the method auto: leave them out, or take --method auto")
     html = _read(file)
     chosen = list(METHODS) if method is MethodName.ALL else [method.value]
     for name in chosen:
-        content = found_by(html, name, url, comments=comments, tables=tables, captions=captions, links=links)
+        content = found_by(
+            html, _method(name, model), url, comments=comments, tables=tables, captions=captions, links=links,
+            favour=favour.value if favour is not None and name == MethodName.AUTO else "",
+        )  # fmt: skip
         if form is Form.JSON:
             print_json(_facts(name, content, show))
         else:
@@ -90,6 +108,18 @@ def extract(
         with drawing(plot):
             draw(html.encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
         echo(f"{plot}: the slope curve of {file}", err=True)
+
+
+def _method(name: str, model: Path | None) -> Any:
+    """Return a method by its name; ``auto`` with the model of a file, where one is given."""
+    from fyke.reading.content import Auto, Model
+
+    if model is None or name != MethodName.AUTO:
+        return name
+    try:
+        return Auto(model=Model.from_bytes(model.read_bytes()))
+    except OSError as error:
+        raise UserError(f"{model} can not be read ({error.strerror}): name a model that was trained") from None
 
 
 def _read(file: Path) -> str:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from html import escape, unescape
 
 from fyke.clean.curve import draw
-from fyke.clean.extract import METHODS, Found, Method, Switches, find
+from fyke.clean.extract import METHODS, Auto, Found, Method, Switches, find
+from fyke.clean.model import Model
 from fyke.convert.facts import Facts
 from fyke.convert.html import tagged
 from fyke.convert.metadata import describe
-from fyke.errors import UrlError
+from fyke.errors import UrlError, UserError
 from fyke.formats.encoding import decoded
 from fyke.formats.html import Page, parse
 from fyke.formats.markdown import markdown
 from fyke.url import Url
 from fyke.values import BLOCK_END, Content, Described
 
+FAVOURS = {"precision": 0.5, "recall": 2.0}
+"""How much more recall counts than precision in the expected F_β."""
 _LINK = re.compile(r'<a href="([^"]*)"(?: title="[^"]*")?>|</a>')
 _TARGET = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
 
@@ -31,16 +35,18 @@ def extract(
     tables: bool = True,
     captions: bool = True,
     links: bool = True,
+    favour: str = "",
 ) -> Content:
     """Return the main content of a page. Bytes are decoded as a browser would.
 
     ``method`` is ``auto``, ``plateau``, ``slices``, ``dom`` or ``layout``, or one of these with settings of its own
     (``Plateau(c=0.5)``). ``url`` makes the links of ``Content.html`` absolute. A switch that is off drops
-    blocks of that kind; without ``links`` there are none in ``Content.html``, and their text stays.
+    blocks of that kind; without ``links`` there are none in ``Content.html``, and their text stays. ``favour`` is
+    ``precision`` or ``recall``: what ``auto`` should rather have.
     """
     text = html if isinstance(html, str) else decoded(html, "text/html").text
     page = parse(text)
-    found = find(page, method, Switches(comments, tables, captions))
+    found = find(page, _favouring(method, favour), Switches(comments, tables, captions))
 
     @cache
     def written() -> str:
@@ -54,6 +60,17 @@ def extract(
 def _described(page: Page, found: Found, url: str | None) -> Described:
     blocks = BLOCK_END.join(block.text for block in found.blocks)
     return describe(Facts(page, url or ""), blocks, found.text)
+
+
+def _favouring(method: str | Method, favour: str) -> str | Method:
+    if not favour:
+        return method
+    if favour not in FAVOURS:
+        raise UserError(f"{favour!r} can not be favoured: take one of {', '.join(FAVOURS)}")
+    way = METHODS.get(method) if isinstance(method, str) else method
+    if not isinstance(way, Auto):
+        raise UserError("only the method auto can favour precision or recall: leave --favour out, or take that")
+    return replace(way, beta=FAVOURS[favour])
 
 
 def _html(found: Found, page: Page, links: bool, url: str | None) -> str:
@@ -81,4 +98,4 @@ def _joined(base: Url, href: str) -> Url | None:
         return None
 
 
-__all__ = ["METHODS", "Method", "Switches", "draw", "extract"]
+__all__ = ["METHODS", "Auto", "Method", "Model", "Switches", "draw", "extract"]
