@@ -166,7 +166,10 @@ class Revisits:
         return Request(url, "HEAD" if honesty.asks_head(LARGE) else "GET", validators)
 
     def wants_body(self, outcome: Outcome, tablet: Tablet) -> bool:
-        """Whether the answer to a HEAD says that the page changed, so that a GET is to follow."""
+        """Whether the answer to a HEAD says that the page changed, or nothing of it, so that a GET is to follow."""
+        if isinstance(outcome, Failed) and outcome.exchange is not None:  # some know no HEAD, or refuse it
+            self.full.add(outcome.url.href)
+            return True
         if not isinstance(outcome, Fetched):
             return False
         version, head = tablet.version(outcome.url.key), parse_head(outcome.exchange.response_head)
