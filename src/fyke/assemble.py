@@ -45,6 +45,7 @@ from fyke.crawl.subscriptions import serving
 from fyke.crawl.supervisor import Quarantine, Suspect
 from fyke.crawl.surroundings import Signals, log, logging_to
 from fyke.crawl.surroundings import run as run_loop
+from fyke.crawl.weights import Weights
 from fyke.errors import FykeError, StorageError, UserError
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
@@ -264,7 +265,8 @@ def default_agents(plan: Plan) -> int:
 def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:
     """An agent's part of the budget; the threshold that they share evens out what its hosts are worth."""
     policy = RevisitPolicy(settings.revisit_policy)
-    return RevisitSettings(policy, settings.revisit_share, settings.request_rate / agents, settings.delay)
+    weights = Weights(settings.weights)
+    return RevisitSettings(policy, settings.revisit_share, settings.request_rate / agents, settings.delay, weights)
 
 
 async def _convert(source: Source) -> Document:

@@ -60,11 +60,17 @@ def build(kind: type[C], settings: Mapping[str, object], where: str = "the setti
 
 def _read_toml(path: Path) -> dict[str, object]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {key: _pairs(value) if isinstance(value, dict) else value for key, value in found.items()}
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}; give the path of a TOML file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML: {error}; write lines like max_pages = 1000") from None
+
+
+def _pairs(table: Mapping[str, object]) -> list[str]:
+    """A table as the command line writes it: ``[weights]`` with ``"/news/" = 4`` is ``--weights /news/=4``."""
+    return [f"{key}={value}" for key, value in table.items()]
 
 
 def _explain(message: str) -> str:

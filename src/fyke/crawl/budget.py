@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fyke.crawl.weights import Weights
 from fyke.frontier.revisit import DAY, RevisitPolicy, Threshold
 
 _BACKLOG = 8
@@ -29,6 +30,8 @@ class RevisitSettings:
     budget: float = 0.0
     """Requests a second of this agent; 0 for a tenth of what politeness allows: hosts ÷ (10 × delay)."""
     delay: float = 1.0
+    weights: Weights = field(default_factory=Weights)
+    """How much each page matters."""
 
 
 class Budget:

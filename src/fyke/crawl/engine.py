@@ -120,6 +120,7 @@ class Agent:
         self.revisits = Revisits(revisits) if revisits else None
         if self.revisits is not None:
             self.queues.judge = self.revisits.judge
+            self.queues.rate = self.revisits.rate
         self.keeper = Keeper(
             self.queues, rules, processor, self.discovery, self._examination, clock,
             work_on=work_on, revisits=self.revisits,

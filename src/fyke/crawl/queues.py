@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
+import numpy.typing as npt
 
 from fyke.crawl.anchors import Anchors
 from fyke.crawl.duplicates import Duplicates
@@ -89,6 +90,8 @@ class Queues:
         """Entries for later that failed before: they are waiting URLs too."""
         self.judge: Callable[[Entry, Tablet, float], float] | None = None
         """Says of a revisit whose time has come: 0 where it is due, else when to look again. None: not in this run."""
+        self.rate: Callable[[str], float] | None = None
+        """Says how often the pages of a host change, where that is learnt."""
         self._tablets: dict[str, int] = {}
         self._chunks: dict[int, SeenChunks] = {}
         self.order: Order | None = None
@@ -226,7 +229,7 @@ class Queues:
             return
         sites: defaultdict[str, list[Entry]] = defaultdict(list)
         for each, priority in zip(wanted, self._priorities(wanted), strict=True):
-            entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind, told=each.told)
+            entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind, told=each.told, worth=each.worth)
             sites[Url(each.href).site].append(entry)
         for site, entries in sites.items():
             for key, value in self.frontier.add(site, entries, now):
@@ -286,7 +289,7 @@ class Queues:
             parent_score=np.zeros(count, np.float32),
             sitemap_priority=np.fromiter((each.worth for each in offers), np.float32, count),
             is_seed=depth == 0,
-            change_rate=np.zeros(count, np.float32),
+            change_rate=self._rates(offers),
         )
         priorities: list[int] = self._levels.priorities(self._prioritizer.priority(candidates)).tolist()
         if self.demoted:
@@ -294,6 +297,14 @@ class Queues:
                 if is_demoted(self.demoted, (url := Url(each.href)).host, url.target):
                     priorities[i] = self.frontier.priorities
         return priorities
+
+    def _rates(self, offers: Sequence[Offer]) -> npt.NDArray[np.float32]:
+        rates = np.zeros(len(offers), np.float32)
+        if self.rate is not None:
+            hosts = [Url(each.href).host for each in offers]
+            known = {host: self.rate(host) for host in set(hosts)}
+            rates[:] = [known[host] for host in hosts]
+        return rates
 
     def write_site(self, batch: Batch, site: str) -> None:
         """Write what a restart needs to know of a site."""

@@ -47,6 +47,7 @@ ABSENT_WAIT = DAY
 LONGEST_WAIT = 365 * DAY
 _HOSTS = 20_000
 _BATCH = 1000
+_UNSEEN = ChangeState()
 _SIGNALS = 500  # of one list: less than 50 ms
 
 
@@ -183,7 +184,8 @@ class Revisits:
     def first(self, batch: Batch, queues: Queues, entry: Entry, processed: Processed, now: float) -> Processed:
         """A page was fetched for the first time: queue its revisit in ``batch``, and return it with its state."""
         meta, host = processed.change.meta, entry.url.host
-        state = ChangeState(text=text_digest(processed))
+        weight = self.settings.weights.of(entry.href, entry.worth)
+        state = ChangeState(text=text_digest(processed), weight=weight)
         state = self.priors.learn(visited(state, now, False), host, meta.type)
         tablet = queues.store.tablet(queues.tablet_of(entry.url))
         self.memory(host, tablet).honesty.sized(meta.length)
@@ -271,7 +273,7 @@ class Revisits:
                 if not state.seen:
                     row = tablet.read(key)
                     text = _digest(text_of(row), row.raw or b"") if row is not None else b""
-                    state = ChangeState(seen=meta.fetched, text=text)
+                    state = ChangeState(seen=meta.fetched, text=text, weight=self.settings.weights.of(url.href))
                     state = self.priors.learn(state, url.host, meta.type)
                     batch.put_meta(key, msgspec.structs.replace(meta, change=state.encode()))
                     queues.postpone(batch, _entry(url.href, meta.depth, state), now)
@@ -283,6 +285,10 @@ class Revisits:
                     tablet.write(batch)
                     batch = tablet.batch()
             tablet.write(batch)
+
+    def rate(self, host: str) -> float:
+        """Return how often a page of a host changes that nobody has seen yet, by what its like did."""
+        return self.priors.rate(_UNSEEN, host, "text/html")
 
     def memory(self, host: str, tablet: Tablet) -> HostMemory:
         """What is known of a host."""

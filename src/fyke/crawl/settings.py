@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fyke.config import option
+from fyke.crawl.weights import parse_weight
 from fyke.fetch.http import USER_AGENT, FetchSettings
 from fyke.url import Url
 
@@ -40,6 +41,9 @@ class CrawlSettings:
         "age-optimal", "Which page again first; age-optimal keeps the mean age of copies least."
     )
     revisit_share: float = option(0.5, "Of the requests that revisits get while new pages wait; else they get all.")
+    weights: tuple[str, ...] = option(
+        (), "PATTERN=WEIGHT: pages whose address matches matter so much more when they are revisited; repeatable."
+    )
     request_rate: float = option(
         0.0, "Requests a second of a continuous crawl; 0: revisits get a tenth of what politeness allows."
     )
@@ -77,8 +81,8 @@ class CrawlSettings:
             raise ValueError(f"revisit_share: {self.revisit_share} is not above 0 and at most 1")
         if self.request_rate < 0:
             raise ValueError(f"request_rate: {self.request_rate} is below 0")
-        for url in self.trace:
-            Url.parse(url)  # an UrlError tells what is wrong with it
+        _ = [parse_weight(text) for text in self.weights]
+        _ = [Url.parse(url) for url in self.trace]  # an UrlError tells what is wrong with it
         self.fixed_addresses()
 
     def fixed_addresses(self) -> dict[str, str]:

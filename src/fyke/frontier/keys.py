@@ -50,6 +50,8 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What a feed said of it."""
     clue: bytes = b""
     """What the link that led here looked like, for a crawl that learns from it (fyke.topic.links)."""
+    worth: float = -1.0
+    """What a sitemap says of its priority; negative where none does."""
 
     @property
     def url(self) -> Url:
