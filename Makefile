@@ -1,6 +1,7 @@
 # Everything a newcomer types. Each target makes its own .venv the first time and starts at once afterwards.
 PYTHON ?= python3
-VENV := .venv
+# Another Python has a .venv of its own: make test PYTHON=python3.13
+VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 JOBS ?= auto
@@ -13,7 +14,7 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test lint bench train docs tour lock clean
+.PHONY: help demo test lint bench train docs tour lock wheel clean
 help: ## show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /make \1@/' | column -t -s@
 
@@ -22,6 +23,7 @@ demo: $(VENV)/.main ## a small web on loopback, and fyke at work on it
 
 test: $(VENV)/.dev ## the whole test suite, in parallel; every kernel once more without the compiler
 	@$(BIN)/python -m compileall -q src tests  # once, and not by each of the hundred processes that tests start
+	@$(BIN)/fyke warm all
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.dev ## ruff, mypy and the import rules
@@ -39,6 +41,9 @@ docs: $(VENV)/.dev ## redraw what is drawn from the source: code map, room graph
 tour: $(VENV)/.dev ## run what docs/tour.md and docs/howto tell to type, and write the answers into them
 	@$(BIN)/python -m tests.walkthrough
 
+wheel: $(VENV)/.dev ## a platform wheel with the compiled kernels, for this Python, in dist/
+	@$(BIN)/python .ci/wheel.py dist
+
 lock: ## pin the dependencies anew (needs uv)
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra plot --extra pdf -o requirements/main.lock
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra dev -c requirements/main.lock -o requirements/dev.lock
@@ -46,8 +51,8 @@ lock: ## pin the dependencies anew (needs uv)
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 
-clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+clean: ## remove the virtual environments and caches
+	rm -rf .venv .venv-* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 # A stamp for each set of dependencies: newer than its lock file means installed.
 $(VENV)/bin/python:

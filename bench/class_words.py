@@ -43,7 +43,7 @@ def class_votes(page: Page, truth: Array) -> dict[int, float]:
     subtree_sums(page.parent, sums)
     by_word: dict[int, Array] = {}
     for c in range(1, len(page.parent)):
-        for word in set(page.words[page.words_end[c - 1] : page.words_end[c]].tolist()):
+        for word in set(page.tree.words[page.tree.words_end[c - 1] : page.tree.words_end[c]].tolist()):
             by_word[word] = by_word.get(word, 0.0) + sums[c]
     return {word: hit / size for word, (hit, size) in by_word.items() if size > 0}
 

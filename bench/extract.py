@@ -38,6 +38,8 @@ from fyke.clean.furniture import Hosts
 from fyke.clean.main import main_text
 from fyke.clean.model import Model, shipped
 from fyke.clean.slope import FINN, LAVRENKO
+from fyke.formats.html import parse
+from fyke.formats.markup import Markup
 
 TIMED = 8
 """Pages of each size that are timed at least, if there are so many."""
@@ -154,7 +156,7 @@ def memory(folder: Path, pages: int) -> None:
     for n in range(pages + 1):
         if n % (pages // 10) == 0:
             print(f"{n:>8} pages: {process.memory_info().rss / 1e6:.1f} MB", flush=True)
-        main_text(some[n % len(some)], hosts[str(n % 97)])
+        main_text(parse(some[n % len(some)]), hosts[str(n % 97)])
 
 
 def milliseconds(work: Callable[[str], object], timed: dict[str, list[str]]) -> list[float]:
@@ -180,10 +182,10 @@ def report(name: str, scores: dict[str, list[float]], timed: dict[str, list[str]
     print(table(["method", *SETS, "mean", *(f"ms, {size}" for size in SIZES)], lines))
     parts: dict[str, Callable[[str], object]] = {
         "to bytes": str.encode,
-        "tokens": lambda html: pages.tokenize(html.encode()),
+        "tokens": lambda html: Markup.of(html.encode()),
         "tokens, blocks": lambda html: pages.read(html.encode()),
         "tokens, blocks, features": _features,
-        "all, as a crawl stores it (main_text)": main_text,
+        "all, as a crawl stores it (main_text)": lambda html: main_text(parse(html)),
     }
     rows = [[part, *milliseconds(work, timed)] for part, work in parts.items()]
     print("\n" + table(["one pass", *(f"ms, {size}" for size in SIZES)], rows))
@@ -208,7 +210,7 @@ def _features(html: str) -> None:
     if len(read.blocks):
         rows = np.zeros((len(ROWS), width_of(len(read.blocks)) + 2 * PAD), np.uint8)
         fill_features(
-            read.blocks, read.parent, read.element, read.flags, read.words, read.words_end, read.title_size,
+            read.blocks, read.parent, read.element, read.flags, read.tree.words, read.tree.words_end, read.title_size,
             shipped().odds, rows,
         )  # fmt: skip
 

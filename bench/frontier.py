@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 
 from bench.measure import best_cpu, figure, table
-from fyke.formats.html import Page
+from fyke.formats.html import parse
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry, SiteRecord, sequence_of
 from fyke.frontier.leases import Lease
@@ -164,14 +164,14 @@ def links() -> None:
     filler = "<p>Twenty kilobytes of text without any meaning, <b>as pages are</b>.</p>" * 220
     body = f"<html><head><title>t</title><meta name=robots content=index></head><body><ul>{anchors}</ul>{filler}</html>"
     url, memo = Url("http://site.test/a/b.html"), LinkMemo()
-    hrefs = Page(body).links().hrefs
+    hrefs = parse(body).links().hrefs
     response = HtmlResponse(url.href, body=body.encode(), encoding="utf-8")
     extractor = LinkExtractor()
     response.selector  # noqa: B018 - parsed once, as the tree is
     runs = {
-        "fyke find_links, warm": lambda: find_links(Page(body), url, memo, agent="fyke"),
-        "fyke find_links, nothing known": lambda: find_links(Page(body), url, LinkMemo(), agent="fyke"),
-        "  of which reading the page": lambda: Page(body).links(),
+        "fyke find_links, warm": lambda: find_links(parse(body), url, memo, agent="fyke"),
+        "fyke find_links, nothing known": lambda: find_links(parse(body), url, LinkMemo(), agent="fyke"),
+        "  of which reading the page": lambda: parse(body).links(),
         "  what joining would cost": lambda: [url.join(href) for href in hrefs],
         "Scrapy LinkExtractor": lambda: extractor.extract_links(response),
     }

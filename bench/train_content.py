@@ -2,6 +2,10 @@
 
     python -m bench.train_content [--data DIR] [--check folds|sets] [--out FILE]
 
+DIR holds a folder for each set: ``html/ID.html.gz`` and ``truth.jsonl`` with a line ``{"id", "text"}`` for each page,
+and ``url`` and ``ptype`` (one of the seven types) where they are known: pages of your own too. A model that was trained
+on them is used by ``fyke extract --model FILE``, or ``fyke.extract(html, Auto(model=Model.from_bytes(data)))``.
+
 ``--check folds`` tests on hosts that were held out, ``--check sets`` trains on one set and tests on the other;
 without it the model is trained on all pages and written. Equal data give equal bytes.
 """
@@ -44,6 +48,7 @@ from fyke.clean.features import (
 )  # fmt: skip
 from fyke.clean.page import Page, read
 from fyke.clean.render import block_texts
+from fyke.formats.encoding import decoded
 
 SETS = {"magic-article": 3.0, "wcxb-dev": 1.0}
 """Data sets, with the weight of one page: a small set counts more, so that none is drowned."""
@@ -125,12 +130,13 @@ def load(folder: Path, dataset: str) -> list[Example]:
     found = []
     for line in (folder / dataset / "truth.jsonl").read_bytes().splitlines():
         row = json.loads(line)
-        page = read(gzip.decompress((folder / dataset / "html" / f"{row['id']}.html.gz").read_bytes()))
+        body = gzip.decompress((folder / dataset / "html" / f"{row['id']}.html.gz").read_bytes())
+        page = read(decoded(body, "text/html").text)
         texts = block_texts(page)
         truth = labels(texts, row["text"])
         words = np.sqrt(page.blocks[:, WORDS] + 0.5)
-        site = host(row["url"], row["id"])
-        weight = SETS[dataset] * words / max(1.0, words.sum())
+        site = host(row.get("url", ""), row["id"])
+        weight = SETS.get(dataset, 1.0) * words / max(1.0, words.sum())
         example = Example(
             row["id"], dataset, site, zlib.crc32(site.encode()) // FOLDS, zlib.crc32(site.encode()) % FOLDS,
             row.get("ptype") or "", row["text"], page, texts, truth, weight,
@@ -145,7 +151,15 @@ def first_codes(example: Example, odds: Array) -> tuple[Array, Array]:
     page = example.page
     rows = np.zeros((len(ROWS), feature_kernels.width_of(len(page.blocks)) + 2 * PAD), np.uint8)
     wider = container_kernels.fill_features(
-        page.blocks, page.parent, page.element, page.flags, page.words, page.words_end, page.title_size, odds, rows
+        page.blocks,
+        page.parent,
+        page.element,
+        page.flags,
+        page.tree.words,
+        page.tree.words_end,
+        page.title_size,
+        odds,
+        rows,
     )
     return rows, wider
 
@@ -182,10 +196,48 @@ def prior(rows: Array, count: int) -> Array:
     return odds
 
 
-def page_codes(example: Example, rows: Array, first: Array) -> Array:
+def page_codes(example: Example, rows: Array, first: Array, bags: Array) -> Array:
     out = np.zeros((len(PAGE_COLUMNS), feature_kernels.width_of(1) + 2 * PAD), np.uint8)
-    context_kernels.page_features(example.page.blocks, rows, first, model.declared(example.page), out)
+    context_kernels.page_features(example.page.blocks, rows, first, model.declared(example.page.types), out)
+    tree = example.page.tree
+    model_kernels.bag_features(tree.words, int(tree.words_end[-1]), bags, out)
     return out[:, PAD : PAD + 1]
+
+
+Seen = tuple[Array, Array, Array]
+"""What is known of a page before training: rows, wider containers, and the bags of class words that did not see it."""
+LEAST_PAGES, STEPS, PACE, RIDGE = 6, 150, 20.0, 0.1
+"""Of a class word that has a say in types; of the descent by which it gets it."""
+
+
+def fit_bags(examples: list[Example]) -> Array:
+    """Return what each class word says for each type, in 1/16: a linear model of the types by the words of pages."""
+    bags = np.zeros((1 << 16, len(TYPES)), np.int8)
+    if all(e.kind in ARTICLES for e in examples):
+        return bags
+    words = [np.unique(e.page.tree.words[: e.page.tree.words_end[-1]]) for e in examples]
+    counts = np.bincount(np.concatenate(words), minlength=1 << 16)
+    known = np.flatnonzero(counts >= LEAST_PAGES)
+    place = np.full(1 << 16, -1)
+    place[known] = np.arange(known.size)
+    seen = np.zeros((len(examples), known.size))
+    for n, own in enumerate(words):
+        listed = place[own]
+        seen[n, listed[listed >= 0]] = 1.0 / np.sqrt(max(1, own.size))
+    kinds = np.array([TYPES.index(e.kind or "article") for e in examples])
+    truth = np.eye(len(TYPES))[kinds]
+    weight = np.sqrt(len(kinds) / len(TYPES) / np.maximum(1, np.bincount(kinds, minlength=len(TYPES))))[kinds]
+    weights, speed = np.zeros((known.size, len(TYPES))), np.zeros((known.size, len(TYPES)))
+    start, drift = np.zeros(len(TYPES)), np.zeros(len(TYPES))
+    for _ in range(STEPS):
+        odds = seen @ weights + start
+        chance = np.exp(odds - odds.max(axis=1, keepdims=True))
+        wrong = (chance / chance.sum(axis=1, keepdims=True) - truth) * weight[:, None] / len(kinds)
+        speed = 0.9 * speed - PACE * (seen.T @ wrong + RIDGE / len(kinds) * weights)
+        drift = 0.9 * drift - PACE / 10 * wrong.sum(axis=0)
+        weights, start = weights + speed, start + drift
+    bags[known] = np.clip(np.rint(16 * weights), -127, 127)
+    return bags
 
 
 NOTHING = model.Forest(
@@ -220,10 +272,10 @@ class Look:
         return odds_of(self.first, codes_of(rows, count, FIRST_COLUMNS), prior(rows, count))
 
 
-def learn_first(examples: list[Example], seen: list[tuple[Array, Array]], settings: Settings, seed: int) -> Look:
+def learn_first(examples: list[Example], seen: list[Seen], settings: Settings, seed: int) -> Look:
     """Learn articles, and from what that look makes of all pages, their types."""
-    codes = [codes_of(rows, len(e.truth), FIRST_COLUMNS) for e, (rows, _) in zip(examples, seen, strict=True)]
-    start = [prior(rows, len(e.truth)) for e, (rows, _) in zip(examples, seen, strict=True)]
+    codes = [codes_of(rows, len(e.truth), FIRST_COLUMNS) for e, (rows, _, _) in zip(examples, seen, strict=True)]
+    start = [prior(rows, len(e.truth)) for e, (rows, _, _) in zip(examples, seen, strict=True)]
     articles = [n for n, e in enumerate(examples) if e.kind in ARTICLES]
     first = boosting.fit(
         np.concatenate([codes[n] for n in articles], axis=1),
@@ -234,19 +286,19 @@ def learn_first(examples: list[Example], seen: list[tuple[Array, Array]], settin
         seed,
     )
     columns = [
-        page_codes(e, rows, chances(odds_of(first, c, s)))
-        for e, (rows, _), c, s in zip(examples, seen, codes, start, strict=True)
+        page_codes(e, rows, chances(odds_of(first, c, s)), bags)
+        for e, (rows, _, bags), c, s in zip(examples, seen, codes, start, strict=True)
     ]
-    weight = np.array([SETS[e.dataset] for e in examples])
+    weight = np.array([SETS.get(e.dataset, 1.0) for e in examples])
     return Look(first, fit_types(np.concatenate(columns, axis=1), [e.kind for e in examples], weight))
 
 
-def second_codes(example: Example, seen: tuple[Array, Array], look: Look) -> tuple[Array, Array, float]:
+def second_codes(example: Example, seen: Seen, look: Look) -> tuple[Array, Array, float]:
     """Return (what the second look sees of a page after a first, the odds that it adds to, how much it is heard)."""
     rows, wider = seen[0].copy(), seen[1]
     count = len(example.truth)
     odds = look.odds(example, rows)
-    column = page_codes(example, rows, chances(odds))
+    column = page_codes(example, rows, chances(odds), seen[2])
     kinds = [chances(odds_of(forest, column, model.TYPE_ODDS[t : t + 1]))[0] for t, forest in enumerate(look.types)]
     for t, kind in enumerate(kinds):
         rows[ROW["type_article"] + t, PAD : PAD + count] = int(kind * TOP + 0.5)
@@ -259,7 +311,8 @@ def fit(examples: list[Example], settings: Settings) -> model.Model:
     """Train both looks. The second sees first scores and types of pages whose hosts their makers did not see."""
     examples = [e for e in examples if len(e.page.blocks)]
     words = ClassWords([(e.host, e.votes) for e in examples])
-    seen = [first_codes(e, words.odds(without=e.host)) for e in examples]
+    bags = [fit_bags([e for e in examples if e.draw % settings.parts != part]) for part in range(settings.parts)]
+    seen = [(*first_codes(e, words.odds(without=e.host)), bags[e.draw % settings.parts]) for e in examples]
     second: dict[int, tuple[Array, Array, float]] = {}
     for part in range(settings.parts):
         learn = [n for n, e in enumerate(examples) if e.draw % settings.parts != part]
@@ -279,7 +332,7 @@ def fit(examples: list[Example], settings: Settings) -> model.Model:
             settings.second,
             settings.parts + 1,
         )
-    return model.Model(words.odds(), look.first, last, look.types)
+    return model.Model(words.odds(), fit_bags(examples), look.first, last, look.types)
 
 
 def f1(gold: str, got: str) -> float:
@@ -296,12 +349,30 @@ def evaluate(examples: list[Example], made: model.Model) -> dict[str, list[tuple
         if len(e.page.blocks):
             page, seen = e.page, model.look(e.page, made)
             around = page.blocks, page.parent, page.element, page.title_size
-            ways["auto"] = choose(seen.second, *around, seen.types[0])[0]
-            ways["first look"] = choose(seen.first, *around, 1.0)[0]
+            ways["auto"] = choose(seen.second, *around, seen.types[0], 1.0)[0]
+            ways["first look"] = choose(seen.first, *around, 1.0, 1.0)[0]
         for way, kept in ways.items():
             text = "\n".join(t for t, k in zip(e.texts, kept, strict=True) if k)
             out.setdefault(way, []).append((e.dataset, e.kind, f1(e.gold, text)))
     return out
+
+
+def types_of(examples: list[Example], made: model.Model) -> list[tuple[str, str]]:
+    """Return (true type, guessed type) of the pages whose type is known."""
+    return [
+        (e.kind, TYPES[int(model.look(e.page, made).types.argmax())]) for e in examples if e.kind and len(e.page.blocks)
+    ]
+
+
+def report_types(guesses: list[tuple[str, str]]) -> None:
+    """Print the F1 of each page type, and their mean."""
+    scores = {}
+    for kind in TYPES:
+        hits = sum(true == guess == kind for true, guess in guesses)
+        scores[kind] = 2 * hits / max(1, sum((true == kind) + (guess == kind) for true, guess in guesses))
+    print(
+        "types", {k: round(v, 3) for k, v in scores.items()}, "macro-F1", round(float(np.mean([*scores.values()])), 4)
+    )
 
 
 def report(results: dict[str, list[tuple[str, str, float]]]) -> None:
@@ -327,7 +398,8 @@ def main() -> int:
         print(f"train_content: no data at {arguments.data}; name its folder with --data", file=sys.stderr)
         return 2
     settings = Settings()
-    examples = [e for dataset in SETS for e in load(arguments.data, dataset)]
+    sets = sorted(folder.parent.name for folder in arguments.data.glob("*/truth.jsonl"))
+    examples = [e for dataset in sets for e in load(arguments.data, dataset)]
     print(len(examples), "pages,", sum(len(e.truth) for e in examples), "blocks", file=sys.stderr, flush=True)
     if arguments.check is None:
         data = fit(examples, settings).to_bytes()
@@ -337,16 +409,20 @@ def main() -> int:
     parts = (
         [[e.fold == fold for e in examples] for fold in range(FOLDS)]
         if arguments.check == "folds"
-        else [[e.dataset == dataset for e in examples] for dataset in SETS]
+        else [[e.dataset == dataset for e in examples] for dataset in sets]
     )
     results: dict[str, list[tuple[str, str, float]]] = {}
+    guesses: list[tuple[str, str]] = []
     for number, part in enumerate(parts):
         made = fit([e for e, held in zip(examples, part, strict=True) if not held], settings)
         if arguments.keep:
             (arguments.keep / f"fold{number}.model").write_bytes(made.to_bytes())
-        for way, scores in evaluate([e for e, held in zip(examples, part, strict=True) if held], made).items():
+        tested = [e for e, held in zip(examples, part, strict=True) if held]
+        for way, scores in evaluate(tested, made).items():
             results.setdefault(way, []).extend(scores)
+        guesses += types_of(tested, made)
     report(results)
+    report_types(guesses)
     return 0
 
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "fyke"
 
 CORE = frozenset(
-    {"bits", "formats", "sites", "frontier", "convert", "clean", "dedupe", "topic"}
+    {"bits", "formats", "text", "sites", "frontier", "convert", "clean", "dedupe", "topic", "reading"}
     | {"url", "values", "interfaces", "errors"}
 )
 IMPURE = frozenset(
@@ -24,11 +24,13 @@ IMPURE = frozenset(
     | {"socket", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid", "uvloop"}
 )
 ALLOWED = {
-    "fyke.bits.jit": {"os", "pathlib"},  # the kernels' cache on disk
+    "fyke.bits.jit": {"os", "pathlib", "time"},  # sources are hashed, compilations timed
+    "fyke.bits.kernelcache": {"os", "pathlib"},  # the kernels' cache on disk
     "fyke.dedupe.disk": {"os", "pathlib"},  # sketches outlive a process and outgrow memory: mapped files
     "fyke.dedupe.spool": {"os", "pathlib", "tempfile"},  # a collection larger than memory: sorted runs, scratch
     "fyke.convert.engine": {"asyncio"},  # the engine answers only to an event loop
     "fyke.convert.epub": {"urllib"},  # unquote
+    "fyke.formats.inline_markdown": {"urllib"},  # quote
     "fyke.formats.xml": {"io"},  # libxml2 reads file objects; they are bytes
     "fyke.sites.websub": {"urllib"},  # queries and forms
     "fyke.convert.members": {"io"},  # readers of archives want file objects; they are bytes
@@ -37,6 +39,8 @@ ALLOWED = {
 
 # training: examples of what a topic is not, where the user has none and no store
 MAY_USE_WORLD = ("fyke.world", "fyke.cli.demo_", "fyke.cli.world_", "fyke.cli.training")
+SHARED_KERNELS = ("fyke.bits.", "fyke.formats.", "fyke.text.")
+"""Rooms below all others, whose kernels are everyone's."""
 MAX_LINES = 450
 
 
@@ -102,7 +106,7 @@ def test_kernels_are_private_to_their_room(graph: grimp.ImportGraph) -> None:
         if (
             module.startswith("fyke.")
             and module.split(".")[-1].endswith("kernels")
-            and not module.startswith("fyke.bits")
+            and not module.startswith(SHARED_KERNELS)
         ):
             room = module.split(".")[1]
             offenders += [
@@ -116,6 +120,52 @@ def test_kernels_are_private_to_their_room(graph: grimp.ImportGraph) -> None:
 def test_kernels_live_in_bits_or_in_kernel_modules(graph: grimp.ImportGraph) -> None:
     users = graph.find_modules_that_directly_import("fyke.bits.jit")
     assert [u for u in users if not u.startswith("fyke.bits.") and not u.endswith("kernels")] == []
+
+
+PARSERS = {
+    "turbohtml": {"fyke.formats.html", "fyke.formats.encoding"},  # its codecs are the encoding standard's
+    "selectolax": {"fyke.formats.html"},
+    "lxml": {"fyke.formats.xml"},
+}
+"""Parsers of HTML and XML, each behind one module."""
+BESIDE = ("fyke.lecture", "fyke.world")
+"""What shows the rooms at work."""
+
+
+def test_each_parser_is_behind_one_module(graph: grimp.ImportGraph) -> None:
+    offenders = [
+        f"{importer} imports {parser}"
+        for parser, behind in PARSERS.items()
+        if parser in graph.modules
+        for importer in graph.find_modules_that_directly_import(parser)
+        if importer not in behind
+    ]
+    assert offenders == []
+
+
+def test_above_reading_nobody_cleans_converts_or_parses(graph: grimp.ImportGraph) -> None:
+    """Whatever has a page has it read: no other way leads from bytes to text."""
+    below = {"clean", "convert", "reading", "sites", "formats", "text"}
+    rooms = ("fyke.clean", "fyke.convert", "fyke.formats.html", "fyke.formats.markup", "fyke.formats.link_kernels")
+    offenders = [
+        f"{importer} imports {module}"
+        for module in graph.modules
+        if module.startswith(rooms)
+        for importer in graph.find_modules_that_directly_import(module)
+        if importer.split(".")[1] not in below and not importer.startswith(BESIDE)
+    ]
+    assert offenders == []
+
+
+def test_one_tokeniser_of_markup() -> None:
+    """Only the tokeniser and who writes its rows know how a tag is cut."""
+    tokenisers = [
+        path.name
+        for path, tree in modules()
+        if any(isinstance(node, ast.FunctionDef) and node.name == "tokenize" for node in ast.walk(tree))
+        and "page" in ast.unparse(tree)
+    ]
+    assert tokenisers == ["markup_kernels.py"]
 
 
 def test_world_is_for_demo_tests_and_benches(graph: grimp.ImportGraph) -> None:

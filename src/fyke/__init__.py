@@ -27,7 +27,7 @@ _FACE: dict[str, str] = {
     "Archive": "fyke.archive.archive",
     "Graph": "fyke.graph.graph",
     "simulate": "fyke.simulate.run",
-    "extract": "fyke.clean.extract",
+    "extract": "fyke.reading.content",
 }
 """Public name to the module that defines it."""
 

@@ -10,6 +10,7 @@ import os
 import resource
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -21,13 +22,13 @@ import msgspec
 
 from fyke.clock import SystemClock
 from fyke.config import build
-from fyke.convert import Source, convert_here, failed
 from fyke.crawl import plan as plans
 from fyke.crawl import status as statuses
 from fyke.crawl import trace
 from fyke.crawl.apart import Progress, Run, crawl_apart
 from fyke.crawl.budget import RevisitSettings
 from fyke.crawl.discovery import Discovery
+from fyke.crawl.ending import End, exit_status, failed_seeds
 from fyke.crawl.engine import Agent
 from fyke.crawl.focusing import order_of, prepare
 from fyke.crawl.freshness import Log
@@ -37,11 +38,11 @@ from fyke.crawl.lookalikes import FOLDER, Beside
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.plan import Plan
 from fyke.crawl.process import Processor, warm
-from fyke.crawl.reporting import has_room, log_freshness, report
-from fyke.crawl.rules import Rules
+from fyke.crawl.reporting import has_room, log_freshness, report, starting
+from fyke.crawl.rules import BAD_PORTS, Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.subscriptions import serving
-from fyke.crawl.supervisor import Quarantine
+from fyke.crawl.supervisor import Quarantine, Suspect
 from fyke.crawl.surroundings import Signals, log, logging_to
 from fyke.crawl.surroundings import run as run_loop
 from fyke.errors import FykeError, StorageError, UserError
@@ -52,6 +53,7 @@ from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy
 from fyke.interfaces import Prioritizer
+from fyke.reading.conversion import Source, convert_here, failed
 from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
 from fyke.store import Settings, Store
@@ -83,7 +85,15 @@ class Summary:
     harvest: float
     """Of the documents that were classified, the share that is relevant."""
     finished: bool
-    """Nothing is left to do now; False where the crawl was stopped."""
+    """Nothing is left to do."""
+    ended: str
+    """Why it ended: ``done``, ``limit``, ``interrupted`` or ``no-room``."""
+    deferred: int
+    """URLs that are left since they are due beyond the patience, where the crawl ended by itself."""
+    failed_seeds: dict[str, str]
+    """Seeds that could not be had, each with its reason."""
+    status: int
+    """The exit status of ``fyke crawl``: 0, 1 failed, 3 interrupted with work left."""
 
 
 def crawl(
@@ -105,7 +115,7 @@ def crawl(
     if isinstance(scope, str):
         options["scope"], scope = scope, None
     settings = settings or build(CrawlSettings, options, "the options of crawl")
-    urls = [Url.parse(seed) for seed in seeds]
+    urls = [parse_seed(seed) for seed in seeds]
     path = Path(store)
     known = plans.read(path)
     every = tuple(dict.fromkeys([*(known.seeds if known else ()), *(url.href for url in urls)]))
@@ -115,8 +125,9 @@ def crawl(
     if why := prepare(settings, path):
         print(f"fyke: {why}", file=sys.stderr, flush=True)
     plan = Plan(every, settings)
-    plans.write(path, plan)
     statuses.clear(path)
+    statuses.write(path, starting({}))
+    plans.write(path, plan)
     if settings.trace:
         trace.begin(path)
     agents = 1 if prioritizer or scope or settings.websub else settings.agents or default_agents(plan)
@@ -124,19 +135,31 @@ def crawl(
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
         agents = min(agents, reader.settings.tablets)
-        pages = sum(tablet.ledger.counter("pages") for tablet in reader.tablets())
+        counters: Counter[str] = Counter()
+        for tablet in reader.tablets():
+            counters.update(tablet.ledger.counters())
+    statuses.write(path, starting(counters))
+    pages = counters["pages"]
     began, cpu = time.time(), _cpu()
     left = max(settings.max_pages - pages, 0) if settings.max_pages else 0
     run = Run(path, plan, agents, left)
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
     with logging_to(path):
-        finished = (
-            _crawl_here(run, prioritizer, scope, progress) if agents == 1 else crawl_apart(run, agent_maker, progress)
-        )
-    return _summary(path, began, cpu, finished)
+        end = _crawl_here(run, prioritizer, scope, progress) if agents == 1 else crawl_apart(run, agent_maker, progress)
+    return _summary(run, began, cpu, end)
 
 
-def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress) -> bool:
+def parse_seed(seed: str) -> Url:
+    """Return the URL of a seed. Raises ``UserError`` for what names no document that fyke fetches."""
+    url = Url.parse(seed)
+    if url.scheme not in {"http", "https"}:
+        raise UserError(f"{seed!r} is no seed: fyke crawls http and https, not {url.scheme}")
+    if url.port in BAD_PORTS:
+        raise UserError(f"{seed!r} is no seed: port {url.port} is another protocol's, and browsers refuse it too")
+    return url
+
+
+def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress) -> End:
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(run.store))
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
@@ -152,12 +175,20 @@ def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, 
             progress(statuses.total([told], time.time()))
             return not interrupted and has_room(run.store, run.plan.settings.min_free_disk)
 
+        suspect = stack.enter_context(closing(Suspect(run.store)))
+        suspect.judge()
         make = agent_maker(run, store, prioritizer, scope)
+        options = {"limit": limit, "beat": beat, "ask": index.ask, "thread": thread, "work_on": suspect.work_on}
         with Signals(interrupted.append):
-            return run_loop(_run_agent(run, make, limit=limit, beat=beat, ask=index.ask, thread=thread))
+            run_loop(_run_agent(run, make, **options))
+        if limit is not None and limit.reached:
+            return End.LIMIT
+        if interrupted:
+            return End.INTERRUPTED
+        return End.DONE if has_room(run.store, run.plan.settings.min_free_disk) else End.NO_ROOM
 
 
-async def _run_agent(run: Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> bool:
+async def _run_agent(run: Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> None:
     agent, transport = make(**options)
     try:
         async with serving(agent, run.plan.settings, SystemClock()):
@@ -165,7 +196,6 @@ async def _run_agent(run: Run, make: Callable[..., tuple[Agent, HttpTransport]],
     finally:
         await transport.close()
     options["beat"](agent)
-    return not agent.stopped
 
 
 def agent_maker(
@@ -176,6 +206,7 @@ def agent_maker(
     seeds = [Url(href) for href in run.plan.seeds]
     product = product_token(settings.user_agent)
 
+    warm(Processor(product))  # loaded from the cache before the loop runs, which it would hold
     contacts = run.folder / "contacts" if run.agents > 1 else None
     frontier = Frontier(Politeness(delay=settings.delay), back_queues=3 * settings.concurrency)
 
@@ -260,8 +291,11 @@ def _store_settings(path: Path, settings: CrawlSettings) -> Settings:
         return Settings(keep_versions=settings.keep_versions)
 
 
-def _summary(path: Path, began: float, cpu: float, finished: bool) -> Summary:
+def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
+    path, settings = run.store, run.plan.settings
     status = statuses.total(statuses.read(path), time.time())
+    with Store.open(path, "r") as store:
+        failed = failed_seeds(store, run.plan.seeds, status.troubles)
     return Summary(
         pages=status.pages,
         bytes=status.bytes,
@@ -274,7 +308,18 @@ def _summary(path: Path, began: float, cpu: float, finished: bool) -> Summary:
         hosts=status.hosts,
         relevant=status.relevant,
         harvest=round(status.harvest, 4),
-        finished=finished,
+        finished=end is End.DONE and not status.queued,
+        ended=end,
+        deferred=status.queued if end is End.DONE else 0,
+        failed_seeds=failed,
+        status=exit_status(
+            end,
+            pages=status.pages,
+            queued=status.queued,
+            seeds=len(run.plan.seeds),
+            failed=len(failed),
+            continuous=settings.continuous,
+        ),
     )
 
 

@@ -157,8 +157,8 @@ def test_layout_reads_a_rendered_page() -> None:
 )
 def test_pages_of_nothing_have_an_answer(page: str | bytes, method: str) -> None:
     content = fyke.extract(page, method)
-    assert content.text in {"", "?", "��", "just words"}
-    assert content.html in {"", f"<p>{content.text}</p>\n"}
+    assert content.text in {"", "?", "�", "just words"}
+    assert content.html in {"", f"<p>{content.text}</p>"}
     assert len(content.blocks) <= 1
 
 
@@ -204,7 +204,7 @@ def test_memory_does_not_grow() -> None:
     gc.collect()
     tracemalloc.start()
     try:
-        for n in range(300):
+        for n in range(2000):
             fyke.extract(PAGE.replace("Ralph", f"Ralph{n}"))
         gc.collect()
         first = tracemalloc.get_traced_memory()[0]

@@ -7,23 +7,24 @@ import pytest
 import fyke
 from fyke.clean.furniture import Hosts
 from fyke.clean.main import main_text, weighted_blocks
+from fyke.formats.html import parse
 from tests.clean.test_extract import PAGE, SENTENCE
 
 
 @pytest.mark.kernel
 def test_main_text_is_extracts_and_its_bytes_are_the_blocks_weights() -> None:
-    made, content = main_text(PAGE), fyke.extract(PAGE)
+    made, content = main_text(parse(PAGE)), fyke.extract(PAGE)
     assert (made.text, made.kind) == (content.text, content.kind)
-    assert main_text(PAGE.encode()) == made
-    blocks = weighted_blocks(PAGE, made.weights)
+    assert main_text(parse(PAGE.encode())) == made
+    blocks = weighted_blocks(parse(PAGE), made.weights)
     assert [(b.text, b.kind, b.main) for b in blocks] == [(b.text, b.kind, b.main) for b in content.blocks]
     assert [b.weight for b in blocks] == pytest.approx([b.weight for b in content.blocks], abs=0.005)
-    assert weighted_blocks(PAGE + "<p>one more", made.weights) == ()
+    assert weighted_blocks(parse(PAGE + "<p>one more"), made.weights) == ()
 
 
 @pytest.mark.parametrize("page", ["", "<p></p>", b"\xff\xfe"])
 def test_a_page_without_text_has_no_bytes(page: str | bytes) -> None:
-    assert main_text(page).text in {"", "��"}
+    assert main_text(parse(page)).text in {"", "��"}
 
 
 @pytest.mark.kernel
@@ -34,7 +35,7 @@ def test_a_host_teaches_its_furniture_as_its_pages_come() -> None:
         for n in range(8)
     ]
     hosts = Hosts()
-    texts = [main_text(page, hosts["fish.example"]).text for page in pages]
+    texts = [main_text(parse(page), hosts["fish.example"]).text for page in pages]
     assert promise in texts[0]
     assert promise not in texts[-1]
     assert "Story 7" in texts[-1]
@@ -43,7 +44,7 @@ def test_a_host_teaches_its_furniture_as_its_pages_come() -> None:
 def test_only_so_many_hosts_are_remembered() -> None:
     hosts = Hosts(limit=3)
     for name in ["a", "b", "c", "a", "d"]:
-        main_text(PAGE, hosts[name])
+        main_text(parse(PAGE), hosts[name])
     assert len(hosts) == 3
     assert hosts["a"].pages == 2
     assert hosts["b"].pages == 0  # was forgotten: not met for longest

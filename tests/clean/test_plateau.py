@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fyke.clean.extract import extract
-from fyke.clean.page import tokenize
+import fyke
+from fyke.clean.page import read
 from fyke.clean.plateau_kernels import low_slope, plateau, token_gains
 from fyke.clean.slope import FINN, LAVRENKO, Slices
 
@@ -34,7 +34,7 @@ bit_strings = st.integers(1, 2**13).map(lambda n: [int(bit) for bit in f"{n:b}"[
 @settings(max_examples=2000)
 @given(bit_strings)
 def test_the_plateau_is_brute_forces_for_both_objectives(bits: Bits) -> None:
-    tokens = tokenize(page_of(bits))
+    tokens = read(page_of(bits)).tokens
     i, j = FINN.run(tokens)
     assert objective(bits, i, j, 1.0) == brute_force(bits, 1.0)
     c = sum(bits) / max(1, len(bits) - sum(bits))
@@ -53,14 +53,14 @@ def test_plateau_is_the_first_of_the_shortest_best_runs() -> None:
 
 @pytest.mark.kernel
 def test_gains_know_links_inline_tags_and_ideographs() -> None:
-    tokens = tokenize("<p>one <a>two</a> <b>x</b> 漢字漢字</p>".encode())
+    tokens = read("<p>one <a>two</a> <b>x</b> 漢字漢字</p>".encode()).tokens
     gains = token_gains(tokens.page, tokens.starts, tokens.ends, tokens.kinds, 0.5, -0.5, -0.3, True)
     assert gains.tolist() == pytest.approx([-1, 0.5, -0.3, -0.5, -0.3, -0.3, 0.5, -0.3, 1.0, -1])
 
 
 @pytest.mark.kernel
 def test_low_slope_marks_slices() -> None:
-    tokens = tokenize(b"<p><p>w w w w<p>w<p>")
+    tokens = read(b"<p><p>w w w w<p>w<p>").tokens
     marks = low_slope(tokens.page, tokens.starts, tokens.ends, tokens.kinds, 2, 0.5)
     assert marks.tolist() == [0, 0, 1, 1, 1, 1, 0, 0, 0]
 
@@ -71,9 +71,9 @@ def test_a_text_heavy_footer_defeats_the_plateau_and_not_the_slices() -> None:
     item, longer = "<li><a>legal words of it</a></li>", "<li><a>legal words of the footer</a></li>"
     footer = (item + item + longer) * 40 + "</ul></div></footer></body></html>"  # 13 words for 12 tags
     page = (navigation + content + menu + footer).encode()
-    defeated = extract(page, FINN).text
+    defeated = fyke.extract(page, FINN).text
     assert "menu" in defeated
     assert defeated.count("legal") >= 119
-    found = extract(page, Slices()).text
+    found = fyke.extract(page, Slices()).text
     assert "content" in found
     assert "legal" not in found

@@ -13,7 +13,6 @@ from fyke.crawl.duplicates import Duplicates, strip_all
 from fyke.crawl.examination import Examination
 from fyke.crawl.lookalikes import Answer, Ask, Beside, Line, LookAlikes, serve
 from fyke.crawl.mail import INDEX, Mark
-from fyke.crawl.maintext import Material
 from fyke.crawl.queues import Queues
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
@@ -21,6 +20,7 @@ from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.priority import DefaultPrioritizer
 from fyke.frontier.seen import SeenSet
+from fyke.reading.reading import Material
 from fyke.store import EXACT, Change, Page, RowMeta, Settings, Store
 from fyke.url import Url
 
@@ -189,7 +189,7 @@ def test_near_copies_are_marked_and_questions_survive_a_crash(tmp_path: Path) ->
         index.close()
         assert marks(store) == {f"http://h{i}.test/": (f"http://h{i - 1}.test/", "jaccard") for i in range(1, 8, 2)}
         assert counted(store, "near") == 4
-        examination.queues.post.clear()
+        examination.queues.post.syncing()()
     with opened(tmp_path / "s") as store:
         assert examiner(store).queues.post.waiting(INDEX) == 0
         index = Beside(tmp_path / "index", store)  # as it was left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from hypothesis import given
@@ -46,7 +47,7 @@ def test_letters_survive_until_they_are_cleared(tmp_path: Path) -> None:
         assert post.pending == 2, "what travels is not applied yet"
         post.give_back(taken[2])
         post.delivered(taken[1])
-        post.clear()
+        post.syncing()()
         assert post.pending == 1
     with opened(tmp_path / "s") as store:
         assert Post(store).pending == 1
@@ -63,8 +64,78 @@ def test_what_was_applied_is_not_applied_again(tmp_path: Path) -> None:
         post = Post(store)
         write(post, store, 0, 1, "c")
         letters = post.take([1])[1]
-        assert [letter.number for letter in letters if letter.source == 0] == [0, 1], "numbers go on"
+        numbers = [letter.number for letter in letters if letter.source == 0]
+        assert numbers == sorted(set(numbers)), "numbers go on"
         assert apply(post, store, letters) == ["c"]
+
+
+def test_a_source_that_was_rolled_back_uses_no_number_again(tmp_path: Path) -> None:
+    """A power cut takes the source's last batch, but not the effects of its letter at the receiver."""
+    with opened(tmp_path / "s") as store:
+        store.sync()
+    shutil.copytree(tmp_path / "s" / "tablet-00", tmp_path / "synced")
+    with opened(tmp_path / "s") as store:
+        post = Post(store)
+        write(post, store, 0, 1, "a")
+        assert apply(post, store, post.take([1])[1]) == ["a"]
+    shutil.rmtree(tmp_path / "s" / "tablet-00")
+    shutil.copytree(tmp_path / "synced", tmp_path / "s" / "tablet-00")
+    with opened(tmp_path / "s") as store:  # the epoch is synced at a start, so it was in what the disk kept
+        tablet = store.tablet(0)
+        batch = tablet.batch()
+        batch.put("outbox", b"e", (1).to_bytes(8, "big"))
+        tablet.write(batch)
+    with opened(tmp_path / "s") as store:
+        post = Post(store)
+        write(post, store, 0, 1, "another page, fetched instead")
+        assert apply(post, store, post.take([1])[1]) == ["another page, fetched instead"]
+
+
+def test_bundles_are_bounded_and_in_order(tmp_path: Path) -> None:
+    with opened(tmp_path / "s") as store:
+        post = Post(store)
+        for i in range(3):
+            write(post, store, 0, 1, *(f"http://h/{i}/{j}/" + "x" * 1000 for j in range(6_000)))
+        seen = []
+        while bundle := post.take([1], urgent=True).get(1):
+            assert len(bundle) == 1, "6 MB each: two are beyond a bundle"
+            seen += [letter.number for letter in bundle]
+            post.delivered(bundle)
+        assert seen == sorted(seen)
+        assert len(seen) == 3
+
+
+def test_what_may_not_happen_twice_leaves_once_it_is_durable(tmp_path: Path) -> None:
+    with opened(tmp_path / "s") as store:
+        post = Post(store)
+        write(post, store, 0, 1, "a")
+        batch = store.tablet(0).batch()
+        post.write(batch, 0, 1, [Offer("b", cash=0.5)])
+        store.tablet(0).write(batch)
+        write(post, store, 0, 1, "c")
+        assert [offer.href for letter in post.take([1])[1] for offer in letter.offers] == ["a"]
+        assert post.take([1]) == {}
+        synced = post.syncing()
+        store.sync()
+        synced()
+        assert [offer.href for letter in post.take([1])[1] for offer in letter.offers] == ["b", "c"]
+
+
+def test_a_letter_is_deleted_once_its_effect_is_synced(tmp_path: Path) -> None:
+    def letters(store: Store) -> int:
+        return sum(key[:1] == b"o" for key, _ in store.tablet(0).items("outbox"))
+
+    with opened(tmp_path / "s") as store:
+        post = Post(store)
+        write(post, store, 0, 1, "a")
+        synced = post.syncing()
+        taken = post.take([1])[1]
+        apply(post, store, taken)
+        post.delivered(taken)
+        synced()
+        assert letters(store) == 1, "that sync had begun before"
+        post.syncing()()
+        assert letters(store) == 0
 
 
 @given(offers)

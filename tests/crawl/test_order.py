@@ -62,9 +62,10 @@ def crawl(
     concurrency: int = 16,
     look: Callable[[Agent], None] = lambda agent: None,
     seeds: Sequence[str] = (),
+    later: float = 0.0,
 ) -> list[str]:
-    """Crawl so many pages; return their URLs in the order in which they came."""
-    clock = VirtualClock(START)
+    """Crawl so many pages, beginning so much later; return their URLs in the order in which they came."""
+    clock = VirtualClock(START + later)
     transport = WorldTransport(world, clock)
     urls = [Url.parse(seed) for seed in seeds or world.seeds]
     settings = CrawlSettings(scope="any", delay=0.0)
@@ -189,7 +190,7 @@ def test_lessons_survive_a_crash(tmp_path: Path, world: World, model: PageModel)
 
     made: list[Focus] = []
     first = crawl(tmp_path / "s", world, order, pages=120)  # ends without a last checkpoint, as a crash does
-    second = crawl(tmp_path / "s", world, order, pages=60)
+    second = crawl(tmp_path / "s", world, order, pages=60, later=3600.0)
     assert made[0].links.learnt > 50
     restored = Focus(store := Store.open(tmp_path / "s"), model, made[1].reserve)
     restored.restore()

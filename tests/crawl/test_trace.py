@@ -74,11 +74,11 @@ def told(traced: Traced, name: str) -> list[tuple[str, str]]:
 def test_a_page_goes_through_every_room(traced: Traced) -> None:
     rooms = [room for room, _ in told(traced, "page")]
     way = ["frontier/seen", "sites/scope", "sites/traps", "frontier", "sites/robots", "fetch", "formats/encoding"]
-    way += ["formats/html", "sites/links", "clean", "convert", "crawl/process", "store"]
+    way += ["sites/links", "clean", "convert", "reading", "crawl/process", "store"]
     for before, after in pairwise(way):
         assert rooms.index(before) < len(rooms) - rooms[::-1].index(after), (before, after)
     steps = traced[2][traced[0]["page"]]
-    assert all(step.seconds >= 0 for step in steps if step.room in ("fetch", "clean", "convert", "store"))
+    assert all(step.seconds >= 0 for step in steps if step.room in ("fetch", "reading", "store"))
     assert [step.at for step in steps] == sorted(step.at for step in steps)
 
 

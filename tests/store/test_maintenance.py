@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from fyke.errors import StorageError
-from fyke.store import Codec, Settings, Store
+from fyke.frontier.keys import later_key, queue_key
+from fyke.store import SEEN_MARK, Codec, Settings, Store
 from fyke.store.cells import PAGE, cell_key
 from fyke.store.maintenance import check, compact, stats
+from fyke.store.manifest import tablet_of
 from fyke.store.splitting import split
+from fyke.url import Url
 
 WORDS = [f"word{n}" for n in random.Random(1).sample(range(10**6), 3000)]
 
@@ -199,13 +202,36 @@ def test_split_goes_on_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert check(store).faults == 0
 
 
-def test_split_refuses_a_crawl_under_way(tmp_path: Path) -> None:
+def test_split_refuses_letters_between_tablets(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
         batch = store.tablet(0).batch()
-        batch.put("queue", b"x", b"")
+        batch.put("outbox", b"o\0\0", b"")
         store.tablet(0).write(batch)
-    with pytest.raises(StorageError, match="unfinished crawl"):
+    with pytest.raises(StorageError, match="letters between its tablets"):
         split(tmp_path / "s", 2)
+
+
+def test_split_takes_filled_queues_along(tmp_path: Path) -> None:
+    urls = [Url(f"http://h{i}.test/{j}") for i in range(20) for j in range(5)]
+    with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as store:
+        for url in urls:
+            tablet = store.tablet(store.tablet_of(url.key))
+            batch = tablet.batch()
+            batch.put("queue", queue_key(url.site, 1, int(url.path[1:])), url.href.encode())
+            batch.put("queue", later_key(50.0, url), url.href.encode())
+            batch.put("queue", SEEN_MARK, b"")
+            tablet.write(batch)
+    split(tmp_path / "s", 7)
+    with Store.open(tmp_path / "s") as store:
+        found = [
+            (number, key[:1], value.decode())
+            for number in store.owned
+            for key, value in store.tablet(number).items("queue")
+        ]
+    assert sorted(href for _, kind, href in found if kind == b"s") == sorted(url.href for url in urls)
+    assert sorted(href for _, kind, href in found if kind == b"t") == sorted(url.href for url in urls)
+    assert len(found) == 2 * len(urls), "what tells which URLs are known is made anew"
+    assert all(number == tablet_of(Url(href).key, 7) for number, _, href in found)
 
 
 def test_another_number_of_tablets_needs_a_split(tmp_path: Path) -> None:

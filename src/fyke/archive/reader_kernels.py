@@ -27,7 +27,7 @@ from fyke.archive.writer_kernels import (
 from fyke.bits.codes import integer
 from fyke.bits.coding import SLACK, Codes, read, read_values
 from fyke.bits.eliasfano import rank, select
-from fyke.bits.jit import inlined, kernel, leaf
+from fyke.bits.jit import kernel, leaf
 from fyke.bits.stream import Words
 
 MAX_GAP = 1 << 40
@@ -80,7 +80,7 @@ def place_of(stream: Any, document: Any) -> Any:
     return np.int64(document - before)
 
 
-@inlined
+@leaf
 def _read_terms(words: Any, position: Any, codes: Any, number: Any, size: Any, terms: Any) -> Any:
     """Read ``size`` gaps and add them up; return the next position."""
     position = read_values(words, position, codes, number, size, terms)

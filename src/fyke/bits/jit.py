@@ -1,11 +1,17 @@
 """Kernels: compiled hot loops, cached on disk by their source. The only module that mentions numba.
 
 ``@kernel`` compiles a function over arrays the first time it is called with arguments of given types and
-keeps the machine code under ``$FYKE_CACHE_DIR`` (default ``~/.cache/fyke``)``/kernels``. The key is a hash of
-the module's source, of its constants (they may come from elsewhere) and of the keys of the kernels it imports from
-other modules, so an edit anywhere below recompiles, and another checkout with the same source does not. While something
-compiles for the first time, one line on stderr says so. With ``NUMBA_DISABLE_JIT=1`` a kernel is the plain function
-itself.
+keeps the machine code under ``$FYKE_CACHE_DIR`` (default ``~/.cache/fyke``)``/kernels`` (bits/kernelcache.py). The key
+covers the module's source and constants (they may come from elsewhere), the same of the modules whose kernels it
+imports, this module, the types of the arguments, the versions of Python, numba and llvmlite, and the processor; so an
+edit anywhere below recompiles, and another checkout with the same source does not. While something compiles, one line
+on stderr says so, and other processes that want it wait for its file. ``FYKE_KERNEL_LOG`` names a file to which every
+compilation is noted. With ``NUMBA_DISABLE_JIT=1`` a kernel is the plain function itself.
+
+What Python calls is compiled whole: the kernels that it calls are linked in as they were lowered, and the whole
+is optimised once. (numba by itself optimises each of them, then again in every caller, and keeps each.) They are
+specialised by the types of their arguments, not by the values of constants. CONTRIBUTING.md says what makes a
+kernel quick to compile.
 
 ``leading_zeros``, ``trailing_zeros`` and ``popcount`` of a 64-bit word are one machine instruction inside a kernel;
 ``bytes_equal`` and ``bytes_below`` compare LANES bytes of an array at once, ``copy_lanes`` copies as many.
@@ -16,13 +22,18 @@ function crashes in the next process.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import os
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
+
+from fyke.bits import kernelcache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,8 +41,15 @@ JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 REGISTRY: list[FunctionType] = []
 """Every kernel's plain function, in order of definition: the tests check that each one runs without JIT."""
 
+PORTABLE_CPU = "x86-64-v3"
+PORTABLE_FEATURES = (
+    "+avx,+avx2,+bmi,+bmi2,+cmov,+cx16,+cx8,+f16c,+fma,+fxsr,+lzcnt,+mmx,+movbe,+popcnt,+sahf,+sse,+sse2,+sse3,"
+    "+sse4.1,+sse4.2,+ssse3,+xsave"
+)
+"""What a platform wheel's kernels are compiled for: the processors of the last ten years."""
+
+SOURCE = Path(__file__).read_bytes()
 _module_keys: dict[str, str] = {}
-_notice_given = False
 
 
 def kernel(function: F) -> F:
@@ -49,19 +67,6 @@ def inlined(function: F) -> F:
     return _registered(function, _nrt=False, forceinline=True)
 
 
-def kernel_key(function: object) -> str | None:
-    """Return the source key under which a compiled kernel is cached; None for anything else."""
-    return getattr(function, "fyke_key", None)
-
-
-def cache_directory() -> Path:
-    """Return the directory of fyke's caches: what is in it can be deleted at any time."""
-    own = os.environ.get("FYKE_CACHE_DIR")
-    if own:
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fyke"
-
-
 def _registered(function: F, **options: bool) -> F:
     plain = cast(FunctionType, function)
     REGISTRY.append(plain)
@@ -69,73 +74,261 @@ def _registered(function: F, **options: bool) -> F:
 
 
 def _compiled(plain: FunctionType, **options: bool) -> Any:
-    import numba
-    from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
-
-    key = _source_key(plain)
-
-    class SourceKeyLocator(_CacheLocator):  # type: ignore[misc]  # numba has no types
-        _py_file = plain.__code__.co_filename
-
-        def get_cache_path(self) -> str:
-            return str(cache_directory() / "kernels" / f"{plain.__module__}-{key[:16]}")
-
-        def get_source_stamp(self) -> str:
-            return key
-
-        def get_disambiguator(self) -> str:
-            return str(plain.__code__.co_firstlineno)
-
-        @classmethod
-        def from_function(cls, py_func: object, py_file: str) -> SourceKeyLocator:
-            return cls()
-
-    class CacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
-        _locator_classes = [SourceKeyLocator]  # noqa: RUF012 - numba's own name and shape
-
-    class KernelCache(FunctionCache):  # type: ignore[misc]
-        _impl_class = CacheImpl
-
-        def load_overload(self, sig: object, target_context: object) -> object:
-            found = super().load_overload(sig, target_context)
-            if found is None:
-                _give_notice()
-            return found
-
-    dispatcher = numba.njit(plain, nogil=True, **options)
-    dispatcher._cache = KernelCache(plain)
-    dispatcher.fyke_key = key
-    return dispatcher
+    return _dispatchers()(plain, options)
 
 
-def _source_key(plain: FunctionType) -> str:
-    """Hash the module's source, its constants, the kernels that it imports, and the compiler's version."""
-    import numba
+@functools.cache
+def _dispatchers() -> Any:
+    """Return the class of kernels: numba's dispatcher with a compiler and a cache of our own."""
+    from numba.core import sigutils
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.registry import CPUDispatcher
+    from numba.core.types.misc import unliteral
+
+    class Part(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
+        """Code that is only ever linked into a kernel: optimised there, and nowhere before."""
+
+        def _optimize_functions(self, ll_module: Any) -> None:
+            ll_module.data_layout = self._codegen._data_layout
+
+        def _optimize_final_module(self) -> None:
+            pass
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            self._ensure_finalized()
+            return 0
+
+    class WholeCompiler(Compiler):  # type: ignore[misc]
+        """Compiles what Python calls; the libraries that numba makes meanwhile are parts."""
+
+        def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
+            whole = JITCodeLibrary(target.codegen(), "kernel")
+            whole.enable_object_caching()
+            super().__init__(typing, target, whole, *rest)
+
+    @contextlib.contextmanager
+    def parts(target: Any) -> Iterator[None]:
+        codegen = target.codegen()
+        library, set_env = codegen._library_class, codegen.set_env
+
+        def set_env_if_known(name: str, environment: object) -> None:
+            if codegen._engine.get_global_value_address(name):  # not that of a part
+                set_env(name, environment)
+
+        codegen._library_class, codegen.set_env = Part, set_env_if_known
+        try:
+            with _quick_typing():
+                yield
+        finally:
+            codegen._library_class, codegen.set_env = library, set_env
+
+    class Inner(CPUDispatcher):  # type: ignore[misc]
+        """A kernel as other kernels call it."""
+
+        def compile(self, sig: Any) -> Any:
+            args, return_type = sigutils.normalize_signature(sig)
+            made = self.overloads.get(tuple(args))
+            if made is None:
+                with global_compiler_lock, self._compiling_counter:
+                    made = self._compiler.compile(args, return_type)
+                    self.add_overload(made)
+            return made.entry_point
+
+    class Kernel(CPUDispatcher):  # type: ignore[misc]
+        """A kernel as Python calls it."""
+
+        def __init__(self, plain: FunctionType, options: dict[str, bool]) -> None:
+            target = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, **options}
+            super().__init__(plain, targetoptions=target, pipeline_class=WholeCompiler)
+            self.inner = Inner(plain, targetoptions={**target, "no_cpython_wrapper": True})
+
+        def compile(self, sig: Any) -> Any:
+            args, return_type = sigutils.normalize_signature(sig)
+            with global_compiler_lock, self._compiling_counter:
+                made = self.overloads.get(tuple(args))
+                if made is not None:
+                    return made.entry_point
+                self.targetctx.refresh()
+                name, shipped = _file_names(self, args)
+                made = _loaded(self.targetctx, kernelcache.load(name, shipped))
+                if made is None:
+                    with kernelcache.lock(name):  # another process may be at it
+                        made = _loaded(self.targetctx, kernelcache.load(name, shipped))
+                        if made is None:
+                            made = self._compiled_whole(args, return_type)
+                            kernelcache.save(name, _kept(made))
+                self.add_overload(made)
+                return made.entry_point
+
+        def _compiled_whole(self, args: Any, return_type: Any) -> Any:
+            kernelcache.tell("compiling kernels, once; the next run starts at once")
+            began = time.process_time()
+            with parts(self.targetctx):
+                made = self._compiler.compile(args, return_type)
+                for environment in made._find_referenced_environments():
+                    self.targetctx.codegen().set_env(environment.env_name, environment)
+            _note(f"{self.py_func.__module__}.{self.py_func.__name__}", args, time.process_time() - began)
+            return made
+
+        def get_call_template(self, args: Any, kws: Any) -> Any:
+            return self.inner.get_call_template([unliteral(a) for a in args], kws)
+
+        def get_overload(self, sig: Any) -> Any:
+            return self.inner.get_overload(sig)
+
+    return Kernel
+
+
+@contextlib.contextmanager
+def _quick_typing() -> Iterator[None]:
+    """Remember what the operators of given types are, instead of trying some thirty templates every time."""
+    from numba.core.targetconfig import ConfigStack
+    from numba.core.types.functions import BaseFunction
+
+    resolve = BaseFunction.get_call_type
+    known: dict[Any, Any] = _known_calls()
+
+    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+        flags = ConfigStack.top_or_none()
+        options = known.get(id(flags))
+        if options is None:
+            values = None if flags is None else tuple(sorted((n, str(v)) for n, v in flags._values.items()))
+            options = known[id(flags)] = flags, values
+        key = id(self), tuple(args), tuple(kws.items()), options[1]
+        found = known.get(key)
+        if found is None:
+            signature = resolve(self, context, args, kws)
+            if signature is not None:
+                known[key] = self, signature, self._impl_keys[signature.args]
+            return signature
+        _, signature, implementation = found
+        self._impl_keys[signature.args] = implementation
+        return signature
+
+    setattr(BaseFunction, "get_call_type", get_call_type)  # noqa: B010 - numba's types are skipped, its names are not
+    try:
+        yield
+    finally:
+        setattr(BaseFunction, "get_call_type", resolve)  # noqa: B010
+
+
+@functools.cache
+def _known_calls() -> dict[Any, Any]:
+    """Return where calls are remembered. What a key identifies by its id is kept alive in the value."""
+    from numba.core.targetconfig import TargetConfig
+
+    equal = TargetConfig.__eq__  # compares forty properties, and its hash is the same for all
+    TargetConfig.__hash__ = lambda self: 0
+    TargetConfig.__eq__ = lambda self, other: (
+        (type(self) is type(other) and self._values == other._values) or equal(self, other)
+    )
+    return {}
+
+
+def _kept(made: Any) -> bytes:
+    """Return a compile result as bytes: object code and what is to be known of it."""
+    from numba.core import serialize
+
+    library, described = made.library, made.fndesc
+    described.typemap = described.calltypes = None
+    module = library._final_module
+    symbols = [
+        one.name for group in (module.functions, module.global_variables) for one in group if not one.is_declaration
+    ]
+    code = library._get_compiled_object()
+    environments = made._find_referenced_environments()
+    kept = code, symbols, described, made.environment, made.signature, made.reload_init, environments
+    return cast(bytes, serialize.dumps(kept))
+
+
+def _loaded(target: Any, data: bytes | None) -> Any:
+    """Return the compile result of ``_kept``; None where there is none."""
+    if data is None:
+        return None
+    from numba import cloudpickle
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import CompileResult
+
+    code, symbols, described, environment, signature, reload_init, environments = cloudpickle.loads(data)
+    for again in reload_init:
+        again()
+    codegen = target.codegen()
+    library = JITCodeLibrary(codegen, "kernel")
+    library.enable_object_caching()
+    library._set_compiled_object(code)
+    library._finalize_final_module()
+    codegen._engine._defined_symbols.update(symbols)
+    entry = target.get_executable(library, described, environment)
+    for other in environments:
+        codegen.set_env(other.env_name, other)
+    return CompileResult(
+        typing_context=target.typing_context, target_context=target, entry_point=entry, typing_error=None,
+        type_annotation="", signature=signature, objectmode=False, lifted=(), fndesc=described, library=library,
+        call_helper=None, environment=environment, metadata=None, reload_init=reload_init,
+        referenced_envs=environments,
+    )  # fmt: skip
+
+
+def _file_names(dispatcher: Any, args: Any) -> tuple[str, str | None]:
+    """Return the file of a kernel for these types on this processor, and the one that a platform wheel would have."""
+    plain = dispatcher.py_func
+    triple, cpu, features = dispatcher.targetctx.codegen().magic_tuple()
+
+    def name(*processor: str) -> str:
+        whole = "\n".join([_module_key(plain), *map(str, args), triple, *processor])
+        function = f"{plain.__module__}.{plain.__qualname__}-{plain.__code__.co_firstlineno}"
+        return f"{function}-{hashlib.sha256(whole.encode()).hexdigest()[:24]}"
+
+    portable = set(PORTABLE_FEATURES.split(",")) <= set(features.split(","))
+    return name(cpu, features), name(PORTABLE_CPU, PORTABLE_FEATURES) if portable else None
+
+
+def _module_key(plain: FunctionType) -> str:
+    """Hash the module's source and constants, the same of modules whose kernels it imports, and the compiler."""
     import numpy as np
 
-    source = _module_keys.get(plain.__module__)
-    if source is None:
-        source = hashlib.sha256(Path(plain.__code__.co_filename).read_bytes()).hexdigest()
-        _module_keys[plain.__module__] = source
-    imported = sorted(
-        key
-        for value in plain.__globals__.values()
-        if (key := kernel_key(value)) is not None and value.py_func.__module__ != plain.__module__
-    )
-    whole = hashlib.sha256("\n".join([source, *imported, numba.__version__]).encode())
-    for name, value in plain.__globals__.items():
+    module = plain.__globals__
+    key = _module_keys.get(plain.__module__)
+    if key is not None:
+        return key
+    whole = hashlib.sha256(Path(plain.__code__.co_filename).read_bytes() + _compiler_key().encode())
+    imported = {
+        value.py_func.__module__: value.py_func
+        for value in module.values()
+        if isinstance(value, _dispatchers()) and value.py_func.__globals__ is not module
+    }
+    for name in sorted(imported):
+        whole.update(_module_key(imported[name]).encode())
+    for name, value in module.items():
         if isinstance(value, np.ndarray):
             whole.update(name.encode() + value.tobytes())
         elif all(isinstance(v, (int, float, np.generic)) for v in (value if isinstance(value, tuple) else [value])):
             whole.update(f"{name}={value!r}".encode())
-    return whole.hexdigest()
+    _module_keys[plain.__module__] = whole.hexdigest()
+    return _module_keys[plain.__module__]
 
 
-def _give_notice() -> None:
-    global _notice_given  # noqa: PLW0603 - once per process
-    if not _notice_given:
-        _notice_given = True
-        print("fyke: compiling kernels, once; the next run starts at once", file=sys.stderr, flush=True)
+@functools.cache
+def _compiler_key() -> str:
+    import llvmlite
+    import numba
+
+    own = hashlib.sha256(SOURCE).hexdigest()
+    return " ".join([own, sys.implementation.cache_tag, numba.__version__, llvmlite.__version__])
+
+
+def _note(function: str, args: Any, seconds: float) -> None:
+    log = os.environ.get("FYKE_KERNEL_LOG")
+    if log:
+        types = ", ".join(map(str, args))
+        with Path(log).open("a", encoding="utf-8") as file:
+            file.write(f"{os.getpid()}\t{seconds:.3f}\t{function}\t{types}\n")
 
 
 def _bit_instruction(name: str, plain: Callable[[Any], int]) -> Callable[[Any], int]:

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from fyke.bits.jit import inlined, leaf
-from fyke.clean.elements import BYTE, FOLDED, LOWER, SPACE, UPPER, Array
+import numpy as np
+
+from fyke.bits.jit import leaf
+from fyke.clean.elements import BYTE, FOLDED, LOWER, UPPER, Array
+from fyke.formats.markup_names import ATTRIBUTE
+from fyke.formats.markup_rows import NAME, VALUE, VALUE_END
 
 CLASS_WORDS = 1 << 16
 """Words of class, id, role and itemprop are known by 16 bits of their hash."""
-_CLASS, _ID, _ROLE, _ITEMPROP, _STYLE, _HIDDEN, _ARIA = 1, 2, 3, 4, 5, 6, 7
-
-
-@leaf
-def attribute_name(page: Array, start: int, end: int) -> int:
-    """Return which of the attributes that matter is named in [start, end): 0 for none of them."""
-    size = end - start
-    first = page[start] | 32
-    if size == 5 and first == 99 and (page[start + 1] | 32) == 108:
-        return _CLASS
-    if size == 2 and first == 105:
-        return _ID
-    if size == 4 and first == 114 and (page[start + 1] | 32) == 111:
-        return _ROLE
-    if size == 8 and first == 105 and (page[start + 4] | 32) == 112:
-        return _ITEMPROP
-    if size == 5 and first == 115 and (page[start + 1] | 32) == 116:
-        return _STYLE
-    if size == 6 and first == 104 and (page[start + 1] | 32) == 105:
-        return _HIDDEN
-    if size == 11 and first == 97 and (page[start + 5] | 32) == 104:
-        return _ARIA
-    return 0
+_NAMING = np.zeros(256, np.bool_)
+_NAMING[[ATTRIBUTE[name] for name in ("class", "id", "role", "itemprop")]] = True
+_STYLE, _HIDDEN, _ARIA = (ATTRIBUTE[name] for name in ("style", "hidden", "aria-hidden"))
 
 
 @leaf
@@ -77,46 +61,20 @@ def hides(page: Array, start: int, end: int) -> bool:
     return False
 
 
-@inlined
-def read_attributes(page: Array, start: int, end: int, words: Array, count: int) -> tuple[int, bool]:
-    """Read the start tag [start, end): append its class words; return (their new count, hidden)."""
-    at = start + 1
+@leaf
+def read_attributes(
+    page: Array, attributes: Array, first: int, last: int, words: Array, count: int
+) -> tuple[int, bool]:
+    """Read attributes ``first`` … ``last`` of a start tag: append class words; return (their new count, hidden)."""
     hidden = False
-    while at < end and BYTE[page[at]] != SPACE and page[at] != 62:
-        at += 1
-    while at < end:
-        while at < end and (BYTE[page[at]] == SPACE or page[at] == 47):
-            at += 1
-        name = at
-        while at < end and page[at] != 61 and page[at] != 62 and page[at] != 47 and BYTE[page[at]] != SPACE:
-            at += 1
-        if at == name:
-            at += 1
-            continue
-        which = attribute_name(page, name, at)
-        if which == _HIDDEN:
+    for at in range(first, last):
+        name, start, end = attributes[at, NAME], attributes[at, VALUE], attributes[at, VALUE_END]
+        if _NAMING[name]:
+            count = class_words(page, start, end, words, count)
+        elif name == _HIDDEN:
             hidden = True
-        while at < end and BYTE[page[at]] == SPACE:
-            at += 1
-        if at >= end or page[at] != 61:
-            continue
-        at += 1
-        while at < end and BYTE[page[at]] == SPACE:
-            at += 1
-        value = at
-        if at < end and (page[at] == 34 or page[at] == 39):
-            at += 1
-            while at < end and page[at] != page[value]:
-                at += 1
-            value += 1
-        else:
-            while at < end and page[at] != 62 and BYTE[page[at]] != SPACE:
-                at += 1
-        if 0 < which <= _ITEMPROP:
-            count = class_words(page, value, at, words, count)
-        elif which == _STYLE:
-            hidden = hidden or hides(page, value, at)
-        elif which == _ARIA:
-            hidden = hidden or (at - value == 4 and page[value] == 116)
-        at += 1
+        elif name == _STYLE:
+            hidden = hidden or hides(page, start, end)
+        elif name == _ARIA:
+            hidden = hidden or (end - start == 4 and page[start] == 116)
     return count, hidden

@@ -2,25 +2,50 @@
 
 A *container* is an element that breaks lines; 0 is the page. Containers are numbered in the order of their opening,
 so a parent comes before its children and sums over subtrees are one sweep backwards. A *block* is a row of counts
-(fyke.clean.columns).
+(fyke.clean.columns) over whole texts: FIRST and LAST are tokens.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from fyke.bits.jit import inlined, kernel
+from fyke.bits.jit import inlined, kernel, leaf
 from fyke.clean.attribute_kernels import read_attributes
-from fyke.clean.columns import BREAKS, CONTAINER, FIRST, INNER, LAST, TAGS
-from fyke.clean.elements import CLOSE, CLOSES_P, FLAG, HIDDEN, ID, INLINE, VOID, WORD, Array
-from fyke.clean.word_kernels import count_word
+from fyke.clean.columns import BREAKS, CONTAINER, FIRST, INNER, LAST, TAGS, TEXT, TEXT_END
+from fyke.clean.elements import CLOSES_P, FLAG, HIDDEN, ID, INLINE, PRE, VOID, Array
+from fyke.clean.token_kernels import after_unread, is_unread, note_remark
+from fyke.clean.word_kernels import Known, Pen, count_text
+
+from fyke.formats.markup_rows import (  # isort: skip
+    CLOSE, COMMENT, ELEMENT_, END, FIRST as FIRST_ATTRIBUTE, KIND, OPEN, SELF_CLOSING, START, TEXT as TEXT_TOKEN,
+)  # fmt: skip
 
 MAX_BLOCKS = 50_000
 """Text after so many blocks belongs to the last one: it bounds the memory that a hostile page can ask for."""
 MAX_DEPTH = 512
 """Elements nested deeper are not followed: real pages stay below 100."""
 
+BLOCK_END = 30
+"""The byte of values.BLOCK_END."""
+_NAME = SELF_CLOSING - 1
 _A, _P, _LI, _TD, _TH, _TR, _DT, _DD, _BR = (ID[n] for n in ["a", "p", "li", "td", "th", "tr", "dt", "dd", "br"])
+
+
+class Tree(NamedTuple):
+    """The containers of a page.
+
+    Of each its parent, its element, the flags of it and those around it, the token that opens it, and where the words
+    of its classes end in ``words``: they begin where those of the container before end.
+    """
+
+    parent: Array
+    element: Array
+    flags: Array
+    opened: Array
+    words_end: Array
+    words: Array
 
 
 @inlined
@@ -37,16 +62,18 @@ def closes(top: int, opening: int) -> bool:
     return (top == _DT or top == _DD) and (opening == _DT or opening == _DD)
 
 
-@inlined
-def open_container(
-    page: Array, start: int, end: int, container: int, above: int, element: int,
-    parent: Array, element_of: Array, flags: Array, words: Array, words_end: Array,
-) -> None:  # fmt: skip
-    """Write the container that the start tag [start, end) opens inside ``above``."""
-    word_count, hidden = read_attributes(page, start, end, words, words_end[container - 1])
-    parent[container], element_of[container] = above, element
-    flags[container] = flags[above] | FLAG[element] | (HIDDEN if hidden else 0)
-    words_end[container] = word_count
+@leaf
+def open_container(page: Array, tokens: Array, attributes: Array, at: int, tree: Tree, container: int, above: int
+                   ) -> None:  # fmt: skip
+    """Write the container that start tag ``at`` opens inside ``above``."""
+    word_count, hidden = read_attributes(
+        page, attributes, tokens[at, FIRST_ATTRIBUTE], tokens[at + 1, FIRST_ATTRIBUTE],
+        tree.words, tree.words_end[container - 1],
+    )  # fmt: skip
+    element = tokens[at, ELEMENT_] & _NAME
+    tree.parent[container], tree.element[container], tree.opened[container] = above, element, at
+    tree.flags[container] = tree.flags[above] | FLAG[element] | (HIDDEN if hidden else 0)
+    tree.words_end[container] = word_count
 
 
 @inlined
@@ -73,41 +100,106 @@ def open_block(blocks: Array, count: int, at: int, container: int, tags: int, in
     return count + 1
 
 
+@leaf
+def has_word(page: Array, start: int, end: int) -> bool:
+    """Tell whether there is anything but white space."""
+    for at in range(start, end):
+        if page[at] > 32:
+            return True
+    return False
+
+
+@leaf
+def end_text(row: Array, out: Array, size: int) -> int:
+    """End the text of a block: without white space at its end. Return where it ends."""
+    while size > row[TEXT] and out[size - 1] <= 32:
+        size -= 1
+    row[TEXT_END] = size
+    return size
+
+
+@leaf
+def write_verbatim(page: Array, at: int, end: int, out: Array, size: int, first: int) -> int:
+    """Write preformatted text as it stands; empty lines at the beginning of a block are left out."""
+    if size == first:
+        line = at
+        while at < end and page[at] <= 32:
+            at += 1
+            if page[at - 1] == 10:
+                line = at
+        at = line
+    for byte in range(at, end):
+        out[size + byte - at] = page[byte] if page[byte] != BLOCK_END else 32
+    return size + max(0, end - at)
+
+
 @kernel
 def build_blocks(
-    page: Array, starts: Array, ends: Array, kinds: Array, titles: Array, bodies: Array,
-    parent: Array, element_of: Array, flags: Array, opened: Array, words: Array, words_end: Array, blocks: Array,
-) -> tuple[int, int]:  # fmt: skip
-    """Write containers and blocks of a tokenised page; return (number of containers, number of blocks).
+    page: Array, tokens: Array, attributes: Array, known: Known, noscript: bool, tree: Tree, blocks: Array,
+    remarks: Array, out: Array,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Write containers, blocks, comments that may mark content, and the texts of blocks; return how much of each.
 
-    ``opened`` gets the token that opens a container. REQUIRES: the arrays of containers have room for one more than
-    there are tags, ``blocks`` for every run of words, at most MAX_BLOCKS; ``titles``, ``bodies`` are by remember_words.
+    Words stand apart where white space or a ``<br>`` stood between them: a tag or a comment alone parts no word. White
+    space is folded, but for preformatted text. BLOCK_END stands between the texts.
+    REQUIRES: the arrays of containers have room for one more than there are tokens, ``blocks`` for every text, at most
+    MAX_BLOCKS; ``out`` for the page and one byte more for each block; ``known`` is by remember_words.
     """
-    stack = np.empty(MAX_DEPTH, np.int32)
+    stack, unclosed = np.empty(MAX_DEPTH, np.int32), np.zeros(256, np.uint8)
     stack[0], depth = 0, 1
-    parent[0], element_of[0], flags[0], opened[0], words_end[0] = 0, 1, 0, 0, 0
-    containers, count, last = 1, 0, 0
+    tree.parent[0], tree.element[0], tree.flags[0], tree.opened[0], tree.words_end[0] = 0, 1, 0, 0, 0
+    containers, count, noted = 1, 0, 0
+    last, size, gap = 0, 0, 0
     is_open, tags, inner, breaks, link_depth = False, 0, 0, 0, 0
-    for at in range(kinds.size):
-        kind = kinds[at]
-        if kind == WORD:
+    at, end = -1, tokens.shape[0] - 2
+    while at < end:
+        at += 1
+        kind = tokens[at, KIND]
+        if kind == TEXT_TOKEN:
+            start, stop = tokens[at, START], tokens[at, END]
+            if not has_word(page, start, stop):
+                gap = max(gap, 1)
+                if is_open and tree.flags[stack[depth - 1]] & PRE:
+                    size = write_verbatim(page, start, stop, out, size, blocks[count - 1, TEXT])
+                continue
             breaks = 0
             if not is_open:
+                if 0 < count < blocks.shape[0]:
+                    size = end_text(blocks[count - 1], out, size)
+                    out[size] = BLOCK_END
+                    size += 1
+                before = count
                 count = open_block(blocks, count, at, stack[depth - 1], tags, inner)
-                is_open, tags, inner, last = True, 0, 0, 0
-            last = count_word(page, starts[at], ends[at], blocks[count - 1], link_depth > 0, titles, bodies, last)
-            blocks[count - 1, LAST] = at + 1
+                if count > before:
+                    blocks[count - 1, TEXT] = size
+                is_open, tags, inner, last, gap = True, 0, 0, 0, 2
+            row = blocks[count - 1]
+            written = size
+            last, size, gap = count_text(page, start, stop, row, link_depth > 0, known, Pen(last, size, gap), out)
+            if tree.flags[stack[depth - 1]] & PRE:
+                size = write_verbatim(page, start, stop, out, written, row[TEXT])
+            row[LAST] = at + 1
             continue
-        element = kind % CLOSE
-        closing = kind >= CLOSE
+        if kind == COMMENT:
+            noted = note_remark(page, tokens, at, remarks, noted)
+        if kind != OPEN and kind != CLOSE:
+            continue
+        if is_unread(tokens, at, noscript):
+            at = after_unread(tokens, at, unclosed)
+            continue
+        element = tokens[at, ELEMENT_] & _NAME
         if INLINE[element]:
             inner += 1
             if element == _A:
-                link_depth = 0 if closing else depth
+                link_depth = 0 if kind == CLOSE else depth
             elif element == _BR:
                 breaks += 1
                 if is_open:
                     blocks[count - 1, BREAKS] += 1
+                    if tree.flags[stack[depth - 1]] & PRE:
+                        out[size] = 10
+                        size += 1
+                gap = 2
                 is_open = is_open and breaks < 2
             continue
         if is_open:
@@ -115,16 +207,17 @@ def build_blocks(
             inner = 0
         is_open = False
         tags += 1
-        if closing:
-            depth = close_element(element_of, stack, depth, element)
+        if kind == CLOSE:
+            depth = close_element(tree.element, stack, depth, element)
         elif not VOID[element]:
-            while depth > 1 and closes(element_of[stack[depth - 1]], element):
+            while depth > 1 and closes(tree.element[stack[depth - 1]], element):
                 depth -= 1
             if depth < MAX_DEPTH:
-                open_container(page, starts[at], ends[at], containers, stack[depth - 1], element,
-                               parent, element_of, flags, words, words_end)  # fmt: skip
-                opened[containers], stack[depth] = at, containers
+                open_container(page, tokens, attributes, at, tree, containers, stack[depth - 1])
+                stack[depth] = containers
                 depth += 1
                 containers += 1
         link_depth = 0 if link_depth > depth else link_depth
-    return containers, count
+    if count:
+        size = end_text(blocks[count - 1], out, size)
+    return containers, count, noted, size

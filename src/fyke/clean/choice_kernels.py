@@ -2,8 +2,9 @@
 
 With w words and p chances, the best set of a given size is the most likely blocks, so it is a prefix of the blocks by
 falling p: the one with the greatest mean of 2 Σ p·w / (Σ w + W), where W = Σ p·w over all blocks is the expected size
-of the truth. The mean is over what may be wrong with the page as a whole: its blocks are misjudged together, so all
-their log-odds are shifted by the same unknown amount.
+of the truth; of F_β, which favours recall or precision, that of (1 + β²) Σ p·w / (Σ w + β² W). The mean is over what
+may be wrong with the page as a whole: its blocks are misjudged together, so all their log-odds are shifted by the same
+unknown amount.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ _LIKENESS = 0.3
 
 
 @kernel
-def best_expected(chance: Array, blocks: Array, article: float) -> Array:
-    """Mark the blocks that maximise the page's expected F1, by their chances and that of the page to be an article."""
+def best_expected(chance: Array, blocks: Array, article: float, wanted: float) -> Array:
+    """Mark the blocks that maximise the page's expected F, by their chances and that of the page to be an article.
+
+    ``wanted`` is β²: recall counts β times as much as precision.
+    """
     count, points = chance.size, _POINTS.size
     factors = np.exp((SPREAD + article * (SPREAD_OF_ARTICLES - SPREAD)) * _POINTS).astype(np.float32)
     order = np.argsort(-chance, kind="mergesort")
@@ -53,7 +57,7 @@ def best_expected(chance: Array, blocks: Array, article: float) -> Array:
         value = 0.0
         for m in range(points):
             hit[m] += hits[block, m]
-            value += _MASSES[m] * hit[m] / (size + expected[m])
+            value += _MASSES[m] * hit[m] / (size + wanted * expected[m])
         if value > best:
             best, kept = value, k + 1
     marked = np.zeros(count, np.bool_)
@@ -87,9 +91,9 @@ def add_headline(kept: Array, blocks: Array, parent: Array, element_of: Array, t
 
 @kernel
 def choose(chance: Array, blocks: Array, parent: Array, element_of: Array, title_size: int,
-           article: float) -> tuple[Array, bool]:  # fmt: skip
+           article: float, wanted: float) -> tuple[Array, bool]:  # fmt: skip
     """Return (kept blocks, whether there is any)."""
-    kept = best_expected(chance, blocks, article)
+    kept = best_expected(chance, blocks, article, wanted)
     add_headline(kept, blocks, parent, element_of, title_size)
     fill_gaps(kept, chance, blocks)
     return kept, bool(kept.any())

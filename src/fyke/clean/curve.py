@@ -10,7 +10,7 @@ import numpy as np
 from fyke.clean import page
 from fyke.clean.columns import FIRST, LAST
 from fyke.clean.elements import WORD
-from fyke.clean.extract import extract
+from fyke.clean.extract import find
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,9 +29,10 @@ def draw(data: bytes, methods: Sequence[str]) -> Figure:
     curve.plot(np.arange(1, tags.size + 1), tags, color="black", linewidth=1)
     curve.set_ylabel("tags so far")
     curve.set_title(read.title[:80].replace("$", r"\$") or "document slope curve", fontsize=10)
-    first, last = read.blocks[:, FIRST], read.blocks[:, LAST]
+    sources = read.tokens.sources
+    first, last = (np.searchsorted(sources, read.blocks[:, column]) for column in (FIRST, LAST))
     for number, (method, strip) in enumerate(zip(methods, strips, strict=True)):
-        blocks = extract(data, method).blocks
+        blocks = find(read.source, method).blocks
         weights = np.array([block.weight for block in blocks])
         strip.bar(first, weights, last - first, align="edge", color="tab:green")
         strip.set_ylim(0, 1)

@@ -77,18 +77,17 @@ class Dom:
         return removed | np.isin(page.element, _TABLES) & (words < self.least_cell)
 
 
-_HREF = re.compile(rb"""href\s*=\s*["']?(?:https?:)?//([^/"'\s>?#]+)""", re.IGNORECASE)
+_HOST = re.compile(r"(?:https?:)?//([^/\\?#\s]+)", re.IGNORECASE)
 
 
 def _advertises(page: Page) -> Array:
     """Mark the blocks that hold a link to an advertising host."""
-    tokens = page.tokens
     marked = np.zeros(len(page.blocks), bool)
-    for at in np.flatnonzero(tokens.kinds == e.ID["a"]):
-        found = _HREF.search(tokens.page[tokens.starts[at] : tokens.ends[at]].tobytes())
-        if found and found[1].decode("latin-1").lower().endswith(AD_HOSTS):
+    for anchor in page.markup.tags("a"):
+        found = _HOST.match(anchor.get("href"))
+        if found and found[1].lower().endswith(AD_HOSTS):
             # the block that the link stands in: the first that ends after it
-            block = int(np.searchsorted(page.blocks[:, LAST], at, side="right"))
-            if block < len(marked) and page.blocks[block, FIRST] <= at + 1:
+            block = int(np.searchsorted(page.blocks[:, LAST], anchor.token, side="right"))
+            if block < len(marked) and page.blocks[block, FIRST] <= anchor.token + 1:
                 marked[block] = True
     return marked

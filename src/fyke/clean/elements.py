@@ -1,7 +1,6 @@
 """What the cleaner knows of HTML elements and of bytes: the tables that its kernels look into.
 
-An element is a small number (``ID``); 0 stands for a word, 1 for an element that is not listed. A closing tag is
-the number with ``CLOSE`` added. Names are compared by ``name_key``: six bits for each of up to ten characters.
+An element is its number in formats.markup_names; 0 stands for a word, 1 for an element that is not listed.
 """
 
 from __future__ import annotations
@@ -11,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fyke.formats.markup_names import ELEMENT, marked
+
 Array = npt.NDArray[Any]
 
-WORD, UNKNOWN, CLOSE = 0, 1, 128
+WORD = 0
 
 _INLINE = [
     "a", "b", "i", "em", "strong", "span", "font", "u", "small", "big", "sup", "sub", "abbr", "acronym", "cite",
@@ -21,7 +22,7 @@ _INLINE = [
     "label", "nobr", "wbr", "img", "input", "data", "ruby", "rt", "rp", "br", "picture", "source",
 ]  # fmt: skip
 _VOID = ["br", "hr", "img", "input", "meta", "link", "area", "base", "col", "embed", "source", "track", "wbr", "param"]
-_RAW = [
+_UNREAD = [
     "script", "style", "noscript", "template", "svg", "iframe", "select", "textarea", "object", "math", "title",
     "canvas",
 ]  # fmt: skip
@@ -29,23 +30,13 @@ _CLOSES_P = [
     "p", "div", "ul", "ol", "li", "table", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "header",
     "footer", "blockquote", "pre", "form", "dl", "hr", "nav", "aside", "main", "figure", "address",
 ]  # fmt: skip
-_OTHER = [
-    "dt", "dd", "td", "th", "tr", "caption", "figcaption", "button", "body", "html", "head", "center", "legend",
-    "summary", "details", "option", "thead", "tbody",
-]  # fmt: skip
-
-NAMES: list[str] = ["", "?", *dict.fromkeys(_INLINE + _VOID + _RAW + _CLOSES_P + _OTHER)]
-ID: dict[str, int] = {name: number for number, name in enumerate(NAMES)}
-assert len(NAMES) < CLOSE
+ID = ELEMENT
+CLOSE = 256
+"""Added to an element's number where a closing tag is a number too (fyke.clean.page.Tokens)."""
 
 
-def _mark(names: list[str]) -> Array:
-    table = np.zeros(CLOSE, np.uint8)
-    table[[ID[name] for name in names]] = 1
-    return table
-
-
-INLINE, VOID, RAW, CLOSES_P = _mark(_INLINE), _mark(_VOID), _mark(_RAW), _mark(_CLOSES_P)
+INLINE, VOID, UNREAD, CLOSES_P = (marked(*names) for names in (_INLINE, _VOID, _UNREAD, _CLOSES_P))
+"""UNREAD are elements that have no text to read: neither their tags nor what is in them counts."""
 
 # Ancestors that tell something of a text, as bits of a container's flags.
 ARTICLE, MAIN, HEADER, FOOTER, NAV, ASIDE, FORM, TABLE, LIST, DEFINITIONS, FIGURE, QUOTE, PRE, SECTION = (
@@ -61,31 +52,6 @@ FLAG = np.zeros(CLOSE, np.uint32)
 for _name, _bit in _FLAGS.items():
     FLAG[ID[_name]] = _bit
 
-
-def name_key(name: str) -> int:
-    """Return the number that the kernels compute for an element's name of at most ten characters."""
-    key = 0
-    for byte in name.encode():
-        key = key << 6 | (byte - 32 & 63)
-    return key
-
-
-SLOTS = 512
-"""Of the hash table of names: four times as many as names, so that most are found at the first look."""
-
-
-def _name_table() -> tuple[Array, Array]:
-    keys, numbers = np.zeros(SLOTS, np.int64), np.zeros(SLOTS, np.uint8)
-    for number, name in enumerate(NAMES[2:], 2):
-        key = name_key(name)
-        slot = (key ^ key >> 9 ^ key >> 23) % SLOTS
-        while keys[slot]:
-            slot = (slot + 1) % SLOTS
-        keys[slot], numbers[slot] = key, number
-    return keys, numbers
-
-
-NAME_KEYS, NAME_NUMBERS = _name_table()
 
 # Classes of bytes.
 OTHER, SPACE, LOWER, UPPER, DIGIT, POINT, TERMINAL, HIGH = range(8)

@@ -19,15 +19,14 @@ _LEAST = 0.05
 
 def marked_by_site(page: Page) -> Array | None:
     """Mark the blocks that the site's own comments call content; None where there are no such comments."""
-    tokens = page.tokens
-    if tokens.remarks[0, 1] == 0:
+    if not len(page.remarks):
         return None
-    remarks = [(s, tokens.page[s:e].tobytes().lower()) for s, e in tokens.remarks.tolist() if e]
+    remarks = [(at, page.markup.source(at).lower()) for at in page.remarks.tolist()]
     for begin, end in _MARKS:
-        at = tokens.starts[page.blocks[:, FIRST]]
+        at = page.blocks[:, FIRST]
         inside = np.zeros(len(at), bool)
         opened = -1
-        for start, remark in [*remarks, (tokens.page.size, end)]:
+        for start, remark in [*remarks, (len(page.markup), end)]:
             if begin in remark and b"ignore" not in remark and opened < 0:
                 opened = start
             elif end in remark and opened >= 0:

@@ -1,17 +1,17 @@
-"""``extract``: the main content of a page by one of the methods, as a Content.
+"""``find``: the main content of a page by one of the methods.
 
 ``auto`` is learned (fyke.clean.model); ``plateau``, ``slices`` (fyke.clean.slope), ``dom``, ``layout`` are textbooks'.
-Every method takes any bytes, answers in linear time and never raises for what a page holds.
+Every method takes any page, answers in linear time and never raises for what a page holds.
 """
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from fyke.clean import model, page, render
+from fyke.clean import model, render
 from fyke.clean.choice_kernels import choose
 from fyke.clean.columns import FIRST, LAST
 from fyke.clean.dom import Dom
@@ -22,7 +22,8 @@ from fyke.clean.layout import Layout
 from fyke.clean.page import Page
 from fyke.clean.slope import Plateau, Slices
 from fyke.errors import UserError
-from fyke.values import Content
+from fyke.formats import html
+from fyke.values import Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Auto:
     """What is known of the page's host, if anything."""
     model: model.Model | None = None
     """Another model than the one that comes with fyke."""
+    beta: float = 1.0
+    """How much more recall counts than precision: the expected F_β is what is maximised."""
 
 
 _PLATEAU = Plateau()
@@ -51,8 +54,6 @@ class Switches:
     comments: bool = True
     tables: bool = True
     captions: bool = True
-    links: bool = True
-    """Links in ``Content.html``; their text stays."""
 
     def dropped(self) -> frozenset[str]:
         """Return the kinds of blocks to drop."""
@@ -60,39 +61,58 @@ class Switches:
         return frozenset(kind for kind, wanted in named.items() if not wanted)
 
 
-def extract(
-    html: str | bytes,
-    method: str | Method = "auto",
-    url: str | None = None,
-    *,
-    comments: bool = True,
-    tables: bool = True,
-    captions: bool = True,
-    links: bool = True,
-) -> Content:
-    """Return the main content of a page. Bytes are read as UTF-8 (``fyke.decode`` makes text of others).
+_ALL = Switches()
+
+
+class Found:
+    """What a method found on a page: which blocks are content, and how sure that is. Texts are made when asked for."""
+
+    def __init__(self, page: Page, weights: Array, kept: Array, kind: str = "", marked: Array | None = None) -> None:
+        self.page, self.weights, self.kept, self.kind = page, weights, kept, kind
+        self._marked = marked
+
+    @cached_property
+    def text(self) -> str:
+        """The content, a line for each block, or for each run of tokens where the method marks these."""
+        if self._marked is not None:
+            return render.marked_text(self.page.tokens, self._marked)
+        return render.kept_text(self.page, self.kept)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Every block of the page with its kind and weight."""
+        return render.block_values(self.page, self.weights, self.kept)
+
+    @property
+    def markup(self) -> bytes:
+        """The source of the content: the kept blocks within the elements around them."""
+        return render.kept_markup(self.page, self.kept)
+
+
+def find(source: html.Page, method: str | Method = "auto", switches: Switches = _ALL) -> Found:
+    """Find the main content of a page.
 
     ``method`` is ``auto``, ``plateau``, ``slices``, ``dom`` or ``layout``, or one of these with settings of its own
-    (``Plateau(c=0.5)``). ``url`` makes the links of ``Content.html`` absolute. A switch that is off drops
-    blocks of that kind.
+    (``Plateau(c=0.5)``).
     """
-    data = html.encode("utf-8", "replace") if isinstance(html, str) else html
-    switches = Switches(comments, tables, captions, links)
     way = method if not isinstance(method, str) else METHODS.get(method)
     if way is None:
         raise UserError(f"{method!r} is no method of extraction: take one of {', '.join(METHODS)}")
-    if isinstance(way, (Plateau, Slices)):
-        return _by_tokens(data, way, switches, url)
-    read = page.read(data)
-    kind = ""
-    if not len(read.blocks):
+    page, kind, marked = Page(source), "", None
+    if not len(page.blocks):
         weights, kept = np.zeros(0, np.float32), np.zeros(0, bool)
     elif isinstance(way, Auto):
-        weights, kept, kind = judge(read, way)
+        weights, kept, kind = judge(page, way)
+    elif isinstance(way, (Plateau, Slices)):
+        marked = way.marks(page.tokens)
+        weights = _shares(page, marked)
+        kept = weights > _HALF
     else:
-        weights = way.weights(read)
+        weights = way.weights(page)
         kept = weights > 0
-    return _content(read, weights, kept, kind, switches, url)
+    if dropped := switches.dropped():
+        kept, marked = kept & np.array([kind not in dropped for kind in render.kinds(page)], bool), None
+    return Found(page, weights, kept, kind, marked)
 
 
 def judge(read: Page, way: Auto) -> tuple[Array, Array, str]:
@@ -104,49 +124,21 @@ def judge(read: Page, way: Auto) -> tuple[Array, Array, str]:
     marked = marked_by_site(read)
     if marked is not None:
         chances = np.where(marked, np.sqrt(chances), chances * chances).astype(np.float32)
-    kept, found = choose(chances, read.blocks, read.parent, read.element, read.title_size, seen.types[0])
+    kept, found = choose(chances, read.blocks, read.parent, read.element, read.title_size, seen.types[0], way.beta**2)
     if not found:  # nothing looks like content: the plateau is the best guess
         chances = _shares(read, _PLATEAU.marks(read.tokens))
         kept = chances > _HALF
     return chances, kept, model.TYPES[int(seen.types.argmax())]
 
 
-def _by_tokens(data: bytes, way: Plateau | Slices, switches: Switches, url: str | None) -> Content:
-    """Extract by a method that marks tokens; blocks are made only if they are asked for."""
-    tokens = page.tokenize(data)
-    marked = way.marks(tokens)
-
-    @functools.cache
-    def by_blocks() -> Content:
-        read = page.read(data)
-        weights = _shares(read, marked)
-        return _content(read, weights, weights > _HALF, "", switches, url)
-
-    if switches.dropped():
-        return by_blocks()
-    text = render.marked_text(tokens, marked)
-    return Content(text, tokens.title, "", lambda: by_blocks().html, lambda: by_blocks().blocks)
-
-
-def _content(read: Page, weights: Array, kept: Array, kind: str, switches: Switches, url: str | None) -> Content:
-    dropped = switches.dropped()
-    if dropped:
-        kept = kept & np.array([k not in dropped for k in render.kinds(read)], bool)
-    return Content(
-        render.kept_text(read, kept),
-        read.title,
-        kind,
-        lambda: render.kept_html(read, kept, switches.links, url),
-        lambda: render.block_values(read, weights, kept),
-    )
-
-
 def _shares(read: Page, marked: Array) -> Array:
     """Return what share of each block's tokens is marked."""
     sums = np.concatenate([[0], np.cumsum(marked)])
-    first, last = read.blocks[:, FIRST], read.blocks[:, LAST]
+    sources = read.tokens.sources  # blocks are of the markup's tokens
+    first = np.searchsorted(sources, read.blocks[:, FIRST])
+    last = np.searchsorted(sources, read.blocks[:, LAST])
     shares: Array = ((sums[last] - sums[first]) / np.maximum(1, last - first)).astype(np.float32)
     return shares
 
 
-__all__ = ["METHODS", "Auto", "Dom", "Layout", "Method", "Plateau", "Slices", "extract"]
+__all__ = ["METHODS", "Auto", "Dom", "Found", "Layout", "Method", "Plateau", "Slices", "Switches", "find"]

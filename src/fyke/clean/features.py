@@ -70,7 +70,7 @@ DECLARED = 8
 PAGE_COLUMNS = [
     *(f"{weight}_{name}" for name in AVERAGED for weight in ("block", "word", "first")),
     "blocks", "words", "expected", "expected_share", "chosen", "chosen_spread", "title", "tops",
-    *(f"declared_{n}" for n in range(DECLARED)),
+    *(f"declared_{n}" for n in range(DECLARED)), *(f"bag_{name}" for name in TYPES),
 ]  # fmt: skip
 
 COUNTED = 1024

@@ -16,7 +16,7 @@ SLOTS = 1 << 13
 def slot_of(blocks: Array, k: int, element_of: Array, flags: Array) -> int:
     """Return the slot of a block, by its text and what it stands in: a headline is not its copy in a menu."""
     container = blocks[k, CONTAINER]
-    place = int(flags[container]) * 128 + int(element_of[container])
+    place = int(flags[container]) * 256 + int(element_of[container])
     return int((blocks[k, HASH] + place * 2654435761) % SLOTS)
 
 

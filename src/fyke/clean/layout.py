@@ -126,10 +126,9 @@ def _boxes(page: Page) -> _Boxes:
     n = len(page.parent)
     x, width, font = np.zeros(n), np.ones(n), np.full(n, _BODY_FONT)
     background = np.zeros(n, np.int64)
-    tokens, screen = page.tokens, _SCREEN
+    screen = _SCREEN
     for c in range(1, n):
-        above, at = page.parent[c], page.opened[c]
-        tag = tokens.page[tokens.starts[at] : tokens.ends[at]].tobytes()
+        above, tag = page.parent[c], page.tag(c)
         background[c], font[c] = background[above], font[above]
         if (box := _rendered(tag)) is not None:
             screen = max(1.0, box.width) if c == 1 or box.width > screen else screen

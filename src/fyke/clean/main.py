@@ -6,50 +6,110 @@ looks like content. Blocks are those of ``page.read`` in order: ``weighted_block
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import compress
 
 import numpy as np
 
-from fyke.clean import page, render
+from fyke.clean import model, render
 from fyke.clean.choice_kernels import pack_weights
-from fyke.clean.extract import Auto, judge
+from fyke.clean.extract import Auto, Found, find
 from fyke.clean.furniture import Furniture
+from fyke.clean.main_kernels import RESULTS, main_of_pages
+from fyke.clean.page import Page, declared_of
+from fyke.formats import html
 from fyke.values import BLOCK_END, Block
 
 _MAIN, _TOP = 128, 127
 
 
-@dataclass(frozen=True, slots=True)
 class Main:
-    """The main text of a page, all its blocks with BLOCK_END between them, a byte for each, and the page's type."""
+    """The main text of a page, all its blocks with BLOCK_END between them, a byte for each, and the page's type.
 
-    text: str
-    blocks: str
-    weights: bytes
-    kind: str
+    Never changes; texts are decoded when first asked for.
+    """
+
+    __slots__ = ("_blocks", "_text", "kind", "weights")
+
+    def __init__(self, text: str | bytes, blocks: str | bytes, weights: bytes, kind: str) -> None:
+        """Bytes are UTF-8 with entities."""
+        self._text, self._blocks, self.weights, self.kind = text, blocks, weights, kind
+
+    @property
+    def text(self) -> str:
+        """The main text, a line for each block."""
+        if not isinstance(self._text, str):
+            self._text = render.decoded(self._text)
+        return self._text
+
+    @property
+    def blocks(self) -> str:
+        """The texts of all blocks, BLOCK_END between them."""
+        if not isinstance(self._blocks, str):
+            self._blocks = render.decoded(self._blocks)
+        return self._blocks
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Main) and self._told() == other._told()
+
+    def __hash__(self) -> int:
+        return hash(self._told())
+
+    def _told(self) -> tuple[str, str, bytes, str]:
+        return self.text, self.blocks, self.weights, self.kind
 
 
-def main_text(html: str | bytes, furniture: Furniture | None = None) -> Main:
-    """Return the main text of a page as ``auto`` finds it. Bytes are read as UTF-8, and are the faster.
+NOTHING = Main("", "", b"", "")
+"""Of a page without text."""
+
+
+def main_text(source: html.Page, furniture: Furniture | None = None) -> Main:
+    """Return the main text of a page as ``auto`` finds it.
 
     ``furniture`` is what is known of the page's host: it is used, and learns this page.
     """
-    read = page.read(html.encode("utf-8", "replace") if isinstance(html, str) else html)
-    if not len(read.blocks):
-        return Main("", "", b"", "")
-    weights, kept, kind = judge(read, Auto(furniture))
+    found = find(source, Auto(furniture))
+    if not len(found.kept):
+        return NOTHING
     if furniture is not None:
-        furniture.learn(read)
-    packed = np.empty(len(kept), np.uint8)
-    pack_weights(weights, kept, packed)
-    blocks = render.blocks_text(read)
-    return Main("\n".join(compress(blocks.split(BLOCK_END), kept.tolist())), blocks, packed.tobytes(), kind)
+        furniture.learn(found.page)
+    return main_of(found)
 
 
-def weighted_blocks(html: str | bytes, weights: bytes) -> tuple[Block, ...]:
+def main_of(found: Found) -> Main:
+    """Return what a crawl stores of what was found. REQUIRES: the page has a block."""
+    packed = np.empty(len(found.kept), np.uint8)
+    pack_weights(found.weights, found.kept, packed)
+    blocks = render.blocks_text(found.page)
+    return Main("\n".join(compress(blocks.split(BLOCK_END), found.kept.tolist())), blocks, packed.tobytes(), found.kind)
+
+
+def main_texts(sources: Sequence[html.Page]) -> list[Main]:
+    """Return the main texts of pages that were cut in one call, in one more; as ``main_text`` finds each."""
+    if not sources:
+        return []
+    batch = sources[0].cut.batch
+    said = [declared_of(source) for source in sources]
+    declared = np.array([model.declared(types) for types, _ in said], np.uint8)
+    spans = batch.spans[[source.cut.number for source in sources]]
+    size = int((spans[:, 1] - spans[:, 0]).sum()), int((spans[:, 3] - spans[:, 2]).sum())
+    out, results = np.empty(2 * size[0] + 3 * size[1], np.uint8), np.empty((len(sources), RESULTS), np.int64)
+    tables = model.shipped().tables
+    main_of_pages(batch.buffer, spans, batch.tokens, batch.attributes, declared, tables, 1.0, out, results)
+    found, begin, data = [], 0, out.data
+    for source, (_, body), (count, text, weights, main, kind) in zip(sources, said, results.tolist(), strict=True):
+        if count < 0 or body:
+            found.append(main_text(source))
+        else:
+            blocks, packed = bytes(data[begin:text]), bytes(data[text:weights])
+            found.append(Main(bytes(data[weights:main]), blocks, packed, model.TYPES[kind]))
+        begin = main
+    return found
+
+
+def weighted_blocks(source: html.Page, weights: bytes) -> tuple[Block, ...]:
     """Return the blocks of a page with the weights that ``main_text`` gave them; none if they are of another page."""
-    read = page.read(html.encode("utf-8", "replace") if isinstance(html, str) else html)
+    read = Page(source)
     packed = np.frombuffer(weights, np.uint8)
     if packed.size != len(read.blocks):
         return ()

@@ -3,7 +3,7 @@
 Two looks. The rules of fyke.clean.prior give every block its log-odds; the first trees, which know articles, add to
 them. From these scores the page's type is guessed; where it is no article, the second trees, which see the neighbours'
 first scores and the type, are heard instead, and where that is not sure, a mixture of both. The file (name
-``content.model``, format "fyke content model" version 2, see docs/content.md) holds arrays only:
+``content.model``, format "fyke content model" version 3, see docs/content.md) holds arrays only:
 
     magic, 1 line of text | length of the directory, 4 bytes | directory, JSON | arrays, little endian, in order
 """
@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import pkgutil
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,13 +20,14 @@ import numpy as np
 from fyke.clean import model_kernels
 from fyke.clean.elements import Array
 from fyke.clean.features import COLUMN_ROW, COLUMN_SHIFT, TYPES
+from fyke.clean.main_kernels import Tables
 from fyke.clean.page import Page
 from fyke.clean.prior import UNIT
 from fyke.errors import StorageError
 
 TYPE_ODDS = np.full(len(TYPES), round(UNIT * np.log(1 / (len(TYPES) - 1))), np.int32)
 """Of each page type before anything is known: all are alike."""
-MAGIC = b"fyke content model 2\n"
+MAGIC = b"fyke content model 3\n"
 _DECLARED = (
     frozenset({"Article", "NewsArticle", "BlogPosting", "TechArticle", "Report"}),
     frozenset({"Product", "Offer", "AggregateOffer", "ProductGroup"}),
@@ -66,28 +66,32 @@ def _joined(forests: tuple[Forest, ...]) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """``odds`` of class words in 1/16, int8; the forests of both looks, equally deep; one forest for each page type."""
+    """``odds`` of class words in 1/16, int8; the forests of both looks, equally deep; one forest for each page type.
+
+    ``bags`` is what each class word says for each page type, in 1/16, int8.
+    """
 
     odds: Array
+    bags: Array
     first: Forest
     second: Forest
     types: tuple[Forest, ...]
-    tables: tuple[Any, ...] = field(init=False, repr=False)
-    """The model as model_kernels.judge takes it."""
+    tables: Tables = field(init=False, repr=False)
+    """The model as the kernels take it."""
 
     def __post_init__(self) -> None:
         """Join the forests."""
         columns, thresholds, leaves = _joined((self.first, self.second))
         kinds, kind_thresholds, kind_leaves = _joined(self.types)
-        tables = (
-            len(self.first.columns), COLUMN_ROW[columns], COLUMN_SHIFT[columns], thresholds, leaves,
-            kinds, np.zeros_like(kinds), kind_thresholds, kind_leaves, TYPE_ODDS,
+        tables = Tables(
+            self.odds, self.bags, len(self.first.columns), COLUMN_ROW[columns], COLUMN_SHIFT[columns], thresholds,
+            leaves, kinds, np.zeros_like(kinds), kind_thresholds, kind_leaves, TYPE_ODDS,
         )  # fmt: skip
         object.__setattr__(self, "tables", tables)
 
     def to_bytes(self) -> bytes:
         """Return the file of the model; equal models give equal bytes."""
-        arrays = {"odds": self.odds}
+        arrays = {"odds": self.odds, "bags": self.bags}
         for name, forest in (("first", self.first), ("second", self.second), *zip(TYPES, self.types, strict=True)):
             arrays |= {f"{name}.{part}": array for part, array in forest.arrays().items()}
         directory = msgspec.json.encode([[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()])
@@ -99,7 +103,7 @@ class Model:
     def from_bytes(cls, data: bytes) -> Model:
         """Read a model's file. Raises StorageError for a file that is not one."""
         if not data.startswith(MAGIC):
-            raise StorageError("the content model is not of version 2: install fyke anew")
+            raise StorageError("the content model is not of version 3: install fyke anew")
         at = len(MAGIC) + 4
         end = at + int.from_bytes(data[at - 4 : at], "little")
         arrays = {}
@@ -111,7 +115,13 @@ class Model:
         def forest(name: str) -> Forest:
             return Forest(*(arrays[f"{name}.{part}"] for part in ("columns", "thresholds", "leaves")))
 
-        return cls(arrays["odds"].copy(), forest("first"), forest("second"), tuple(forest(name) for name in TYPES))
+        return cls(
+            arrays["odds"].copy(),
+            arrays["bags"].copy(),
+            forest("first"),
+            forest("second"),
+            tuple(forest(name) for name in TYPES),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,19 +145,19 @@ def shipped() -> Model:
 _NONE_DECLARED = np.zeros(len(_DECLARED), np.uint8)
 
 
-def declared(page: Page) -> Array:
-    """Return what JSON-LD and Open Graph say of the page's type, by _DECLARED; 1 or 0 each."""
-    if not page.types:
+def declared(types: frozenset[str]) -> Array:
+    """Return what JSON-LD and Open Graph say of a page's type, by _DECLARED; 1 or 0 each."""
+    if not types:
         return _NONE_DECLARED
-    return np.array([bool(page.types & names) for names in _DECLARED], np.uint8)
+    return np.array([bool(types & names) for names in _DECLARED], np.uint8)
 
 
 def look(page: Page, model: Model) -> Seen:
     """Score the blocks of a page. REQUIRES: the page has a block."""
     return Seen(
         *model_kernels.judge(
-            page.blocks, page.parent, page.element, page.flags, page.words, page.words_end, page.title_size,
-            model.odds, declared(page), *model.tables,
+            page.blocks, page.parent, page.element, page.flags, page.tree.words, page.tree.words_end, page.title_size,
+            model.odds, declared(page.types), *model.tables[1:],
         )
     )  # fmt: skip
 

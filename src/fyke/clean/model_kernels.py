@@ -13,6 +13,7 @@ from fyke.clean.features import FIRST_ROWS, PAD, PAGE_COLUMNS, ROW, ROWS, TOP
 from fyke.clean.prior import RULE_BOUNDS, RULE_ODDS, RULE_ROWS, START_ODDS, SURE, UNIT, UNSURE
 
 _TYPE_0, _ROWS, _PAGE = ROW["type_article"], len(ROWS), len(PAGE_COLUMNS)
+_BAG_0 = PAGE_COLUMNS.index("bag_article")
 assert len(FIRST_ROWS) < _TYPE_0
 
 
@@ -63,11 +64,35 @@ def to_chances(odds: Array, chances: Array) -> None:
 
 
 @kernel
-def page_types(blocks: Array, rows: Array, first: Array, declared: Array, places: Array, shifts: Array,
-               thresholds: Array, leaves: Array, starts: Array, types: Array) -> None:  # fmt: skip
+def bag_features(words: Array, count: int, bags: Array, out: Array) -> None:
+    """Fill column PAD of the rows bag_… of ``out``: what the page's class words, each once, say of each type.
+
+    ``bags`` is the weight of each word for each type, in 1/16; the sum is by the root of their number, and beside the
+    mean over the types.
+    """
+    met, sums, different = np.zeros(bags.shape[0], np.bool_), np.zeros(bags.shape[1], np.int64), 0
+    for n in range(count):
+        word = words[n]
+        if not met[word]:
+            met[word] = True
+            different += 1
+            for t in range(sums.size):
+                sums[t] += bags[word, t]
+    mean = sums.sum() / sums.size
+    for t in range(sums.size):
+        said = (sums[t] - mean) / np.sqrt(max(1, different))
+        out[_BAG_0 + t, PAD] = min(TOP, max(0, int(32.0 + 0.5 * said)))
+
+
+@kernel
+def page_types(
+    blocks: Array, rows: Array, first: Array, declared: Array, words: Array, bags: Array, places: Array,
+    shifts: Array, thresholds: Array, leaves: Array, starts: Array, types: Array,
+) -> None:  # fmt: skip
     """Write the chance of each page type."""
     column = np.zeros((_PAGE, width_of(1) + 2 * PAD), np.uint8)
     page_features(blocks, rows, first, declared, column)
+    bag_features(words, words.size, bags, column)
     odds, room = starts.copy(), np.empty(width_of(1), np.uint8)
     each = places.shape[0] // odds.size
     for t in range(odds.size):
@@ -79,7 +104,7 @@ def page_types(blocks: Array, rows: Array, first: Array, declared: Array, places
 @kernel
 def judge(
     blocks: Array, parent: Array, element_of: Array, flags: Array, words: Array, words_end: Array, title_size: int,
-    class_odds: Array, declared: Array, one: int,
+    class_odds: Array, declared: Array, bags: Array, one: int,
     places: Array, shifts: Array, thresholds: Array, leaves: Array,
     type_places: Array, type_shifts: Array, type_thresholds: Array, type_leaves: Array, type_starts: Array,
 ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
@@ -100,7 +125,18 @@ def judge(
     add_scores(rows, places[:one], shifts[:one], thresholds[:one], leaves[:one], leaf_of, odds)
     to_chances(odds, first)
     page_types(
-        blocks, rows, first, declared, type_places, type_shifts, type_thresholds, type_leaves, type_starts, types
+        blocks,
+        rows,
+        first,
+        declared,
+        words[: words_end[-1]],
+        bags,
+        type_places,
+        type_shifts,
+        type_thresholds,
+        type_leaves,
+        type_starts,
+        types,
     )
     believed = belief(types[0])
     if believed < 1.0:

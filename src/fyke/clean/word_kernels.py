@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from fyke.bits.jit import inlined, leaf
+from typing import NamedTuple
+
+import numpy as np
+
+from fyke.bits.jit import LANES, copy_lanes, inlined, leaf
 from fyke.clean.columns import (
     BODIED,
     CAPITALS,
@@ -14,6 +18,7 @@ from fyke.clean.columns import (
     LINKED,
     LOWERS,
     POINTS,
+    TEXT,
     TITLED,
     UPPERS,
     WORDS,
@@ -21,6 +26,7 @@ from fyke.clean.columns import (
 from fyke.clean.elements import BYTE, FOLDED, HASHED, PACKED, SPACE, TERMINAL, UPPER, Array
 
 _MASK = (1 << 40) - 1
+_SPACES = np.array([0, 32, 10], np.uint8)
 _LONGEST = 30_000
 """Bytes of a run whose letters are counted: more would spill the counts of 16 bits."""
 
@@ -140,32 +146,104 @@ def count_words(
     return last
 
 
+class Known(NamedTuple):
+    """Words that are looked for: those of the title, and pairs of those that the page says are its text."""
+
+    titles: Array
+    bodies: Array
+
+
 @inlined
-def count_word(
-    page: Array, start: int, end: int, row: Array, in_link: bool, titles: Array, bodies: Array, last: int
-) -> int:
-    """Add what one run of non-space bytes tells to a block's row; return its last word's hash."""
-    packed, value, seen, entity = 0, 0, 0, False
-    for at in range(start, min(end, start + _LONGEST)):
-        byte = page[at]
-        packed += PACKED[byte]
-        seen |= byte
-        entity = entity or byte == 38
-        if FOLDED[byte]:
-            value = (value * 31 + FOLDED[byte]) & _MASK
-    tail = page[end - 1]
+def write(page: Array, start: int, end: int, out: Array, size: int) -> int:
+    """Write ``page[start:end]`` at ``size`` of ``out``; return where it ends."""
+    if end - start <= LANES and start + LANES <= page.size and size + LANES <= out.size:  # nearly every word
+        copy_lanes(page, start, out, size)
+    else:
+        for byte in range(start, end):
+            out[size + byte - start] = page[byte]
+    return size + end - start
+
+
+class Pen(NamedTuple):
+    """Where the text of a block goes on: the last word's hash, the bytes written, and the white space that is due."""
+
+    last: int
+    size: int
+    gap: int
+    """0 none, 1 a space, 2 a new line."""
+
+
+@leaf
+def count_text(
+    page: Array, start: int, end: int, row: Array, in_link: bool, known: Known, pen: Pen, out: Array
+) -> Pen:  # fmt: skip
+    """Add what the words of ``page[start:end]`` tell to a block's row, and write them, white space folded.
+
+    Sums are kept beside the row: it is written once for each text.
+    """
+    titles, bodies = known
+    last, size, gap = pen
+    at, tail, first = start, 0, row[TEXT]
+    lowers, uppers, digits, points, chars, capitals, words, titled, bodied = 0, 0, 0, 0, 0, 0, 0, 0, 0
+    hashed = row[HASH]
+    while at < end:
+        if page[at] <= 32:
+            gap = max(gap, 1)
+            at += 1
+            continue
+        begin = at
+        packed, value, seen, entity = 0, 0, 0, False
+        longest = min(end, begin + _LONGEST)
+        while at < longest:
+            byte = page[at]
+            if byte <= 32:
+                break
+            packed += PACKED[byte]
+            seen |= byte
+            entity |= byte == 38
+            folded = FOLDED[byte]
+            if folded:
+                value = value * 31 + folded  # wraps: only the low bits count
+            at += 1
+        while at < end and page[at] > 32:
+            at += 1
+        if gap and size > first:
+            out[size] = _SPACES[gap]
+            size += 1
+        gap = 0
+        size = write(page, begin, at, out, size)
+        value &= _MASK
+        tail = page[at - 1]
+        chars += at - begin
+        lowers += packed & 0xFFFF
+        uppers += packed >> 16 & 0xFFFF
+        digits += packed >> 32 & 0xFFFF
+        points += packed >> 48
+        capitals += BYTE[page[begin]] == UPPER
+        if seen >= 128 or entity:
+            row[HASH] = hashed
+            last = count_words(page, begin, at, row, in_link, titles, bodies, last)
+            hashed = row[HASH]
+        elif value:
+            words += 1
+            titled += titles[find(titles, value)] != 0
+            if bodies.size > 1:
+                bodied += bodies[find(bodies, (last * 31 + value) & _MASK)] != 0
+            hashed = (hashed * 1000003 + value) & _MASK
+            last = value
     row[ENDS] = 1 if tail == 58 else 0
     if BYTE[tail] == TERMINAL or tail == 0x82 or tail == 0x81 or tail == 0x9F or tail == 34 or tail == 0x9D:  # 。！？”
         row[ENDS] = 2
-    row[CHARS] += end - start
-    row[LOWERS] += packed & 0xFFFF
-    row[UPPERS] += packed >> 16 & 0xFFFF
-    row[DIGITS] += packed >> 32 & 0xFFFF
-    row[POINTS] += packed >> 48
-    if BYTE[page[start]] == UPPER:
-        row[CAPITALS] += 1
-    if seen >= 128 or entity:
-        return count_words(page, start, end, row, in_link, titles, bodies, last)
-    if value == 0:
-        return last
-    return note_word(value, row, False, in_link, titles, bodies, last)
+    row[HASH] = hashed
+    row[CHARS] += chars
+    row[LOWERS] += lowers
+    row[UPPERS] += uppers
+    row[DIGITS] += digits
+    row[POINTS] += points
+    row[CAPITALS] += capitals
+    row[WORDS] += words
+    row[TITLED] += titled
+    row[BODIED] += bodied
+    if in_link:
+        row[LINKED] += words
+    return Pen(last, size, gap)

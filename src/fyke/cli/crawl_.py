@@ -45,26 +45,44 @@ def confirm(settings: CrawlSettings, yes: bool) -> None:
 
 
 def read_seeds(words: list[str]) -> list[str]:
-    """The URLs named on the command line and in files of them; blank lines and # comments are skipped."""
+    """The URLs named on the command line and in files of them; blank lines and # comments are skipped.
+
+    A line of a file that is no URL is named, and left out.
+    """
+    from fyke.assemble import parse_seed
+
     seeds = []
     for word in words:
         if not word.startswith("@"):
             seeds.append(word)
             continue
         try:
-            lines = Path(word[1:]).read_text(encoding="utf-8").splitlines()
+            lines = Path(word[1:]).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"cannot read the seeds in {word[1:]}: {error}") from None
-        seeds += [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        for number, line in enumerate(lines, 1):
+            seed = line.strip()
+            if not seed or seed.startswith("#"):
+                continue
+            try:
+                parse_seed(seed)
+            except UserError as error:
+                echo(f"fyke: {word[1:]}, line {number}: {error}", err=True)
+            else:
+                seeds.append(seed)
+    if not seeds:
+        raise UserError("no seed is a URL; name at least one, like https://example.org/")
     return seeds
 
 
 def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> None:
     """Crawl with a live display, and print what it came to."""
     from fyke import assemble
+    from fyke.cli import warming
     from fyke.cli.display import Display
     from fyke.crawl import plan
 
+    warming.ahead("crawl")
     if settings.topic:
         settings = dataclasses.replace(settings, topic=trained(Path(settings.topic), store))
     known = plan.read(store)
@@ -75,10 +93,12 @@ def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> N
         summary = assemble.crawl(seeds, store, settings=settings, progress=display.show)
     if json:
         print_json({**dataclasses.asdict(summary), "trace": _trace(store)} if settings.trace else summary)
-        return
-    echo(describe(summary, store))
-    if settings.trace:
-        show_trace(store, settings.trace)
+    else:
+        echo(describe(summary, store))
+        if settings.trace:
+            show_trace(store, settings.trace)
+    if summary.status:
+        raise typer.Exit(summary.status)
 
 
 def _trace(store: Path) -> list[Step]:
@@ -140,6 +160,13 @@ def describe(summary: Summary, store: Path) -> str:
         lines.append(f"copies: {summary.duplicates:,}, exact or near, are marked")
     if summary.relevant:
         lines.append(f"harvest: {summary.relevant:,} pages are about the topic, {summary.harvest:.1%}")
-    if not summary.finished or summary.queued:
-        lines.append(f"{summary.queued:,} URLs are queued; `fyke resume --store {store}` goes on")
+    for seed, why in list(summary.failed_seeds.items())[:20]:
+        lines.append(f"seed {seed} could not be had: {why}")
+    if len(summary.failed_seeds) > 20:
+        lines.append(f"and {len(summary.failed_seeds) - 20:,} more seeds could not be had")
+    if summary.ended == "no-room":
+        lines.append("the disk is full: free some of it, or lower --min-free-disk")
+    if summary.queued:
+        why = "are due later than --patience waits" if summary.deferred else "are queued"
+        lines.append(f"{summary.queued:,} URLs {why}; `fyke resume --store {store}` goes on")
     return "\n".join(lines)

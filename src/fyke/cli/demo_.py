@@ -45,10 +45,12 @@ def demo(
 
     from rich.console import Console
 
+    from fyke.cli import warming
     from fyke.cli.demo_acts import ACTS, Stage, rehearse
     from fyke.world.serve import serve
 
     _make_room(out)
+    warming.ahead("demo")
     console = Console(stderr=json, highlight=False)
     found = {}
     with tempfile.TemporaryDirectory(prefix="fyke-demo-") as folder:

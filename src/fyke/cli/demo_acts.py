@@ -158,7 +158,7 @@ def noise(stage: Stage) -> Facts:
     from rich.columns import Columns
     from rich.panel import Panel
 
-    from fyke.clean.curve import draw
+    from fyke.reading.content import draw
     from fyke.store import Store
 
     world = stage.served.world
@@ -166,7 +166,7 @@ def noise(stage: Stage) -> Facts:
         row = next((row for row in reader.scan() if _is_article(row)), None)
         if row is None:
             return {}
-        url, raw, before, after = row.url, row.raw or b"", row.text or "", row.main
+        url, raw, before, after = row.url, row.raw or b"", row.whole or "", row.text or ""
     truth = Counter(world.truth(url).main_text.split())
     shares = [_f1(Counter(text.split()), truth) for text in (before, after)]
     picture = stage.picture("slope")
@@ -188,8 +188,8 @@ def _is_article(row: Row) -> bool:
     return (
         row.meta.type == "text/html"
         and row.meta.language == "en"
-        and len(row.main.split()) > 150
-        and len((row.text or "").split()) > 1.2 * len(row.main.split())
+        and len((row.text or "").split()) > 150
+        and len((row.whole or "").split()) > 1.2 * len((row.text or "").split())
     )
 
 

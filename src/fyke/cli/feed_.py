@@ -92,9 +92,8 @@ def _tell(found: Feed, shown: Sequence[Item], a_day: float, wait: float) -> None
 
 def _named(answer: Answer) -> str:
     """The first feed that a page on the web names."""
-    from fyke.formats.encoding import decode
-    from fyke.formats.html import parse
+    from fyke.reading.reading import NO_HEAD, Reader
     from fyke.url import Url
 
-    feeds = parse(decode(answer.body)[0]).feeds if answer.url else ()
-    return Url.parse(answer.url).join(feeds[0].href).href if feeds else ""
+    feeds = Reader().page(answer.body, NO_HEAD, Url.parse(answer.url), "text/html").found.feeds if answer.url else ()
+    return feeds[0].href if feeds else ""

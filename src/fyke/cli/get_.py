@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -24,6 +25,8 @@ class Show(StrEnum):
     """What to print."""
 
     TEXT = "text"
+    WHOLE = "whole"
+    MARKDOWN = "markdown"
     RAW = "raw"
     HTML = "html"
     LINKS = "links"
@@ -53,7 +56,7 @@ def get(
         if row is None:
             raise StorageError(f"{address} is not in {store}; `fyke list` shows what is")
         if snippet:
-            passage = best_passage(row.text or "", snippet)
+            passage = best_passage(row.whole or "", snippet)
             if json:
                 print_json({"url": row.url, "snippet": passage.marked(), "found": passage.found})
             else:
@@ -118,10 +121,8 @@ def _print(row: Row, show: Show) -> None:
     if show is Show.RAW:
         sys.stdout.buffer.write(row.raw or b"")
         sys.stdout.buffer.flush()
-    elif show is Show.HTML:
-        echo((row.raw or b"").decode(row.meta.encoding or "utf-8", "replace"))
-    elif show is Show.TEXT:
-        echo(row.text or "")
+    elif show in _TEXTS:
+        echo(_TEXTS[show](row).removesuffix("\n"))
     elif show is Show.LINKS:
         for link in row.links:
             echo(f"{link.target.href}\t{link.text}")
@@ -149,5 +150,37 @@ def _print_as_json(row: Row, show: Show) -> None:
         for version in reversed(list(row.history())):
             print_json(facts(version))
     else:
-        text = row.text if show is Show.TEXT else (row.raw or b"").decode(row.meta.encoding or "utf-8", "replace")
-        print_json({"url": row.url, show.value: text})
+        print_json({"url": row.url, show.value: _TEXTS.get(show, _decoded)(row)})
+
+
+def _decoded(row: Row) -> str:
+    """The body as text, as a browser would decode it."""
+    from fyke.formats.encoding import decode
+    from fyke.formats.http import parse_head
+
+    page = row.page
+    return "" if page is None else decode(page.body, parse_head(page.response_head).get("content-type"))[0]
+
+
+def _markdown(row: Row) -> str:
+    """The main content of a page, or the whole of another document, as Markdown; the text where no body is kept."""
+    from fyke.formats.http import parse_head
+    from fyke.formats.markdown import markdown
+    from fyke.reading.content import extract
+    from fyke.reading.conversion import MARKUP
+    from fyke.workers.conversion import convert
+
+    page = row.page
+    if page is None or not page.body:
+        return row.text or ""
+    if row.meta.type in MARKUP:
+        return extract(_decoded(row), url=row.url).markdown
+    return markdown(convert(page.body, parse_head(page.response_head).get("content-type"), row.url).html)
+
+
+_TEXTS: dict[Show, Callable[[Row], str]] = {
+    Show.TEXT: lambda row: row.text or "",
+    Show.WHOLE: lambda row: row.whole or "",
+    Show.MARKDOWN: _markdown,
+    Show.HTML: _decoded,
+}

@@ -27,9 +27,9 @@ def import_(
 
     Example: fyke import crawl.warc.gz WTX001.trec.Z --store fish
     """
-    from fyke.cli.enriching import Enricher
     from fyke.cli.progress import bar
     from fyke.errors import UserError
+    from fyke.reading.importing import Enricher
     from fyke.store import Store
     from fyke.store.importing import import_file
 

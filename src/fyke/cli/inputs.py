@@ -18,7 +18,6 @@ from fyke.cli.options import needs_parquet
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
-    from fyke.convert import Source
     from fyke.values import Document as Converted
 
 MAX_LINE = 256 << 20
@@ -32,8 +31,6 @@ TEXT_FIELDS = ("text", "content", "body")
 Document = tuple[str, str | bytes]
 Body = tuple[str, bytes, str]
 """Name or URL, bytes, declared media type."""
-PAGE = ("text/html", "application/xhtml+xml")
-PLAIN = ("text/plain", "text/css", "application/javascript", "application/json")
 AHEAD = 8
 """Documents that wait for their turn while workers convert."""
 
@@ -81,7 +78,7 @@ def _store(path: Path, raw: bool) -> Iterator[Document]:
 
     with Store.open(path, mode="r") as store:
         for row in store.scan():
-            text = row.raw if raw else None if row.text is None else row.main
+            text = row.raw if raw else None if row.text is None else row.text
             if text is not None:
                 yield row.url, text
 
@@ -93,63 +90,27 @@ def _given(bodies: Iterable[Body], raw: bool, skipped: Counter[str]) -> Iterator
 
 
 def _texts(bodies: Iterable[Body], skipped: Counter[str]) -> Iterator[Document]:
-    """Yield the texts of bodies, in order; what needs a worker is converted while others are read."""
-    from fyke.convert import prepare
+    """Yield the main texts of bodies, in order; what needs a worker is converted while others are read."""
+    from fyke.reading.conversion import convert_here, prepare
     from fyke.workers.conversion import needs_worker, shared_pool
 
-    ahead: deque[tuple[str, str | Future[Converted]]] = deque()
+    ahead: deque[tuple[str, Converted | Future[Converted]]] = deque()
 
     def first() -> Iterator[Document]:
         name, found = ahead.popleft()
-        text = found if isinstance(found, str) else _text_of(found.result(), skipped)
-        if text:
-            yield name, text
+        made = found.result() if isinstance(found, Future) else found
+        if made.text:
+            yield name, made.text
+        else:
+            skipped[made.failure.value if made.failure is not None else "empty"] += 1
 
     for name, data, media_type in bodies:
         source = prepare(data, media_type or None, name=name)
-        if needs_worker(source) and source.media_type not in PLAIN:
-            ahead.append((name, shared_pool().submit(source)))
-        else:
-            ahead.append((name, _text_here(source, skipped)))
-        if len(ahead) > AHEAD or isinstance(ahead[0][1], str):
+        ahead.append((name, shared_pool().submit(source) if needs_worker(source) else convert_here(source)))
+        if len(ahead) > AHEAD or not isinstance(ahead[0][1], Future):
             yield from first()
     while ahead:
         yield from first()
-
-
-def _text_here(source: Source, skipped: Counter[str]) -> str:
-    from fyke.convert import convert_here
-    from fyke.formats.encoding import decoded
-
-    if source.media_type in PAGE:
-        text = page_text(source.data, source.content_type)
-    elif source.media_type in PLAIN:
-        text = decoded(source.data, source.content_type).text
-    else:
-        return _text_of(convert_here(source), skipped)
-    if not text:
-        skipped["empty"] += 1
-    return text
-
-
-def _text_of(document: Converted, skipped: Counter[str]) -> str:
-    if not document.text:
-        skipped[document.failure.value if document.failure is not None else "empty"] += 1
-    return document.text
-
-
-def page_text(html: bytes, content_type: str = "") -> str:
-    """Return the main content of an HTML page, or where nothing looks like content all of its text."""
-    from fyke.clean.extract import extract
-    from fyke.formats.encoding import decoded
-
-    text = decoded(html, content_type).text
-    content = extract(text).text
-    if content:
-        return content
-    from turbohtml import parse
-
-    return str(parse(text).to_text())
 
 
 def _warc(path: Path) -> Iterator[Body]:

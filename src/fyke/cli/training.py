@@ -102,22 +102,19 @@ def page_of_file(file: Path) -> PageText:
 
 def page_of_bytes(data: bytes, declared: str | None, href: str, said: str) -> PageText:
     """Return what a classifier sees of a document; ``said`` is its URL, as far as that says something."""
-    from fyke.convert import convert_here, prepare
-    from fyke.crawl.maintext import MARKUP, main_text
-    from fyke.formats.encoding import decoded
+    from fyke.reading.conversion import convert_here, prepare
     from fyke.topic.model import PageText
     from fyke.url import Url
 
     made = convert_here(prepare(data, declared, Url.parse(href)))
     if not made.text.strip():
         raise UserError(f"{href} has no text ({made.failure or 'it is empty'}); give another example")
-    text = main_text(decoded(data, declared or "").text, made.text) if made.media_type in MARKUP else made.text
-    return PageText(text, made.title, said, made.language, made.media_type)
+    return PageText(made.text, made.title, said, made.language, made.media_type)
 
 
 def stored_pages(store: Path, urls: Iterable[str]) -> dict[str, PageText]:
     """Return those pages that a store has, by the names that were asked for."""
-    from fyke.crawl.maintext import main_text_of
+    from fyke.reading.stored import text_of
     from fyke.store import Store
     from fyke.topic.model import PageText
 
@@ -128,7 +125,7 @@ def stored_pages(store: Path, urls: Iterable[str]) -> dict[str, PageText]:
                 row = opened.get(url)
                 if row is not None and row.text:
                     meta = row.meta
-                    found[url] = PageText(main_text_of(row), meta.title, row.url, meta.language, meta.type)
+                    found[url] = PageText(text_of(row), meta.title, row.url, meta.language, meta.type)
     except StorageError:
         return {}
     return found
@@ -163,7 +160,7 @@ def fetched_page(address: str, rules: dict[str, Robots | None]) -> PageText:
 
 def drawn(store: Path, count: int) -> list[PageText]:
     """Return pages of a store drawn by a hash of their URLs: the same ones each time."""
-    from fyke.crawl.maintext import main_text_of
+    from fyke.reading.stored import text_of
     from fyke.store import Store
     from fyke.topic.model import PageText
 
@@ -174,7 +171,7 @@ def drawn(store: Path, count: int) -> list[PageText]:
             urls.sort(key=lambda url: hashlib.blake2b(url.encode(), digest_size=8).digest())
             rows = [opened.get(url) for url in urls[:count]]
             return [
-                PageText(main_text_of(row), row.meta.title, row.url, row.meta.language, row.meta.type)
+                PageText(text_of(row), row.meta.title, row.url, row.meta.language, row.meta.type)
                 for row in rows
                 if row is not None and row.text
             ]

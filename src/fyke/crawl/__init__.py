@@ -2,7 +2,7 @@
 
 Read ``engine`` first, then ``keeping``; the others by what you look for::
 
-    a visit         engine ─▶ permissions, gate ─▶ process (maintext) ─▶ keeping; rules says which URLs are wanted
+    a visit         engine ─▶ permissions, gate ─▶ process (fyke.reading) ─▶ keeping; rules says which URLs are wanted
     the queues      queues (frontier and tablets as one), seenruns; mail and delivery from tablet to tablet; anchors
     copies          examination ─▶ duplicates (exact), lookalikes (near); similar answers `fyke similar`
     listed pages    discovery, lister (sitemaps, feeds); websub, subscriptions (push)

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from typing import Any
 from fyke.crawl import status as statuses
 from fyke.crawl.board import Board, SharedLimit, Sign
 from fyke.crawl.duplicates import strip_all
+from fyke.crawl.ending import End
 from fyke.crawl.engine import Agent
 from fyke.crawl.exchange import Exchange
 from fyke.crawl.freshness import Log
@@ -27,9 +29,11 @@ from fyke.crawl.mail import Letter
 from fyke.crawl.plan import Plan
 from fyke.crawl.reporting import has_room, log_freshness, report
 from fyke.crawl.status import Status
-from fyke.crawl.supervisor import Death, Kept, Quarantine, supervise
+from fyke.crawl.supervisor import FAILED, FAILURE, Death, Kept, Quarantine, supervise
 from fyke.crawl.surroundings import Signals, log, logging_to
 from fyke.crawl.surroundings import run as run_loop
+from fyke.errors import FykeError
+from fyke.spawning import safe_path
 from fyke.store import Store
 from fyke.url import Url
 
@@ -61,8 +65,8 @@ class Run:
         return next(agent for agent in range(self.agents) if tablet in self.tablets(agent, count))
 
 
-def crawl_apart(run: Run, make: Make, progress: Progress) -> bool:
-    """Crawl with ``run.agents`` processes; return whether nothing is left to do."""
+def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
+    """Crawl with ``run.agents`` processes; return why it ended."""
     context = multiprocessing.get_context("spawn")
     folder = Path(tempfile.mkdtemp(prefix="fyke-run-"))
     interrupted: list[int] = []
@@ -73,12 +77,14 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> bool:
 
     def start(number: int) -> Any:
         process = context.Process(target=_agent_process, args=(apart, make, number), daemon=True)
-        process.start()
+        with safe_path():
+            process.start()
         return process
 
     def start_index() -> Any:
         process = context.Process(target=_index_process, args=(apart,), daemon=True)
-        process.start()
+        with safe_path():
+            process.start()
         return process
 
     def poll() -> bool:
@@ -102,8 +108,11 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> bool:
         if not interrupted:
             with Store.open(run.store) as store:
                 strip_all(store)
-        limit_reached = bool(run.plan.settings.max_pages) and board.documents >= run.pages_left
-        return not interrupted and not limit_reached
+        if run.plan.settings.max_pages and board.documents >= run.pages_left:
+            return End.LIMIT
+        if interrupted:
+            return End.INTERRUPTED
+        return End.DONE if has_room(run.store, run.plan.settings.min_free_disk) else End.NO_ROOM
     finally:
         index.end()
         board.close()
@@ -116,9 +125,13 @@ def _agent_process(run: Run, make: Make, number: int) -> None:
     with logging_to(run.store):
         try:
             run_loop(_agent_main(run, make, number))
+        except (FykeError, OSError) as error:  # a disk; the supervisor tells
+            log.error("agent %d ends: %s", number, error)
+            (run.folder / FAILURE).write_text(str(error), encoding="utf-8")
+            sys.exit(FAILED)
         except Exception:
             log.exception("agent %d ends", number)
-            raise
+            sys.exit(1)
 
 
 def _index_process(run: Run) -> None:
@@ -141,7 +154,7 @@ def _index_process(run: Run) -> None:
                 run_loop(main(index))
         except Exception:
             log.exception("the index of duplicates ends")
-            raise
+            sys.exit(1)
 
 
 async def _agent_main(run: Run, make: Make, number: int) -> None:
@@ -159,7 +172,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
             threshold = agent.revisits.budget.threshold
             threshold.value = board.threshold(number, threshold.value)
         resting = agent.idle.until if agent.resting(now) else 0.0
-        board.show(number, Sign(now, resting, agent.delivery.sent, agent.delivery.applied, agent.tally.pages))
+        board.show(number, Sign(now, resting, agent.delivery.received, agent.tally.pages))
         return (
             not board.stopping and os.getppid() == run.parent and has_room(run.store, run.plan.settings.min_free_disk)
         )

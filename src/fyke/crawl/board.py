@@ -3,7 +3,7 @@
 ::
 
     page 0   supervisor: stop (8 bytes), permits taken (8), documents that came of them (8)
-    page n   agent n − 1: beat, idle until (float64), letters sent, letters applied, pages (int64),
+    page n   agent n − 1: beat, idle until (float64), letters received, pages (int64),
              then the URL that is being worked on (length, 2 bytes; UTF-8); at its end the threshold of revisits
              (float64)
 
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PAGE = 4096
-_NUMBERS = struct.Struct("<ddqqq")
+_NUMBERS = struct.Struct("<ddqq")
 _URL = _NUMBERS.size + 2
 _PERMITS = struct.Struct("<qqq")
 _THRESHOLD = struct.Struct("<d")
@@ -34,8 +34,8 @@ class Sign:
     beat: float = 0.0
     idle_until: float = 0.0
     """When it will next have something to do; 0 while it has."""
-    sent: int = 0
-    applied: int = 0
+    received: int = 0
+    """Letters of other agents that it has taken in since it started."""
     pages: int = 0
 
 
@@ -63,9 +63,7 @@ class Board:
 
     def show(self, agent: int, sign: Sign) -> None:
         """Write an agent's sign."""
-        _NUMBERS.pack_into(
-            self._map, _PAGE * (agent + 1), sign.beat, sign.idle_until, sign.sent, sign.applied, sign.pages
-        )
+        _NUMBERS.pack_into(self._map, _PAGE * (agent + 1), sign.beat, sign.idle_until, sign.received, sign.pages)
 
     def sign(self, agent: int) -> Sign:
         """Read an agent's sign."""

@@ -26,10 +26,8 @@ class Delivery:
 
     def __init__(self, queues: Queues, examination: Examination, clock: Clock, send: Send | None, begin: Begin) -> None:
         """``send(tablet, letters)`` brings letters to the agent of a tablet that is not ours (``Agent``)."""
-        self.sent = 0
-        """Letters that other agents have applied."""
-        self.applied = 0
-        """Letters of other agents applied here."""
+        self.received = 0
+        """Letters of other agents that were taken in."""
         self._queues = queues
         self._examination = examination
         self._clock = clock
@@ -78,18 +76,17 @@ class Delivery:
             self._queues.post.give_back(letters)
         else:
             self._queues.post.delivered(letters)
-            self.sent += len(letters)
         finally:
             self._under_way.discard(number)
 
     async def receive(self, letters: list[Letter]) -> None:
         """Take letters of another agent in; they have taken effect, and are synced, when this returns."""
+        self.received += len(letters)
         now = self._clock.now()
         numbers = list(dict.fromkeys(letter.destination for letter in letters))
         for number in numbers:
             self._queues.apply([letter for letter in letters if letter.destination == number], now)
         await asyncio.get_running_loop().run_in_executor(None, self._sync, numbers)
-        self.applied += len(letters)
 
     def _sync(self, numbers: Sequence[int]) -> None:
         for number in numbers:

@@ -138,6 +138,7 @@ class Agent:
         self._settled = False  # ``idle`` is what the frontier says now
         self._restored = False
         self._syncing: asyncio.Future[None] | None = None
+        self._synced: Callable[[], None] = lambda: None
 
     def _seed(self, urls: Sequence[Url]) -> None:
         """Offer the seeds of this agent's tablets."""
@@ -159,9 +160,18 @@ class Agent:
         """Take up what an earlier run left; ``run`` does it if nobody has."""
         if not self._restored:
             self._restored = True
-            self.queues.restore(self._clock.now())
+            self.idle = Idle(self._clock.now(), Why.RESUMING)
+            self.queues.restore(self._clock.now(), self._beat_if_due)
             if self.revisits is not None:
                 self.revisits.take_up(self.queues, self._clock.now())
+
+    def _beat_if_due(self) -> None:
+        """Show a sign of life during a long step."""
+        now = self._clock.now()
+        if now >= self._next_beat:
+            self._next_beat = now + self._beat_every
+            if not self._beat(self):
+                self.stop()
 
     def push(self, url: Url, offers: Sequence[Offer]) -> None:
         """Take in what a hub pushed from the feed at ``url``."""
@@ -194,10 +204,11 @@ class Agent:
                 await asyncio.wait([self._syncing])
         self.queues.anchors.step(self._clock.now(), everything=True)
         await self.delivery.finish(self._clock.now())
-        self.queues.post.clear()
         if self.queues.order is not None:
             self.queues.order.checkpoint(force=True)
+        synced = self.queues.post.syncing()
         self.queues.store.sync()
+        synced()
         if self._send is None and not self._stopping:  # all tablets are ours, and synced: nothing to wait for
             strip_all(self.queues.store)
         return self.tally
@@ -284,7 +295,6 @@ class Agent:
             return
         self._next_beat = now + self._beat_every
         self._deliver(now, beat=True)
-        self.queues.post.clear()
         if self.queues.order is not None:
             self.queues.order.checkpoint()
         self.queues.duplicates.strip(now)
@@ -292,6 +302,8 @@ class Agent:
         if self._syncing is None or self._syncing.done():
             if self._syncing is not None:
                 self._syncing.result()  # a disk that fails is heard of here
+                self._synced()
+            self._synced = self.queues.post.syncing()
             # In a thread: a slow disk must not hold up the fetches.
             self._syncing = asyncio.get_running_loop().run_in_executor(None, self.queues.store.sync)
         if not self._beat(self):
@@ -299,8 +311,11 @@ class Agent:
 
     def _deliver(self, now: float, beat: bool = False) -> None:
         self.queues.anchors.step(now, everything=not self._under_way and self._waits_long(now))
-        if not self._stopping:  # what is left over stays in the outbox
-            self.delivery.deliver(now, eager=beat or not self._under_way)
+        if self._stopping:  # what is left over stays in the outbox
+            return
+        self.delivery.deliver(now, eager=beat or not self._under_way)
+        if not self._under_way and self.queues.post.waits_for_sync and (not self._syncing or self._syncing.done()):
+            self._next_beat = now  # nothing else is to be done: sync at once
 
     async def receive(self, letters: list[Letter]) -> None:
         """Take letters of another agent in; they have taken effect, and are synced, when this returns."""

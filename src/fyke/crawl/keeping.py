@@ -103,10 +103,10 @@ class Keeper:
         self._documents.discard(id(lease))
         return known
 
-    def troubled(self, site: str, outcome: Failed) -> None:
+    def troubled(self, site: str, outcome: Failed, what: str = "") -> None:
         """Remember why a site could not be reached."""
         if len(self.troubles) < _TROUBLES or site in self.troubles:
-            self.troubles[site] = f"{outcome.reason}: {outcome.detail}" if outcome.detail else str(outcome.reason)
+            self.troubles[site] = f"{what}{outcome.reason}" + (f": {outcome.detail}" if outcome.detail else "")
 
     async def take(self, lease: Lease, outcome: Outcome) -> None:
         """Make of an outcome what is kept of it."""
@@ -258,4 +258,5 @@ def contact_of(outcome: Outcome, started: float, finished: float) -> Contact:
     reason = outcome.reason if isinstance(outcome, Failed) else None
     retry_at = outcome.retry_at if isinstance(outcome, Failed) and outcome.retry_at else 0.0
     overloaded = exchange is not None and exchange.status in _OVERLOAD
-    return Contact(finished, finished - (started or finished), overloaded, reason in _SILENT, retry_at)
+    silent = reason in _SILENT or (exchange is not None and exchange.incomplete)
+    return Contact(finished, finished - (started or finished), overloaded, silent, retry_at)

@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from fyke.crawl.exchange import put_frame, take_frame
-from fyke.crawl.maintext import main_text_of
 from fyke.dedupe.breeding import Breeding
 from fyke.dedupe.index import SAME_TEXT, DuplicateIndex, Match
+from fyke.reading.stored import text_of
 from fyke.store import Store
 from fyke.url import Url
 
@@ -116,7 +116,7 @@ class LookAlikes:
         text = self._texts.get(href)
         if text is None:
             row = self._store.get(href)
-            text = None if row is None else main_text_of(row)
+            text = None if row is None else text_of(row)
         return text
 
 

@@ -1,27 +1,33 @@
 """Mail from tablet to tablet: offers, anchor texts and notes on duplicates, in order, with effects that happen once.
 
 A letter is written into the outbox of its source tablet in the batch of the page that it follows from, so it is
-there if and only if the page is. Its number is that of its source, counting up. The receiver writes the last number
-that it applied of each source in the batch of the effects; the source deletes what was applied, in groups.
+there if and only if the page is. Its number is that of its source, counting up: the epoch, a new one at each start,
+before a count, so that a source which a power cut has rolled back uses no number twice. The receiver writes the last
+number that it applied of each source in the batch of the effects. The source deletes a letter once its effects are
+synced, in groups.
+
+Offers and anchors may take effect twice, so they leave at once. Cash and copies whose bodies are dropped may not: to
+another agent they leave once the source is synced.
 
 ::
 
     outbox    "o" ‖ destination (2) ‖ number (8)   → letter: [offers, notes]
-              "n"                                  → number (8): the next letter's
+              "e"                                  → epoch (8): that of the last start
               "a" ‖ source (2)                     → number (8): the last letter applied here
               "s", "w"                             bodies that are to go, and a watermark (duplicates, anchors)
 
-Numbers are big-endian. Version 2. A letter to ``INDEX`` is for no tablet but for the machine's index of near copies.
+Numbers are big-endian: three bytes of epoch, five of count. Version 3; version 2 had no epochs, and kept the next
+number at "n". A letter to ``INDEX`` is for no tablet but for the machine's index of near copies.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from fyke.store import Batch, Store
+from fyke.store import Batch, Store, Tablet
 from fyke.values import Meta
 
 INDEX = 0xFFFF
@@ -30,7 +36,13 @@ INDEX = 0xFFFF
 MAX_WAITING = 50_000
 """Letters in the outboxes from which on no new visit is begun: some 50 MB."""
 
-_LETTER, _NEXT, _APPLIED = b"o", b"n", b"a"
+BUNDLE = 2_000
+"""Letters that travel together at most."""
+BUNDLE_BYTES = 8 << 20
+"""Bytes of a bundle, of which one letter may be beyond: the receiver takes eight times as much."""
+
+_LETTER, _EPOCH, _APPLIED = b"o", b"e", b"a"
+_COUNT_BITS = 40
 
 
 class Offer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
@@ -102,6 +114,13 @@ class Letter(msgspec.Struct, frozen=True, gc=False):
     judged: bool
     """This very run found that the offers are unseen."""
     notes: list[Note] = []
+    size: int = 0
+    """Bytes, as it stands in the outbox."""
+
+    @property
+    def is_idempotent(self) -> bool:
+        """Whether it may take effect twice."""
+        return all(not offer.cash for offer in self.offers) and all(isinstance(n, AnchorCells) for n in self.notes)
 
     @property
     def key(self) -> bytes:
@@ -119,17 +138,17 @@ class Post:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._numbers: dict[int, int] = {}
+        self._durable: dict[int, int] = {}  # the number from which on letters of a tablet are not synced yet
         self._waiting: defaultdict[int, list[Letter]] = defaultdict(list)
         self._urgent: set[int] = set()  # tablets that offers wait for
-        self._delivered: defaultdict[int, list[Letter]] = defaultdict(list)
+        self._applied: list[Letter] = []  # since the last sync began
         self._travelling = 0
         for source in store.owned:
             tablet = store.tablet(source)
-            number = tablet.get("outbox", _NEXT)
-            self._numbers[source] = int.from_bytes(number, "big") if number else 0
+            self._numbers[source] = self._durable[source] = _new_epoch(tablet)
             for key, value in tablet.items("outbox", _LETTER, bytes((_LETTER[0] + 1,))):
                 offers, notes = _decode(value)
-                letter = Letter(source, *_parse(key), offers, False, notes)
+                letter = Letter(source, *_parse(key), offers, False, notes, len(value))
                 self._waiting[letter.destination].append(letter)
                 self._urgent.add(letter.destination)
 
@@ -137,6 +156,13 @@ class Post:
     def pending(self) -> int:
         """Letters that are not applied yet, those under way included."""
         return self._travelling + sum(map(len, self._waiting.values()))
+
+    @property
+    def waits_for_sync(self) -> bool:
+        """Whether letters to others wait that may have to wait for a sync."""
+        return self._numbers != self._durable and any(
+            waiting and number != INDEX and number not in self._numbers for number, waiting in self._waiting.items()
+        )
 
     @property
     def is_full(self) -> bool:
@@ -149,9 +175,10 @@ class Post:
         """Put a letter into the outbox. REQUIRES: ``batch`` is of tablet ``source``."""
         number = self._numbers[source]
         self._numbers[source] = number + 1
-        letter = Letter(source, destination, number, offers, True, notes or [])
-        batch.put("outbox", letter.key, _encode((offers, letter.notes)))
-        batch.put("outbox", _NEXT, (number + 1).to_bytes(8, "big"))
+        notes = notes or []
+        data = _encode((offers, notes))
+        letter = Letter(source, destination, number, offers, True, notes, len(data))
+        batch.put("outbox", letter.key, data)
         self._waiting[destination].append(letter)
         if offers:
             self._urgent.add(destination)
@@ -169,17 +196,37 @@ class Post:
         self._travelling += len(taken)
         return taken
 
-    def take(self, destinations: Iterable[int], urgent: bool = False) -> dict[int, list[Letter]]:
+    def take(self, destinations: Iterable[int], urgent: bool = False, *, ours: bool = False) -> dict[int, list[Letter]]:
         """Hand over the letters that wait for these tablets, in order; ``delivered`` or ``give_back`` ends that.
 
-        ``urgent`` leaves notes waiting where no offer is among them: they cost a third if they come by the dozen.
+        A bundle is bounded, and ends before a letter that must not leave yet; nothing leaves for tablets that are
+        ``ours``: they are synced together. ``urgent`` leaves notes waiting where no offer is among them: they cost a
+        third if they come by the dozen.
         """
         if urgent:
             destinations = self._urgent.intersection(destinations)
-        self._urgent.difference_update(destinations := list(destinations))
-        taken = {number: letters for number in destinations if (letters := self._waiting.pop(number, None))}
+        taken: dict[int, list[Letter]] = {}
+        for number in list(destinations):
+            waiting = self._waiting.get(number)
+            bundle = self._bundle(waiting, ours) if waiting else 0
+            if not waiting or bundle == len(waiting):
+                self._urgent.discard(number)
+            if waiting and bundle:
+                taken[number] = waiting[:bundle]
+                self._waiting[number] = waiting[bundle:]
         self._travelling += sum(map(len, taken.values()))
         return taken
+
+    def _bundle(self, waiting: Sequence[Letter], ours: bool) -> int:
+        """Return how many of the letters that wait for a tablet may leave together."""
+        size = 0
+        for count, letter in enumerate(waiting):
+            size += letter.size
+            if count == BUNDLE or (count and size > BUNDLE_BYTES):
+                return count
+            if not ours and letter.number >= self._durable[letter.source] and not letter.is_idempotent:
+                return count
+        return len(waiting)
 
     def give_back(self, letters: Sequence[Letter]) -> None:
         """Take letters back that could not be delivered, before those that were written meanwhile."""
@@ -200,24 +247,46 @@ class Post:
             batch.put("outbox", _APPLIED + source.to_bytes(2, "big"), number.to_bytes(8, "big"))
 
     def delivered(self, letters: Sequence[Letter]) -> None:
-        """Note that letters have been applied; ``clear`` deletes them."""
+        """Note that letters have been applied; they are deleted once that is synced."""
         self._travelling -= len(letters)
-        for letter in letters:
-            self._delivered[letter.source].append(letter)
+        self._applied += letters
 
-    def clear(self) -> None:
-        """Delete what has been applied from the outboxes: about once a second."""
-        for source, letters in self._delivered.items():
+    def syncing(self) -> Callable[[], None]:
+        """Say that all tablets are about to be synced; return what to call once they are: it clears the outboxes."""
+        applied, self._applied = self._applied, []
+        numbers = dict(self._numbers)
+
+        def synced() -> None:
+            self._durable.update(numbers)
+            self._delete(applied)
+
+        return synced
+
+    def _delete(self, letters: Sequence[Letter]) -> None:
+        by_source: defaultdict[int, list[Letter]] = defaultdict(list)
+        for letter in letters:
+            by_source[letter.source].append(letter)
+        for source, own in by_source.items():
             tablet = self._store.tablet(source)
             batch = tablet.batch()
-            for letter in letters:
+            for letter in own:
                 batch.delete("outbox", letter.key)
             tablet.write(batch)
-        self._delivered.clear()
 
     def _is_new(self, letter: Letter) -> bool:
         last = self._store.tablet(letter.destination).get("outbox", _APPLIED + letter.source.to_bytes(2, "big"))
         return last is None or letter.number > int.from_bytes(last, "big")
+
+
+def _new_epoch(tablet: Tablet) -> int:
+    """Begin an epoch, durably; return its first number, greater than any that was used before."""
+    stored = tablet.get("outbox", _EPOCH)
+    epoch = int.from_bytes(stored, "big") + 1 if stored else 1  # numbers of version 2 are those of epoch 0
+    batch = tablet.batch()
+    batch.put("outbox", _EPOCH, epoch.to_bytes(8, "big"))
+    tablet.write(batch)
+    tablet.sync()
+    return epoch << _COUNT_BITS
 
 
 def _parse(key: bytes) -> tuple[int, int]:

@@ -1,33 +1,24 @@
-"""What is made of a response: a row for the store, and the links to offer.
-
-The rooms of the middle row meet here: a page is parsed once, and links, conversion and cleaning read that parse.
-"""
+"""What is made of a response: read (fyke.reading), it is a row for the store, and the links to offer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
 
-from fyke.clean.main import Main
-from fyke.convert import Source, convert_here, prepare
-from fyke.convert.html import document
-from fyke.crawl.maintext import MARKUP, Material, main_of
-from fyke.formats.encoding import Decoded, decoded
-from fyke.formats.html import Page as HtmlPage
-from fyke.formats.html import parse
+import numpy as np
+
 from fyke.formats.http import Head, parse_head
-from fyke.formats.sniff import sniff
+from fyke.formats.media_types import HTML
 from fyke.frontier.seen import Keys
-from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_links, read_directives
+from fyke.reading.conversion import Source, convert_here
+from fyke.reading.reading import Material, Reader, Reading
+from fyke.sites.links import MAX_LINKS, PageLinks
 from fyke.store import Change, Page, RowMeta
 from fyke.store.codec import sha1
 from fyke.url import Url
-from fyke.values import BLOCK_END, Document, Drop, Exchange, Failed, Fetched, Link, Meta, Moved, Reason
+from fyke.values import Document, Drop, Exchange, Failed, Fetched, Link, Links, Meta, Moved, Reason
 from fyke.workers.conversion import AT_ONCE
-
-_NO_MAIN = Main("", "", b"", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,34 +47,33 @@ class Processor:
         """
         self._agent = agent
         self._convert = convert or _convert_here
-        self._memo = LinkMemo()
+        self._reader = Reader(agent)
 
     async def fetched(self, outcome: Fetched, depth: int) -> Processed:
-        """A document came."""
+        """A document came. A large one is read beside the loop, by the same code."""
         exchange = outcome.exchange
         head = parse_head(exchange.response_head)
-        declared = head.get("content-type")
-        kind = sniff(exchange.body, declared, outcome.url.path)
-        if kind in MARKUP and len(exchange.body) <= AT_ONCE:
-            return self.page(outcome, depth)
-        source = prepare(exchange.body, declared, outcome.url)
-        made = await self._convert(source)
-        nofollow = read_directives((), head.get_all("x-robots-tag"), self._agent).nofollow
-        links = () if nofollow else made.links[:MAX_LINKS]
-        why, surplus = Drop.NOFOLLOW if nofollow else Drop.TOO_MANY_LINKS, len(made.links) - len(links)
-        return _processed(outcome, head, depth, made, links, dropped=((why, surplus),) if surplus else ())
+        if len(exchange.body) > AT_ONCE:
+            beside = Reader(self._agent)  # what is remembered of hrefs is not shared with other threads
+            begun = await asyncio.to_thread(beside.begin, exchange.body, head, outcome.url)
+        else:
+            begun = self._reader.begin(exchange.body, head, outcome.url)
+        if not isinstance(begun, Reading):
+            begun = self._reader.converted(begun, await self._convert(begun), head)
+        return _processed(outcome, head, depth, begun)
 
     def page(self, outcome: Fetched, depth: int) -> Processed:
-        """HTML: parsed once, for links and for text."""
+        """HTML: read at once."""
         head = parse_head(outcome.exchange.response_head)
-        _, _, found, main, made = read(outcome.exchange.body, head, outcome.url, self._memo, self._agent)
-        return _processed(outcome, head, depth, made, found.links, found.keys, found.dropped, main)
+        return _processed(outcome, head, depth, self._reader.page(outcome.exchange.body, head, outcome.url, HTML))
 
     def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
         """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""
         head = parse_head(outcome.exchange.response_head)
-        made = _processed(outcome, head, depth, Document("", "", media_type=media_type), links[:MAX_LINKS])
-        return replace(made, links=())
+        document = Document("", "", media_type=media_type)
+        found = PageLinks(Links.of(links[:MAX_LINKS]), np.empty(0, np.uint64))
+        reading = Reading(outcome.url, outcome.exchange.body, document, found)
+        return replace(_processed(outcome, head, depth, reading), links=())
 
     def moved(self, outcome: Moved, depth: int) -> Processed:
         """The document is elsewhere: a row that says where, and a link to there."""
@@ -102,32 +92,6 @@ class Processor:
         return Processed(Change(meta, Page(exchange.request_head, exchange.response_head, exchange.body)))
 
 
-class Reading(NamedTuple):
-    """A page, read: what each room makes of it, in their order."""
-
-    text: Decoded
-    page: HtmlPage
-    found: PageLinks
-    main: Main
-    document: Document
-    """With its text alone, by blocks (BLOCK_END): no HTML, no tags, no links."""
-
-
-def read(body: bytes, head: Head, url: Url, memo: LinkMemo, agent: str = "") -> Reading:
-    """Read the HTML page at ``url``: decoded and parsed once for conversion, links and cleaning."""
-    return Reading._make(read_by_room(body, head, url, memo, agent))
-
-
-def read_by_room(body: bytes, head: Head, url: Url, memo: LinkMemo, agent: str = "") -> Iterator[Any]:
-    """Yield what each room makes of a page, the fields of ``Reading``, when it is made."""
-    yield (text := decoded(body, head.get("content-type")))
-    yield (page := parse(text.text))
-    tags, refresh = head.get_all("x-robots-tag"), head.get("refresh")
-    yield find_links(page, url, memo, agent=agent, robots_tags=tags, refresh_header=refresh)
-    yield (main := main_of(body, text))
-    yield document(page, text, url, links=(), text=main.blocks)
-
-
 def warm(processor: Processor) -> None:
     """Load the kernels that a page needs, or compile them the first time, before anybody waits for a page."""
     url = Url("http://warm.invalid/")
@@ -141,23 +105,13 @@ def refused(depth: int, now: float, why: Drop | Reason) -> Processed:
     return Processed(Change(RowMeta(fetched=now, depth=depth, error=why)))
 
 
-def _processed(
-    outcome: Fetched,
-    head: Head,
-    depth: int,
-    made: Document,
-    links: Sequence[Link],
-    keys: Keys | None = None,
-    dropped: tuple[tuple[Drop, int], ...] = (),
-    main: Main = _NO_MAIN,
-) -> Processed:
-    exchange = outcome.exchange
-    meta = _meta(exchange, head, depth, made)
+def _processed(outcome: Fetched, head: Head, depth: int, reading: Reading) -> Processed:
+    exchange, found = outcome.exchange, reading.found
+    meta = _meta(exchange, head, depth, reading.document)
     page = Page(exchange.request_head, exchange.response_head, exchange.body)
-    change = Change(meta, page, text=made.text or None, links=links, weights=main.weights)
-    words = main.text or made.text.replace(BLOCK_END, "\n")
-    material = Material(exchange.body, words, exchange.truncated) if exchange.body else None
-    return Processed(change, links, keys, dropped, main=words, material=material)
+    change = Change(meta, page, text=reading.blocks or None, links=found.links, weights=reading.weights)
+    material = reading.material(exchange.truncated) if exchange.body else None
+    return Processed(change, found.links, found.keys, found.dropped, main=reading.text, material=material)
 
 
 async def _convert_here(source: Source) -> Document:

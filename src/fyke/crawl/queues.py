@@ -1,14 +1,14 @@
 """The frontier and the tablets as one: what the frontier decides is written, what it wishes is read.
 
 Everything that follows from a page goes into the batch of the page's own tablet: its row, the queue entries of links
-that belong to the tablet, and a letter in the outbox for each other tablet (fyke.crawl.mail). A restart reads the
-host records back, and makes the seen-set anew from the URLs of rows, queues and letters.
+that belong to the tablet with their keys in the seen-set, and a letter in the outbox for each other tablet
+(fyke.crawl.mail). A restart reads the records of sites and the seen-set back.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -17,11 +17,13 @@ from fyke.crawl.anchors import Anchors
 from fyke.crawl.duplicates import Duplicates
 from fyke.crawl.mail import Letter, Offer, Post
 from fyke.crawl.order import Order
-from fyke.crawl.reserve import ALL_WAITING, FED, WAITING, level_of
+from fyke.crawl.reserve import ALL_WAITING, FED, level_of
+from fyke.crawl.seenchunks import SeenChunks
 from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import (
     BY_HOST,
+    QUEUED,
     Entry,
     SiteRecord,
     is_record_key,
@@ -88,13 +90,14 @@ class Queues:
         self.judge: Callable[[Entry, Tablet, float], float] | None = None
         """Says of a revisit whose time has come: 0 where it is due, else when to look again. None: not in this run."""
         self._tablets: dict[str, int] = {}
+        self._chunks: dict[int, SeenChunks] = {}
         self.order: Order | None = None
         """Which page first, where it is not breadth first."""
 
     # ---- starting
 
-    def restore(self, now: float) -> None:
-        """Take up what earlier runs left. Every host waits its full delay once."""
+    def restore(self, now: float, beat: Callable[[], object] = lambda: None) -> None:
+        """Take up what earlier runs left. Every host waits its full delay once. ``beat`` is called now and then."""
         for number in self.store.owned:
             tablet = self.store.tablet(number)
             self._queue_by_site(tablet, now)
@@ -103,9 +106,8 @@ class Queues:
                     self.frontier.restore(SiteRecord.decode(value), now)
                 elif key.endswith(_SEED):
                     self.admit(Url(value.decode()))
-            self._remember(Url.from_key(key) for key, _ in tablet.items("meta"))
-            self._remember(Entry.decode(value).url for key, value in tablet.items("queue") if key[:1] != WAITING)
-            self._remember((Entry.decode(value).url for _, value in tablet.items("queue", *ALL_WAITING)), waits=True)
+            beat()
+            self._remember(number, tablet, beat)
             for key, value in tablet.items("queue", *_all_later()):
                 self._later.setdefault(number, later_due(key))
                 self.retries += _is_retry(Entry.decode(value))
@@ -140,13 +142,24 @@ class Queues:
         self._next_later = min(self._later.values(), default=float("inf"))
         self.frontier.note_later(self._next_later)
 
-    def _remember(self, urls: Iterable[Url], *, waits: bool = False) -> None:
-        urls = iter(urls)
-        while chunk := list(islice(urls, 10_000)):
-            keys = url_keys(map(seen_form, chunk))
+    def _remember(self, number: int, tablet: Tablet, beat: Callable[[], object]) -> None:
+        """Know the URLs of a tablet again: from its chunks, or else from its rows and queues."""
+        chunks = self._chunks[number] = SeenChunks(tablet)
+        known = chunks.read() if self.order is None else None  # an order tells known URLs from waiting ones
+        for keys in known or chunks.rebuild(self._known_urls(tablet)):
             self._seen.add(keys)
-            if self.order is not None and not waits:
+            if self.order is not None:
                 self.order.reserve.refuse(keys)
+            beat()
+        waiting = [Entry.decode(value).url for _, value in tablet.items("queue", *ALL_WAITING)]
+        self._seen.add(url_keys(map(seen_form, waiting)))
+
+    def _known_urls(self, tablet: Tablet) -> Iterator[Url]:
+        """The URLs of rows, queues and entries for later; not those that an order holds back."""
+        for key, _ in tablet.items("meta"):
+            yield Url.from_key(key)
+        for _, value in tablet.items("queue", *QUEUED):
+            yield Entry.decode(value).url
 
     # ---- discovering
 
@@ -197,6 +210,9 @@ class Queues:
             if offers:
                 self._set_aside(self.order, batch, offers, now)
             return
+        if not offers:
+            return
+        self._chunk(batch, offers)
         wanted: list[Offer] = []
         for each in offers:
             if not each.depth and ":" not in each.kind:  # a seed, or where one led
@@ -216,6 +232,12 @@ class Queues:
             for key, value in self.frontier.add(site, entries, now):
                 batch.put("queue", key, value)
             self.write_site(batch, site)
+
+    def _chunk(self, batch: Batch, offers: Sequence[Offer]) -> None:
+        urls = [Url(each.href) for each in offers]
+        chunks = self._chunks.get(self.tablet_of(urls[0]))
+        if chunks is not None:
+            chunks.add(batch, urls)
 
     def _set_aside(self, order: Order, batch: Batch, offers: Sequence[Offer], now: float) -> None:
         """Let offers wait at the level of their worth; those that wait at a worse one move up."""
@@ -346,7 +368,7 @@ class Queues:
 
     def deliver(self, now: float, urgent: bool = False) -> None:
         """Hand letters to the tablets of this agent that they are for; ``urgent`` ones only, or all."""
-        for letters in self.post.take(self.store.owned, urgent).values():
+        for letters in self.post.take(self.store.owned, urgent, ours=True).values():
             self.apply(letters, now)
             self.post.delivered(letters)
 

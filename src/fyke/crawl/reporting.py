@@ -15,6 +15,13 @@ from fyke.crawl.status import AgentStatus
 from fyke.crawl.surroundings import log
 
 
+def starting(counters: dict[str, int]) -> AgentStatus:
+    """The status of a crawl whose agents do not report yet; ``counters`` are the store's."""
+    now = time.time()
+    waiting = "resuming" if counters else "starting"
+    return AgentStatus(statuses.VERSION, 0, os.getpid(), now, now, counters=dict(counters), waiting=waiting)
+
+
 def report(number: int, agent: Agent, began: float) -> AgentStatus:
     """The status of an agent that began at ``began``."""
     counts = agent.frontier.counts()
@@ -42,6 +49,8 @@ def report(number: int, agent: Agent, began: float) -> AgentStatus:
         waiting=idle.why if resting else "",
         waiting_host=idle.host if resting else "",
         waiting_until=idle.until if resting and idle.until != float("inf") else 0.0,
+        waiting_detail=idle.detail if resting else "",
+        troubles=agent.keeper.troubles,
         fresh=gauge.read(now) if gauge is not None else None,
         fresh_hosts=gauge.hosts(now) if gauge is not None else {},
     )

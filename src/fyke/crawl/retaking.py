@@ -9,7 +9,7 @@ from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock
 from fyke.store import Change
-from fyke.values import Failed, Fetched, Moved, Outcome, Request
+from fyke.values import Failed, Fetched, Moved, Outcome, Reason, Request
 
 
 class Retaker:
@@ -26,15 +26,16 @@ class Retaker:
         contact, tablet = contact_of(outcome, 0.0, now), keeper.queues.store.tablet(keeper.queues.tablet_of(entry.url))
         keeper.tally.contacts += 1
         processed: Processed | None = None
-        if isinstance(outcome, Failed) and outcome.reason in PASSING and entry.tries + 1 < MAX_TRIES:
-            keeper.fail(lease, outcome, contact, now)
-            return
         if request.method == "HEAD" and revisits.wants_body(outcome, tablet):
             keeper.queues.frontier.done(lease, now, contact, keep=True)
             return
+        passing = _passing(outcome)
+        if passing is not None and entry.tries + 1 < MAX_TRIES:
+            keeper.fail(lease, passing, contact, now)
+            return
         revisits.budget.done()
         keeper.tally.revisits += 1
-        if isinstance(outcome, Moved):
+        if isinstance(outcome, Moved) and outcome.permanent:
             revisits.gauge.drop(entry.href)
             keeper.keep(lease, keeper.processor.moved(outcome, entry.depth), contact)
             return
@@ -71,3 +72,14 @@ class Retaker:
         offered = seen.processed or Processed(Change(seen.meta), seen.links)
         keeper.queues.offer(batch, number, keeper.offers(batch, lease, offered), now)
         tablet.write(batch)
+
+
+def _passing(outcome: Outcome) -> Failed | None:
+    """Return an outcome that says nothing of the page as the failure that it is: it was not there, or not all of it."""
+    if isinstance(outcome, Failed) and outcome.reason in PASSING:
+        return outcome
+    if isinstance(outcome, Moved) and not outcome.permanent:  # to a login, or for maintenance
+        return Failed(outcome.url, Reason.SERVER_ERROR, detail="moved for now")
+    if isinstance(outcome, Fetched) and outcome.exchange.incomplete:
+        return Failed(outcome.url, Reason.RESET, detail="cut short")
+    return None

@@ -24,13 +24,13 @@ from fyke.crawl.budget import Budget, RevisitSettings
 from fyke.crawl.discovery import is_polled, polled_kind
 from fyke.crawl.freshness import Gauge
 from fyke.crawl.hostmemory import HostMemory, memory_key
-from fyke.crawl.maintext import main_text_of
 from fyke.crawl.process import Processed
 from fyke.crawl.queues import AGAIN, Queues
 from fyke.formats.http import Head, http_date, parse_head
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
 from fyke.frontier.revisit import DAY, FEW, ChangeState, Priors, Signal, visited
+from fyke.reading.stored import text_of
 from fyke.store import Batch, Change, RowMeta, Tablet
 from fyke.store.codec import sha1
 from fyke.url import Url
@@ -166,7 +166,10 @@ class Revisits:
         return Request(url, "HEAD" if honesty.asks_head(LARGE) else "GET", validators)
 
     def wants_body(self, outcome: Outcome, tablet: Tablet) -> bool:
-        """Whether the answer to a HEAD says that the page changed, so that a GET is to follow."""
+        """Whether the answer to a HEAD says that the page changed, or nothing of it, so that a GET is to follow."""
+        if isinstance(outcome, Failed) and outcome.exchange is not None:  # some know no HEAD, or refuse it
+            self.full.add(outcome.url.href)
+            return True
         if not isinstance(outcome, Fetched):
             return False
         version, head = tablet.version(outcome.url.key), parse_head(outcome.exchange.response_head)
@@ -267,7 +270,7 @@ class Revisits:
                 state = ChangeState.decode(meta.change)
                 if not state.seen:
                     row = tablet.read(key)
-                    text = _digest(main_text_of(row), row.raw or b"") if row is not None else b""
+                    text = _digest(text_of(row), row.raw or b"") if row is not None else b""
                     state = ChangeState(seen=meta.fetched, text=text)
                     state = self.priors.learn(state, url.host, meta.type)
                     batch.put_meta(key, msgspec.structs.replace(meta, change=state.encode()))

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fyke.crawl.lookalikes import FOLDER
-from fyke.crawl.maintext import main_text_of
 from fyke.dedupe.exact import text_digest
 from fyke.dedupe.index import SAME_TEXT, candidates
 from fyke.dedupe.similarity import jaccard
 from fyke.errors import UserError
+from fyke.reading.stored import text_of
 from fyke.store import EXACT, Store
 from fyke.url import Url
 
@@ -36,7 +36,7 @@ def similar(store: Store, url: str, threshold: float = 0.8, progress: Progress =
     """Return the documents of ``store`` like the one at ``url``, the most similar first. Raises ``UserError``."""
     href = Url.parse(url).href
     row = store.get(href)
-    text = "" if row is None or row.version is None else main_text_of(row)
+    text = "" if row is None or row.version is None else text_of(row)
     if row is None or not text:
         raise UserError(f"{href} has no text in {store.path}; see `fyke list --store {store.path}`")
     copies = _copies(store, progress)
@@ -81,7 +81,7 @@ def _proposed(store: Store, text: str, threshold: float, progress: Progress) -> 
 
 def _similarity(store: Store, text: str, other: str) -> float:
     row = store.get(other)
-    return 0.0 if row is None or row.version is None else jaccard(text, main_text_of(row))
+    return 0.0 if row is None or row.version is None else jaccard(text, text_of(row))
 
 
 def _method(store: Store, other: str, alike: float, text: str, digest: bytes) -> str:
@@ -89,4 +89,4 @@ def _method(store: Store, other: str, alike: float, text: str, digest: bytes) ->
     assert row is not None
     if digest and row.meta.digest == digest:
         return EXACT
-    return SAME_TEXT if alike == 1.0 and text_digest(main_text_of(row)) == text_digest(text) else "jaccard"
+    return SAME_TEXT if alike == 1.0 and text_digest(text_of(row)) == text_digest(text) else "jaccard"

@@ -41,6 +41,12 @@ class AgentStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why it is idle: what the next host waits for; empty while it is busy."""
     waiting_host: str = ""
     waiting_until: float = 0.0
+    waiting_detail: str = ""
+    """Of a site that cannot be had, why."""
+    troubles: dict[str, str] = {}
+    """Sites that could not be reached, and why; the first few."""
+    lag: float = 0.0
+    """Seconds that its loop has lost since it started: held, starved or suspended."""
     fresh: Reading | None = None
     """How fresh its pages are, in a continuous crawl."""
     fresh_hosts: dict[str, Reading] = {}
@@ -82,6 +88,8 @@ class Status(msgspec.Struct, frozen=True):
     """Days for which a copy has been wrong, as expected and on average."""
     fresh_hosts: dict[str, Reading] = {}
     """The same of the largest hosts."""
+    troubles: dict[str, str] = {}
+    """Sites that could not be reached, and why; the first few of each agent."""
 
 
 def write(store: Path, status: AgentStatus) -> None:
@@ -120,13 +128,7 @@ def total(agents: Iterable[AgentStatus], now: float) -> Status:
     for report in reports:
         counters.update(report.counters)
     rate = sum(r.pages / (r.when - r.started) for r in reports if r.when > r.started)
-    idle = [
-        f"agent {r.agent} waits for {r.waiting_host or r.waiting}"
-        + (f" ({r.waiting})" if r.waiting_host else "")
-        + (f", {r.waiting_until - now:.1f} s more" if now < r.waiting_until < now + 1e8 else "")
-        for r in reports
-        if r.waiting and not r.in_flight
-    ]
+    idle = [_why_idle(r, now) for r in reports if r.waiting and not r.in_flight]
     return Status(
         running=any(_alive(r.process) and now - r.when < 30 for r in reports),
         agents=len(reports),
@@ -150,7 +152,31 @@ def total(agents: Iterable[AgentStatus], now: float) -> Status:
         freshness=_mean(reports, "freshness"),
         age=_mean(reports, "age"),
         fresh_hosts={host: reading for r in reports for host, reading in r.fresh_hosts.items()},
+        troubles={site: why for r in reports for site, why in r.troubles.items()},
     )
+
+
+_WORDS = {
+    "delay": "the gap between two requests to {0.waiting_host}",
+    "backoff": "{0.waiting_host}, which wants fewer requests or is silent",
+    "closed": "{0.waiting_host}, which cannot be had now ({0.waiting_detail})",
+    "outage": "our own network, which seems to be down: nobody can be reached",
+    "in-flight": "fetches that are under way",
+    "refill": "its queues to be read",
+    "later": "pages that are due later",
+    "budget": "the next request of its budget",
+    "limit": "the last of as many pages as are wanted",
+    "empty": "new links: nothing is queued",
+    "starting": "everything to be loaded",
+    "resuming": "the queues of the last run to be taken up",
+}
+"""What an agent waits for (``frontier.leases.Why``), in words."""
+
+
+def _why_idle(report: AgentStatus, now: float) -> str:
+    words = _WORDS.get(report.waiting, report.waiting).format(report)
+    more = f", {report.waiting_until - now:.1f} s more" if now < report.waiting_until < now + 1e8 else ""
+    return f"agent {report.agent} waits for {words}{more}"
 
 
 def _mean(reports: list[AgentStatus], name: str) -> float | None:

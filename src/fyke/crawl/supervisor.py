@@ -1,8 +1,9 @@
 """The supervisor: starts an agent for each core, starts those anew that die or hang, and knows when all are done.
 
-All is done when every agent rests (nothing under way, nothing in its mail, nothing due within the patience) and as
-many letters were applied as were sent, twice in a row with nothing changed between: then none can be under way.
-An agent that dies while it works on a page does not meet that page again: the page is quarantined.
+All is done by facts: every agent rests (nothing under way, its outboxes empty, nothing due within the patience) and has
+received nothing since its beat before. A letter under way is in its sender's outbox, so then there is none.
+An agent that dies while it works on a page does not meet that page again: the page is quarantined. One that says why it
+cannot go on (``FAILED``: a disk, the user's mistake) is not started anew.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from pathlib import Path
 import msgspec
 
 from fyke.crawl.board import Board, Sign
-from fyke.errors import FykeError
+from fyke.errors import FykeError, StorageError
 
 HANG = 60.0
 """Seconds without a sign of life after which an agent is ended and started anew."""
 MAX_DEATHS = 10
 """Deaths of one agent after which the crawl gives up: something other than a page is wrong."""
+FAILED = 70
+"""The exit status of an agent that has said why it ends, in the file ``FAILURE`` of the run's folder."""
+FAILURE = "failure"
 _POLL = 0.1
 
 
@@ -51,6 +55,37 @@ class Quarantine:
         """Add a URL."""
         with self._path.open("ab") as file:
             file.write(msgspec.json.encode(href) + b"\n")
+
+
+class Suspect:
+    """The page that a crawl of one process works on: whatever kills the process twice at the same page is quarantined.
+
+    Once is no proof, as people kill crawls too.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._board = Board(store / "board", 1)
+        self._file = store / "suspect.json"
+        self._quarantine = Quarantine(store)
+
+    def judge(self) -> None:
+        """Look at what an earlier run left. REQUIRES: the store is ours."""
+        href = self._board.working_on(0)
+        if href:
+            before = msgspec.json.decode(self._file.read_bytes()) if self._file.exists() else ""
+            if before == href:
+                self._quarantine.add(href)
+            self._file.write_bytes(msgspec.json.encode(href))
+        self.work_on("")
+
+    def work_on(self, href: str) -> None:
+        """Note what is being worked on; empty for nothing."""
+        self._board.work_on(0, href)
+
+    def close(self) -> None:
+        """The run has ended by itself."""
+        self.work_on("")
+        self._board.close()
 
 
 class Kept:
@@ -105,6 +140,8 @@ def supervise(
                 _end_if_hung(board, number, process, began[number])
                 if process.is_alive() or process.exitcode == 0:
                     continue
+                if process.exitcode == FAILED:
+                    raise StorageError((board.path.parent / FAILURE).read_text(encoding="utf-8"))
                 death = Death(number, process.exitcode, board.working_on(number))
                 deaths[number] += 1
                 on_death(death)
@@ -129,8 +166,7 @@ def supervise(
 def _stop_when_done(board: Board, before: list[Sign]) -> list[Sign]:
     """Ask the agents to stop once all is done; return the signs for the next comparison."""
     signs = [board.sign(number) for number in range(board.agents)]
-    quiet = all(sign.idle_until > 0 for sign in signs) and sum(s.sent for s in signs) == sum(s.applied for s in signs)
-    if not quiet:
+    if not all(sign.idle_until > 0 for sign in signs):
         return []
     if before and all(a.beat < b.beat and _same(a, b) for a, b in zip(before, signs, strict=True)):
         board.stop()
@@ -139,7 +175,7 @@ def _stop_when_done(board: Board, before: list[Sign]) -> list[Sign]:
 
 
 def _same(one: Sign, other: Sign) -> bool:
-    return (one.sent, one.applied, one.pages) == (other.sent, other.applied, other.pages)
+    return (one.received, one.pages) == (other.received, other.pages)
 
 
 def _end_if_hung(board: Board, number: int, process: BaseProcess, began: float) -> None:

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fyke.crawl.maintext import MARKUP
-from fyke.crawl.process import Reading, read_by_room
-from fyke.errors import StorageError, UrlError
-from fyke.formats.encoding import decoded
-from fyke.formats.html import parse
+from fyke.errors import StorageError
 from fyke.formats.http import parse_head
 from fyke.formats.sniff import sniff
-from fyke.sites.links import LinkMemo
+from fyke.reading.conversion import MARKUP
+from fyke.reading.links import written_links
+from fyke.reading.reading import Reader
 from fyke.sites.standing import Verdict
 from fyke.store import Store
 from fyke.url import Url
@@ -246,40 +243,32 @@ class _Watch:
 
 
 def _rooms(outcome: Fetched) -> Iterator[tuple[str, str, float]]:
-    """The rooms of a page, one by one, each timed: what ``crawl/process`` does in one go."""
+    """What is read of a page, in words; timed as a whole, since it is read in one go."""
     exchange, url = outcome.exchange, outcome.url
     head = parse_head(exchange.response_head)
     kind = sniff(exchange.body, head.get("content-type"), url.path)
     if kind not in MARKUP:
         yield "convert", f"{kind}: by its converter", -1.0
         return
-    times, parts = [time.perf_counter()], []
-    for part in read_by_room(exchange.body, head, url, LinkMemo()):
-        times.append(time.perf_counter())
-        parts.append(part)
-    text, _, found, main, made = Reading._make(parts)
-    said = {
-        "formats/encoding": f"{text.encoding}, {len(text.text):,} characters",
-        "formats/html": "parsed",
-        "sites/links": f"{len(found.links)} links",
-        "clean": f"{len(main.text.split()):,} words of main content",
-        "convert": f"{made.title!r}, {made.language or 'no language'}, {len(made.text.split()):,} words",
-    }
-    for (room, words), (began, ended) in zip(said.items(), pairwise(times), strict=True):
-        yield room, words, ended - began
+    began = time.perf_counter()
+    read = Reader().page(exchange.body, head, url, kind)
+    spent = time.perf_counter() - began
+    document = read.document
+    yield "formats/encoding", f"{document.encoding}, {len(exchange.body):,} bytes", -1.0
+    yield "sites/links", f"{len(read.links)} links", -1.0
+    yield "clean", f"{len(read.text.split()):,} words of main content, {read.kind or 'no type'}", -1.0
+    yield "convert", f"{read.title!r}, {read.language or 'no language'}, {len(read.whole.split()):,} words", -1.0
+    yield "reading", "all of this", spent
 
 
 def _unfollowed(outcome: Fetched, wanted: set[str], followed: set[str]) -> Iterator[str]:
     """Those of ``wanted`` that stand on a page and are not among its links."""
     body = outcome.exchange.body
     near = [href for href in wanted - followed if Url(href).path.rpartition("/")[2].encode() in body]
-    if not near or sniff(body, parse_head(outcome.exchange.response_head).get("content-type"), "") not in MARKUP:
+    head = parse_head(outcome.exchange.response_head)
+    if not near or sniff(body, head.get("content-type"), "") not in MARKUP:
         return
-    for written in parse(decoded(body, "").text).links().hrefs:
-        try:
-            href = outcome.url.join(written).href
-        except UrlError:
-            continue
+    for href in written_links(body, head.get("content-type"), outcome.url):
         if href in near:
             near.remove(href)
             yield href

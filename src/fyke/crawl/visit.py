@@ -156,6 +156,8 @@ class Visits:
             self._doubt(lease.host, now)
             return False
         self._frontier.sites.reached(lease.site)
+        if self._keeper.troubles:
+            self._keeper.troubles.pop(lease.site, None)
         if self.network.answered(now):
             opened = self._frontier.open(UNREACHABLE, now)
             log.warning("the network is back; %d sites are tried again", opened)
@@ -209,6 +211,8 @@ class Visits:
         tablet = self._queues.store.tablet(self._queues.tablet_of(url))
         batch = tablet.batch()
         permission = self.means.permissions.answered(batch, tablet, url, outcome, now)
+        if permission.standing.verdict is Verdict.DENY and isinstance(outcome, Failed):
+            self._keeper.troubled(lease.site, outcome, "robots.txt: ")
         self._frontier.set_crawl_delay(lease.host, permission.delay)
         self._frontier.done(lease, now, contact_of(outcome, started, now), keep=True)
         self._queues.write_site(batch, lease.site)

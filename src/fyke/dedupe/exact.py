@@ -12,9 +12,12 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
-from fyke.dedupe.words import DEFAULT_FOLDING, Folding, word_hashes
+from fyke.text.characters import DEFAULT_FOLDING, Folding
+from fyke.text.words import word_hashes
 
 
 def byte_sum(data: bytes) -> int:
@@ -56,5 +59,9 @@ class Digests:
 
 def text_digest(text: str | bytes, folding: Folding = DEFAULT_FOLDING) -> bytes:
     """Return SHA-256 over the sequence of words: white space, punctuation and folded differences do not count."""
-    hashes = word_hashes(text, folding)
+    return words_digest(word_hashes(text, folding))
+
+
+def words_digest(hashes: NDArray[np.uint64]) -> bytes:
+    """Return ``text_digest`` of the text whose words have these hashes."""
     return hashlib.sha256(hashes.astype("<u8", copy=False).data).digest() if len(hashes) else b""

@@ -1,8 +1,8 @@
 """HTML: what the elements of a page say: title, base, links, robots, canonical, feeds, frames; and its tree.
 
-One pass over the source (scan_kernels) finds what the tags say, and is all that a crawl needs. ``Page.tree`` is the
-WHATWG tree (turbohtml: linear on hostile nesting, tree depth capped at 512), made when it is first asked for:
-conversion runs a kernel over ``Page.markup``, the tree written out in canonical form.
+One pass over the source gives its tokens (markup), from which everything is read and which are all that a crawl needs.
+``Page.tree`` is the WHATWG tree (turbohtml: linear on hostile nesting, tree depth capped at 512), made when it is first
+asked for: conversion runs a kernel over ``Page.markup``, the tree written out in canonical form.
 
 Values are as written in the page, entities resolved and white space folded; nothing is joined with a base or
 judged here. Nothing raises, whatever the page.
@@ -11,24 +11,25 @@ judged here. Nothing raises, whatever the page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from html import unescape
-from html.entities import html5
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from fyke.formats import scan_kernels as kernels
+from fyke.formats import linked_data
+from fyke.formats.markup import OPEN, RAW, Cut, Tag, cut, fold, value_of
+from fyke.formats.markup_names import ELEMENT
 
 if TYPE_CHECKING:
     import turbohtml
 
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"})
 _REFRESH = re.compile(r"\s*(\d{0,9})(?:\.[\d.]*)?\s*(?:[;,\s]\s*(?:url\s*=\s*)?(.*))?", re.IGNORECASE | re.DOTALL)
-_FRAMES = ((kernels.FRAME, "src"), (kernels.IFRAME, "src"), (kernels.EMBED, "src"), (kernels.OBJECT, "data"))
-_TAG = re.compile(r"<[^>]*>")
-_ENTITY = re.compile(r"&(#(?:\d+|[xX][0-9a-fA-F]+)|[A-Za-z][A-Za-z0-9]*)(;|(?![=A-Za-z0-9]))")
+_FRAMES = (("frame", "src"), ("iframe", "src"), ("embed", "src"), ("object", "data"))
+_FRAMING = frozenset({"area", *(name for name, _ in _FRAMES)})
+_TIME_TOKENS = 20
+"""Tokens inside a ``<time>`` that are read."""
+_NOSCRIPT = ELEMENT["noscript"]
 
 
 class References(NamedTuple):
@@ -66,59 +67,53 @@ class Refresh(NamedTuple):
     href: str
 
 
-def parse(markup: str) -> Page:
-    """Return a decoded page. Takes linear time on any input; never raises."""
-    return Page(markup)
+def parse(markup: str | bytes) -> Page:
+    """Return a page, decoded or in UTF-8. Takes linear time on any input; never raises."""
+    return parse_many([markup])[0]
 
 
-class _Element(NamedTuple):
-    """A start tag that was noted: its number (scan_kernels.TAGS), where its content is, the attributes that count."""
-
-    tag: int
-    start: int
-    end: int
-    in_noscript: int
-    attributes: dict[str, str]
-
-    def get(self, name: str) -> str:
-        """The attribute's value, trimmed; empty where there is none."""
-        return self.attributes.get(name, "").strip()
+def parse_many(pages: Sequence[str | bytes]) -> list[Page]:
+    """Return pages, decoded or in UTF-8: all are cut in one call."""
+    data = [page.encode("utf-8", "replace") if isinstance(page, str) else page for page in pages]
+    return [Page(each) for each in cut(data)]
 
 
 class Page:
     """A page. What it offers is found when first asked for, and kept."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-        data = self._data = source.encode("utf-8", "replace")
-        hrefs, texts, rels = np.empty((3, len(data) + 1), np.uint8)
-        elements = np.empty((min(len(data) // 6, kernels.MAX_ELEMENTS), 4), np.int32)
-        attributes = np.empty((min(len(data) // 2, kernels.MAX_ATTRIBUTES), 4), np.int32)
-        spans, sizes = np.empty((3, 2), np.int32), np.zeros(5, np.int32)
-        kernels.scan(np.frombuffer(data or b" ", np.uint8), hrefs, texts, rels, elements, attributes, spans, sizes)
-        h, t, r, e, n = sizes.tolist()
-        self._hrefs, self._texts, self._rels = hrefs[:h].tobytes(), texts[:t].tobytes(), rels[:r].tobytes()
-        named: list[dict[str, str]] = [{} for _ in range(e)]
-        for element, name, start, end in attributes[:n].tolist():
-            value = data[start:end].decode("utf-8", "replace")
-            named[element].setdefault(kernels.NAMES[name], _value(value) if "&" in value else value)
-        self._elements = [
-            _Element(*row, values)  # type: ignore[call-arg]  # four numbers
-            for row, values in zip(elements[:e].tolist(), named, strict=True)
-        ]
+    def __init__(self, cut: Cut) -> None:
+        """``cut`` is the page in tokens."""
+        self.cut = cut
+        self.tokens = cut.markup
+        """The tokens, from which all else is made."""
 
-    def _of(self, tag: int) -> list[_Element]:
-        return [element for element in self._elements if element.tag == tag]
+    @cached_property
+    def noted(self) -> dict[str, list[Tag]]:
+        """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), by name, in order."""
+        found: dict[str, list[Tag]] = {}
+        tag = self.tokens.tag
+        for token in self.tokens.noted.tolist():
+            this = tag(token)
+            found.setdefault(this.name, []).append(this)
+        return found
 
-    def _content(self, element: _Element) -> str:
-        return self._data[element.start : element.end].decode("utf-8", "replace")
+    def _of(self, name: str) -> list[Tag]:
+        return self.noted.get(name, [])
+
+    def raw(self, tag: Tag) -> str | None:
+        """The content of a script, title or other raw element as it stands; None where it has none."""
+        following = tag.token + 1
+        if following < len(self.tokens) and self.tokens.kind(following) == RAW:
+            return self.tokens.source(following).decode("utf-8", "replace")
+        return None
 
     @cached_property
     def tree(self) -> turbohtml.Document:
         """The page's tree."""
         import turbohtml
 
-        return turbohtml.parse(self.source, positions=False, allow_declarative_shadow_roots=False)
+        source = self.tokens.data.decode("utf-8", "replace")
+        return turbohtml.parse(source, positions=False, allow_declarative_shadow_roots=False)
 
     @cached_property
     def markup(self) -> bytes:
@@ -130,47 +125,72 @@ class Page:
         """
         return self.tree.serialize().encode("utf-8", "replace")
 
+    @property
+    def title_token(self) -> int:
+        """The token that is the text of the first ``<title>`` that is no picture's; -1 if there is none."""
+        return self.cut.title
+
+    @property
+    def raw_title(self) -> bytes:
+        """The first ``<title>`` that is no picture's, as it stands."""
+        return self.tokens.source(self.cut.title) if self.cut.title >= 0 else b""
+
     @cached_property
     def title(self) -> str:
         """The text of the first ``<title>`` that is no picture's."""
-        return next((fold(unescape(self._content(element))) for element in self._of(kernels.TITLE)), "")
+        return fold(unescape(self.raw_title.decode("utf-8", "replace")))
 
     @cached_property
     def language(self) -> str:
         """The ``lang`` of the root, or what ``content-language`` says; as written."""
-        for element in self._of(kernels.HTML):
-            if said := element.get("lang") or element.get("xml:lang"):
+        for tag in self._of("html"):
+            if said := tag.get("lang") or tag.get("xml:lang"):
                 return said
         return self.meta("content-language").partition(",")[0].strip()
 
     @cached_property
     def base(self) -> str:
         """The ``href`` of the first ``<base>`` that has one."""
-        return next((e.get("href") for e in self._of(kernels.BASE) if "href" in e.attributes), "")
+        return next((tag.get("href") for tag in self._of("base") if "href" in tag.attributes), "")
+
+    @property
+    def _has_frames(self) -> bool:
+        return not _FRAMING.isdisjoint(self.noted)
+
+    @cached_property
+    def headings(self) -> list[tuple[int, str]]:
+        """Each heading as (level 1 … 6, text), in order."""
+        found = sorted((tag for n in range(1, 7) for tag in self._of(f"h{n}")), key=lambda tag: tag.token)
+        return [(int(tag.name[1]), fold(self.tokens.content(tag.token))) for tag in found]
 
     def links(self) -> References:
         """The page's links: anchors in their order, then areas, then frames and embedded documents."""
-        hrefs, texts, rels = (_column(data) for data in (self._hrefs, self._texts, self._rels))
-        if b"&" in self._hrefs:
-            hrefs = [_value(href) if "&" in href else href for href in hrefs]
-        if b"&" in self._texts or not self._texts.isascii():
+        columns = self.cut.anchors
+        hrefs, texts, rels = (_column(data) for data in columns)
+        if b"&" in columns[0]:
+            hrefs = [value_of(href.encode()) if "&" in href else href for href in hrefs]
+        if b"&" in columns[1] or not columns[1].isascii():
             texts = [fold(unescape(text)) for text in texts]
-        found = References(hrefs, texts, [fold(rel).lower() if rel else "" for rel in rels])
-        for element in self._elements:
-            if element.tag == kernels.AREA and "href" in element.attributes:
-                found.add(element.get("href"), element.get("alt"), "area")
-        for tag, source in _FRAMES:
-            for element in self._elements:
-                if element.tag == tag and (href := element.get(source)):
-                    found.add(href, element.get("title"), kernels.TAGS[tag])
+        if columns[2].count(0) < len(columns[2]):  # some have one
+            rels = [fold(rel).lower() if rel else "" for rel in rels]
+        found = References(hrefs, texts, rels)
+        if not self._has_frames:
+            return found
+        for tag in self._of("area"):
+            if "href" in tag.attributes:
+                found.add(tag.get("href"), tag.get("alt"), "area")
+        for name, source in _FRAMES:
+            for tag in self._of(name):
+                if href := tag.get(source):
+                    found.add(href, tag.get("title"), name)
         return found
 
     @cached_property
     def metas(self) -> list[tuple[str, str]]:
         """Each ``<meta>`` as (name, property, itemprop or http-equiv in lower case; content), in order."""
         found = []
-        for element in self._of(kernels.META):
-            get = element.attributes.get
+        for tag in self._of("meta"):
+            get = tag.attributes.get
             name = get("name") or get("property") or get("http-equiv") or get("itemprop")
             if name:
                 found.append((name.strip().lower(), fold(get("content") or "")))
@@ -179,25 +199,26 @@ class Page:
     @property
     def times(self) -> Iterator[tuple[bool, str]]:
         """Of each ``<time>`` whether it is the date of publication, and what it says."""
-        for element in self._of(kernels.TIME):
-            said = element.get("datetime") or fold(unescape(_TAG.sub("", self._content(element))))
-            yield "pubdate" in element.attributes, said
+        for tag in self._of("time"):
+            said = tag.get("datetime") or fold(self.tokens.content(tag.token, _TIME_TOKENS))
+            yield "pubdate" in tag.attributes, said
 
     @property
     def linked_data(self) -> Iterator[str]:
         """The JSON-LD scripts."""
-        for element in self._of(kernels.SCRIPT):
-            if element.get("type").lower() == "application/ld+json":
-                yield self._content(element)
+        for tag in self._of("script"):
+            if tag.get("type").partition(";")[0].strip().lower() == "application/ld+json":
+                yield self.raw(tag) or ""
+
+    @cached_property
+    def linked_items(self) -> list[object]:
+        """What the JSON-LD scripts hold, decoded (linked_data); what is no JSON is left out."""
+        return [item for script in self.linked_data if (item := linked_data.decode(script)) is not None]
 
     @property
     def is_annotated(self) -> bool:
         """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
-        data = self._data
-        if b"itemprop" not in data and b"property=" not in data:
-            return False
-        said = sum(not {"itemprop", "property"}.isdisjoint(element.attributes) for element in self._elements)
-        return data.count(b"itemprop") + data.count(b"property=") > said
+        return self.cut.annotated
 
     def meta(self, name: str) -> str:
         """The content of the first ``<meta>`` of that name (lower case) that is not empty; else empty."""
@@ -211,9 +232,9 @@ class Page:
     def relations(self) -> list[Relation]:
         """Every ``<link href rel>``, in order."""
         found = []
-        for element in self._of(kernels.LINK):
-            get, rel = element.get, element.attributes.get("rel")
-            if rel and "href" in element.attributes:
+        for tag in self._of("link"):
+            get, rel = tag.get, tag.attributes.get("rel")
+            if rel and "href" in tag.attributes:
                 kind = get("type").partition(";")[0].strip().lower()
                 found.append(Relation(fold(rel).lower(), get("href"), kind, get("title")))
         return found
@@ -235,10 +256,17 @@ class Page:
     @property
     def refresh(self) -> Refresh | None:
         """The page's ``<meta http-equiv=refresh>``, if it has one that a browser obeys."""
-        for element in self._of(kernels.META):
-            if element.get("http-equiv").lower() == "refresh" and not element.in_noscript:
-                return parse_refresh(element.get("content"))
+        for tag in self._of("meta"):
+            if tag.get("http-equiv").lower() == "refresh" and not self._in_noscript(tag.token):
+                return parse_refresh(tag.get("content"))
         return None
+
+    def _in_noscript(self, token: int) -> bool:
+        depth = 0
+        for kind, element, *_ in self.tokens.tokens[:token].tolist():
+            if element == _NOSCRIPT:
+                depth = max(0, depth + (1 if kind == OPEN else -1))
+        return depth > 0
 
 
 def parse_refresh(content: str) -> Refresh | None:
@@ -252,16 +280,6 @@ def parse_refresh(content: str) -> Refresh | None:
     return Refresh(int(match[1] or 0), target.strip())
 
 
-def fold(text: str) -> str:
-    """Return ``text`` with every run of white space as one space, and none at the ends."""
-    return " ".join(text.split())
-
-
 def _column(data: bytes) -> list[str]:
     """Cut what ``scan`` wrote into its strings."""
     return data[:-1].decode("utf-8", "replace").split("\0") if data else []
-
-
-def _value(text: str) -> str:
-    """Return the value of an attribute: there ``&copy=1`` is no entity, nor is ``&copyright``."""
-    return _ENTITY.sub(lambda found: unescape(found[0]) if found[2] or found[1] in html5 else found[0], text)

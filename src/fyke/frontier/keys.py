@@ -26,6 +26,8 @@ VERSION = 2
 _QUEUE = b"s"
 _LATER = b"t"
 _RECORD = b"queue "
+QUEUED = (b"s", b"u")
+"""Bounds of what is queued, now or for later."""
 BY_HOST = (b"q", b"r")
 """Bounds of the queues of version 1."""
 _MICRO = 1_000_000

@@ -73,6 +73,8 @@ class Why(StrEnum):
     """An entry for later (``note_later``)."""
     BUDGET = "budget"
     """The requests of a continuous crawl's budget."""
+    RESUMING = "resuming"
+    """The agent, to take up what an earlier run left."""
     LIMIT = "limit"
     """As many pages as are wanted are fetched, or under way."""
     EMPTY = "empty"

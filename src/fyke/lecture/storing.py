@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.clean.elements import WORD
-from fyke.clean.page import tokenize
+from fyke.clean.page import read
 from fyke.clean.slope import FINN, LAVRENKO
 from fyke.formats.encoding import decode
 from fyke.formats.tags import canonical
@@ -84,7 +84,7 @@ def bigtable() -> Iterator[Said]:
 @example("IR:IX and CS6200, Finding Content Blocks", "fyke.clean.slope", by="all pairs tried")
 def plateau() -> Iterator[Said]:
     """The plateau of a small page: where tags before i, words from i to j and tags after j are most."""
-    tokens = tokenize(texts.PAGE)
+    tokens = read(texts.PAGE).tokens
     bits = (tokens.kinds != WORD).astype(int)
     yield "tags and words", "26 24", [int(bits.sum()), int((1 - bits).sum())]
     most, (i, j) = _by_trying_all(bits, 1.0)
@@ -98,7 +98,7 @@ def plateau() -> Iterator[Said]:
 @example("Web Search 1, Getting the text: tag plateau", "fyke.clean.slope", by="all pairs tried")
 def weighted_plateau() -> Iterator[Said]:
     """The same with c = tags / non-tags, with which the whole page scores as much as nothing."""
-    tokens = tokenize(texts.PAGE)
+    tokens = read(texts.PAGE).tokens
     bits = (tokens.kinds != WORD).astype(int)
     c = float(bits.sum() / (1 - bits).sum())
     yield "c", f"{26 / 24:.4f}", f"{c:.4f}"

@@ -105,9 +105,9 @@ def evidence_of_store(graph: Graph, path: Path, model: PageModel) -> Evidence:
             node = graph.urls.find(row.url.encode())
             if node is None:
                 continue
-            meta, text = row.meta, row.text or ""
+            meta, text = row.meta, row.whole or ""
             relevance[node] = log_odds(
-                model.probability(PageText(row.main, meta.title, row.url, meta.language, meta.type))
+                model.probability(PageText(row.text or "", meta.title, row.url, meta.language, meta.type))
             )
             around = surroundings(text, [link.text for link in row.links])
             named = zip(row.links, around, strict=True)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from fyke.archive.run import Page, read_jsonl
-from fyke.convert import convert_here, is_isolated, prepare
-from fyke.convert.html import document
-from fyke.formats.encoding import decoded
-from fyke.formats.html import parse
-from fyke.formats.media_types import HTML, XHTML
+from fyke.formats.http import Head
 from fyke.formats.warc import read_records
 from fyke.formats.warc_exchange import Capture, read_captures
-from fyke.sites.links import LinkMemo, find_links
+from fyke.reading.conversion import convert_here, is_isolated
+from fyke.reading.reading import Reader, Reading
 from fyke.store import Store
-from fyke.values import Link
 
 WARC = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
 
@@ -65,26 +61,21 @@ def _of_store(path: Path) -> Iterator[Maker]:
 
 
 def _of_warc(file: Path) -> Iterator[Maker]:
-    """The documents of a WARC file, converted as a crawl would; a revisit holds none."""
-    memo = LinkMemo()
+    """The documents of a WARC file, read as a crawl would; a revisit holds none."""
+    reader = Reader()
     with file.open("rb") as stream:
         for capture in read_captures(read_records(stream)):
             if capture.original is None and capture.exchange.status in {0, 200}:
-                yield partial(_page, capture, memo)
+                yield partial(_page, capture, reader)
 
 
-def _page(capture: Capture, memo: LinkMemo) -> Page | None:
+def _page(capture: Capture, reader: Reader) -> Page | None:
     """Text and links of a capture; a page without text where its format needs a process of its own."""
     url, exchange = capture.url, capture.exchange
-    source = prepare(exchange.body, capture.media_type, url)
-    if source.media_type in (HTML, XHTML):
-        text = decoded(exchange.body, source.content_type or source.media_type)
-        parsed = parse(text.text)
-        links: Sequence[Link] = find_links(parsed, url, memo).links
-        made = document(parsed, text, url, source.media_type, links=())
-    elif is_isolated(source):
-        return Page(url.href, None, (), exchange.started)
-    else:
-        made = convert_here(source)
-        links = made.links
-    return Page(url.href, made.text or None, tuple(link.target.href for link in links), exchange.started)
+    head = Head(200, (("Content-Type", capture.media_type),))
+    begun = reader.begin(exchange.body, head, url)
+    if not isinstance(begun, Reading):
+        if is_isolated(begun):
+            return Page(url.href, None, (), exchange.started)
+        begun = reader.converted(begun, convert_here(begun), head)
+    return Page(url.href, begun.text or None, tuple(link.target.href for link in begun.links), exchange.started)

@@ -11,11 +11,9 @@ import binascii
 import re
 from collections import Counter
 
-from lxml import etree
-
 from fyke.formats import xml
 from fyke.formats.tags import canonical
-from fyke.formats.xml import local_name
+from fyke.formats.xml import Element, XMLSyntaxError, local_name
 
 from fyke.sites.feed import (  # isort: skip
     MAX_ENCLOSURES, MAX_ITEMS, MAX_TEXT, MAX_TITLE, Feed, FeedFault, FeedKind, Item, Rhythm, address, from_html, joined,
@@ -55,7 +53,7 @@ class _Reader:
         self.said: dict[str, str] = {}
         self.skip_hours: set[int] = set()
         self.skip_days: set[int] = set()
-        self.bases: dict[etree._Element, str] = {}
+        self.bases: dict[Element, str] = {}
 
     def read(self, data: bytes, encoding: str | None) -> None:
         parser = xml.stream(data, encoding)
@@ -75,13 +73,13 @@ class _Reader:
                     self.link = self.link or xml.attribute(element, "href")  # CDF
                 elif (parent := element.getparent()) is not None and local_name(parent) in _CHANNELS:
                     self.about_feed(name, element)
-        except etree.XMLSyntaxError:
+        except XMLSyntaxError:
             self.faults[FeedFault.MALFORMED] += 1
         else:
             if len(parser.error_log):
                 self.faults[FeedFault.MALFORMED] += 1
 
-    def about_feed(self, name: str, element: etree._Element) -> None:
+    def about_feed(self, name: str, element: Element) -> None:
         """A child of the channel."""
         if name == "link":
             self.feed_link(element)
@@ -94,7 +92,7 @@ class _Reader:
         elif not _is_foreign(element, element.getparent()):
             self.pairs += _pairs(name, element)
 
-    def feed_link(self, element: etree._Element) -> None:
+    def feed_link(self, element: Element) -> None:
         relations = (element.get("rel") or "alternate").lower().split()
         href = element.get("href")
         target = self.joined(href or xml.text_of(element), element) or ("" if href is None else self.base(element))
@@ -107,7 +105,7 @@ class _Reader:
         if "alternate" in relations:
             self.link = self.link or target
 
-    def skip(self, name: str, element: etree._Element) -> None:
+    def skip(self, name: str, element: Element) -> None:
         for child in element:
             text = xml.text_of(child).strip().lower()
             if name == "skiphours" and text.isdecimal() and len(text) <= 2 and int(text) <= 24:
@@ -115,7 +113,7 @@ class _Reader:
             elif name == "skipdays" and text in _DAYS:
                 self.skip_days.add(_DAYS.index(text))
 
-    def item(self, element: etree._Element) -> Item:
+    def item(self, element: Element) -> Item:
         pairs: list[tuple[str, str]] = []
         links: list[tuple[tuple[bool, bool], str]] = []
         enclosures: list[str] = []
@@ -153,9 +151,7 @@ class _Reader:
         kept = tuple(filter(None, enclosures))[:MAX_ENCLOSURES]
         return Item(identity or link, link, title[:MAX_TITLE], meta, language, kept)
 
-    def item_link(
-        self, element: etree._Element, links: list[tuple[tuple[bool, bool], str]], enclosures: list[str]
-    ) -> None:
+    def item_link(self, element: Element, links: list[tuple[tuple[bool, bool], str]], enclosures: list[str]) -> None:
         """A link of an item: the first alternate that is a page is the best one."""
         relations = (element.get("rel") or "alternate").lower().split()
         target = self.joined(element.get("href") or xml.text_of(element), element)
@@ -166,19 +162,19 @@ class _Reader:
         elif "alternate" in relations:
             links.append(((False, "html" not in (element.get("type") or "text/html")), target))
 
-    def joined(self, text: str, element: etree._Element) -> str:
+    def joined(self, text: str, element: Element) -> str:
         """An address as it is meant inside ``element``; as it stands where its base is not known."""
         text = text.strip()
         return address(text, self.base(element)) if text else ""
 
-    def base(self, element: etree._Element) -> str:
+    def base(self, element: Element) -> str:
         """What addresses inside ``element`` are joined to."""
         parent = element.getparent()
         base = self.url if parent is None else self.outer_base(parent)
         relative = element.get(_XML_BASE)
         return joined(relative.strip(), base) if relative else base
 
-    def outer_base(self, element: etree._Element) -> str:
+    def outer_base(self, element: Element) -> str:
         """``base`` of an element that holds others, remembered: its attributes may be many, and so may they."""
         if element not in self.bases:
             found = self.base(element)
@@ -215,7 +211,7 @@ def _number(text: str) -> float:
     return value if 0.0 <= value < 1e9 else 0.0
 
 
-def _is_foreign(element: etree._Element, parent: etree._Element) -> bool:
+def _is_foreign(element: Element, parent: Element) -> bool:
     """Whether an element is of another module than its parent, or no element."""
     tag = element.tag
     if not isinstance(tag, str):
@@ -224,7 +220,7 @@ def _is_foreign(element: etree._Element, parent: etree._Element) -> bool:
     return tag.rpartition("}")[0] not in ("", own) and not _KNOWN.match(tag)
 
 
-def _pairs(name: str, element: etree._Element) -> list[tuple[str, str]]:
+def _pairs(name: str, element: Element) -> list[tuple[str, str]]:
     """What an element says, as (source tag, plain text)."""
     if name in ("author", "contributor", "source") and len(element):
         names = [xml.text_of(child).strip() for child in element if local_name(child) == "name"]
@@ -234,7 +230,7 @@ def _pairs(name: str, element: etree._Element) -> list[tuple[str, str]]:
     return [(name, plain_text(element))]
 
 
-def plain_text(element: etree._Element) -> str:
+def plain_text(element: Element) -> str:
     """The text of a construct of RSS or Atom: XHTML, escaped HTML, base64 or plain, its markup taken out."""
     if len(element):
         return " ".join(xml.text_of(element).split())[:MAX_TEXT]

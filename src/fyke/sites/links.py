@@ -75,6 +75,9 @@ class Directives:
     nofollow: bool = False
 
 
+_NO_DIRECTIVES = Directives()
+
+
 def read_directives(metas: Iterable[str], headers: Iterable[str], agent: str) -> Directives:
     """Return what holds for ``agent`` (a product token in lower case).
 
@@ -143,7 +146,8 @@ def find_links(
     refresh_header: str = "",
 ) -> PageLinks:
     """Return the links of the page at ``url``. ``robots_tags`` are the values of its X-Robots-Tag headers."""
-    directives = read_directives(page.robots(agent) if agent else page.robots(), robots_tags, agent)
+    said = page.robots(agent) if agent else page.robots()
+    directives = read_directives(said, robots_tags, agent) if said or robots_tags else _NO_DIRECTIVES
     join = _Joiner(url, page.base, memo)
     dropped: Counter[Drop] = Counter()
     references = page.links()
@@ -162,11 +166,11 @@ def find_links(
     return PageLinks(
         links,
         np.frombuffer(b"".join(keys), "<u8"),
-        join.url(page.canonical),
-        tuple(feed for relation in page.feeds if (feed := join.url(relation.href))),
+        join.url(page.canonical) if page.relations else None,
+        tuple(feed for relation in page.feeds if (feed := join.url(relation.href))) if page.relations else (),
         join.url(refresh.href) if refresh is not None else None,
         directives.noindex,
-        tuple((+dropped).items()),
+        tuple((+dropped).items()) if dropped else (),
     )
 
 

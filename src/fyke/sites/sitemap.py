@@ -21,13 +21,12 @@ from enum import StrEnum
 from functools import lru_cache
 
 import msgspec
-from lxml import etree
 
 from fyke.errors import UrlError
 from fyke.formats import xml
 from fyke.formats.http_body import gunzip
 from fyke.formats.tags import moment
-from fyke.formats.xml import local_name
+from fyke.formats.xml import Element, XMLSyntaxError, local_name
 from fyke.url import MAX_LENGTH, whatwg
 
 MAX_URLS = 50_000
@@ -200,7 +199,7 @@ class SitemapReader(Iterable[Entry]):
             for _, element in parser:
                 yield read(element)
                 xml.discard(element)
-        except etree.XMLSyntaxError:
+        except XMLSyntaxError:
             self.faults[Fault.MALFORMED] += 1
         else:
             if len(parser.error_log):
@@ -251,7 +250,7 @@ def _text_lines(data: bytes) -> Iterator[Entry]:
             yield Entry(line.strip())
 
 
-def _entry(element: etree._Element) -> Entry:
+def _entry(element: Element) -> Entry:
     """``<url>`` or ``<sitemap>``."""
     said: dict[str, str] = {}
     news: News | None = None
@@ -284,7 +283,7 @@ def _entry(element: etree._Element) -> Entry:
     )
 
 
-def _feed_item(element: etree._Element) -> Entry:
+def _feed_item(element: Element) -> Entry:
     """``<item>`` of RSS or ``<entry>`` of Atom, of which a sitemap takes the link and the date."""
     location = changed = ""
     for child in element:
@@ -297,7 +296,7 @@ def _feed_item(element: etree._Element) -> Entry:
     return Entry(location, changed[:_VALUE])
 
 
-def _news(element: etree._Element) -> News:
+def _news(element: Element) -> News:
     said = {local_name(part): _text(part)[:_VALUE] for part in element.iter() if isinstance(part.tag, str)}
     return News(*(said.get(name, "") for name in ("title", "publication_date", "name", "language")))
 
@@ -312,5 +311,5 @@ def _priority(text: str) -> float:
     return min(max(value, 0.0), 1.0) if value == value else 0.5  # noqa: PLR0124 - not a number is not equal to itself
 
 
-def _text(element: etree._Element) -> str:
+def _text(element: Element) -> str:
     return xml.text_of(element).strip()

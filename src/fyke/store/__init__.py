@@ -36,7 +36,7 @@ tablets are never written: they go to the outbox. ``store.mode == "r"`` follows 
 """
 
 from fyke.store.batch import Batch
-from fyke.store.cells import EXACT, Anchor, Cell, Change, Page, RowMeta, Version
+from fyke.store.cells import EXACT, SEEN_MARK, Anchor, Cell, Change, Page, RowMeta, Version
 from fyke.store.codec import Codec
 from fyke.store.hosts import HostStats
 from fyke.store.manifest import Settings
@@ -46,6 +46,7 @@ from fyke.store.tablet import Tablet
 
 __all__ = [
     "EXACT",
+    "SEEN_MARK",
     "Anchor",
     "Batch",
     "Cell",

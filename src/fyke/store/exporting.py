@@ -198,7 +198,7 @@ def flat(row: Row) -> Flat:
         meta.status,
         meta.type,
         meta.title,
-        row.main.encode("utf-8", "replace").decode(),
+        (row.text or "").encode("utf-8", "replace").decode(),
         meta.language,
         meta.length,
         sha1_text(meta.digest) if len(meta.digest) == 20 else "",

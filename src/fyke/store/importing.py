@@ -24,7 +24,7 @@ from fyke.formats.trec import TrecDocument, read_trec, web_document
 from fyke.formats.warc import read_records
 from fyke.formats.warc_exchange import Capture, read_captures
 from fyke.store.batch import Batch
-from fyke.store.cells import Change, Page, RowMeta
+from fyke.store.cells import SEEN_MARK, Change, Page, RowMeta
 from fyke.store.codec import sha1
 from fyke.store.store import Store
 from fyke.url import Url
@@ -93,6 +93,7 @@ def _put_all(store: Store, changes: Iterable[tuple[Url, Change, int]], done: Imp
         batch = batches.get(number)
         if batch is None:
             batch = batches[number] = store.writable(number).batch()
+            batch.delete("queue", SEEN_MARK)
         batch.put_row(key, enrich(url, change) if enrich is not None else change, stamp)
         done.rows += 1
         if batch.rows >= ROWS or batch.size() >= BYTES:

@@ -90,16 +90,16 @@ class Row:
 
     @property
     def text(self) -> str | None:
-        """The converted text; None where nothing was stored."""
+        """The main text; the whole text where nobody asked the cleaner, or it found none; None where none is stored."""
+        data = self._part(TEXT)
+        return None if data is None else unpack_main(data)[0] or unpack_text(data)
+
+    @property
+    def whole(self) -> str | None:
+        """All text; None where nothing was stored."""
         if self._text is None and (data := self._part(TEXT)) is not None:
             self._text = unpack_text(data)
         return self._text
-
-    @property
-    def main(self) -> str:
-        """The main content; the whole text where nobody asked the cleaner, or it found none."""
-        data = self._part(TEXT)
-        return "" if data is None else unpack_main(data)[0] or unpack_text(data)
 
     @property
     def weights(self) -> bytes:

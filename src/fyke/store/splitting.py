@@ -40,7 +40,7 @@ def split(path: Path, tablets: int, progress: Callable[[int], None] | None = Non
     """Change the number of tablets of the store at ``path``. Called again after a crash, it goes on.
 
     Called with another number, it gives up an unfinished one, unless that is past copying: then it is finished first.
-    Refused while queues or outboxes hold anything: their keys name tablets. Raises ``StorageError``.
+    Refused while outboxes hold anything: their keys name tablets. Raises ``StorageError``.
     """
     if not 1 <= tablets <= MAX_TABLETS:
         raise StorageError(f"a store cannot have {tablets} tablets; choose 1 to {MAX_TABLETS}")
@@ -88,13 +88,20 @@ def _copy(path: Path, settings: Settings, building: Path, tablets: int, progress
     manifest.write(building, Manifest(new_settings))  # from here on the split can only go forward
 
 
+_QUEUE_ROWS = {b"s": 1, b"q": 1, b"t": 9, b"k": 0, b"m": 0}
+"""Kinds of keys in the family ``queue``, and where the host or row key stands in them; 0 for what is not copied."""
+_MAIL_COUNTERS = frozenset((b"n", b"a", b"w", b"e"))
+
+
 def _refuse_if_crawling(store: Store) -> None:
     for tablet in store.tablets():
         for family in ("queue", "outbox"):
             # Mail's counters ("n", "a") may be there: they begin anew, as all letters have come; so does the watermark
             # of anchors ("w"), at the price of anchors that are put twice.
-            if any(family == "queue" or key[:1] not in (b"n", b"a", b"w") for key, _ in tablet.items(family)):
-                raise StorageError(f"{store.path} holds an unfinished crawl; let it end, then split")
+            known = _QUEUE_ROWS if family == "queue" else _MAIL_COUNTERS
+            if any(key[:1] not in known for key, _ in tablet.items(family)):
+                holds = "letters between its tablets, or an order of its own"
+                raise StorageError(f"{store.path} holds {holds}; let its crawl end, then split")
 
 
 def _state(building: Path, tablets: int) -> _Progress:
@@ -126,6 +133,10 @@ def _deal(tablet: Tablet, new: Store, copied: int, progress: Callable[[int], Non
             number = tablet_of(key[1:], new.settings.tablets)
             dealer.put_dictionary(number, decode_totals(value).dictionary)
             dealer.put(number, OWN, key, value)
+    for key, value in tablet.items("queue"):
+        row = _QUEUE_ROWS[key[:1]]
+        if row:  # else it is made anew
+            dealer.put(tablet_of(key[row:], new.settings.tablets), "queue", key, value)
     for family in (*ROW_FAMILIES, "host", "seen"):
         for key, value in tablet.items(family):
             number = tablet_of(key, new.settings.tablets)

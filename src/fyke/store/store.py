@@ -22,7 +22,19 @@ import msgspec
 from fyke.errors import StorageError, UserError
 from fyke.formats.http import parse_head
 from fyke.store import manifest, rocks
-from fyke.store.cells import BY_HAND, PAGE, Anchor, Change, Page, RowMeta, after, anchor_key, host_prefix, unpack_page
+from fyke.store.cells import (
+    BY_HAND,
+    PAGE,
+    SEEN_MARK,
+    Anchor,
+    Change,
+    Page,
+    RowMeta,
+    after,
+    anchor_key,
+    host_prefix,
+    unpack_page,
+)
 from fyke.store.codec import Codecs, sha1
 from fyke.store.hosts import HostStats
 from fyke.store.manifest import Manifest, Settings
@@ -257,6 +269,7 @@ class Store:
         stamp = time.time_ns() // 1000 if fetched is None else stamp_of(fetched)
         with tablet.lock:
             batch = tablet.batch()
+            batch.delete("queue", SEEN_MARK)
             if anchors:
                 group = stamp
                 while tablet.get("anchor", anchor_key(key, BY_HAND, group)) is not None:

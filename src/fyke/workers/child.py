@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from fyke.convert import convert_here, prepare
+from fyke.reading.conversion import convert_here, prepare
 from fyke.workers import wire
 
 _WARM_UP = (b"<p>one <a href=/>two</a>", b"{\\rtf1 three}")

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from fyke.convert.registry import Limits, Source
 from fyke.formats.tags import TABLE, Table
+from fyke.reading.conversion import Limits, Source
 from fyke.url import Url
 from fyke.values import Document
 

@@ -258,3 +258,33 @@ async def stopped(net: Internet) -> Any:
         out, _ = await process.communicate()
     wanted = {f"http://h{i}.example/{j or ''}" for i in range(3) for j in range(30)}
     return {"missing": sorted(wanted - net.pages()), "errors": json.loads(out.splitlines()[-1])["errors"]}
+
+
+def test_a_page_that_moved_for_now_is_asked_for_again() -> None:
+    found = run_inside(moved_for_now)
+    assert found["row"] == "200", "the copy that we hold stays"
+    assert found["visits"] >= 3
+
+
+async def moved_for_now(net: Internet) -> Any:
+    """A continuous crawl meets a redirect to a login, once."""
+    visits = [0]
+
+    def handle(request: Request) -> bytes:
+        if request.target == "/robots.txt":
+            return answer("", "404 Not Found")
+        if request.target == "/":
+            visits[0] += 1
+            return answer("", "302 Found", "Location: /login") if visits[0] == 2 else page(f"home {visits[0]}")
+        return page("log in")
+
+    net.host("login.example", "93.184.1.9", handle)
+    await net.open()
+    words = ("--store", str(net.store), "--continuous", "--request-rate", "20", "--no-sitemaps", *QUICK)
+    process = await net.start("crawl", "http://login.example/", *words)
+    async with asyncio.timeout(150):
+        while visits[0] < 3 and process.returncode is None:
+            await asyncio.sleep(0.05)
+    process.terminate()
+    await process.communicate()
+    return {"row": net.rows().get("http://login.example/"), "visits": visits[0]}

@@ -6,23 +6,21 @@ from dataclasses import replace
 
 import msgspec
 
-from fyke.convert import convert_here, is_isolated, prepare
-from fyke.crawl.maintext import MARKUP
-from fyke.crawl.process import read
-from fyke.formats.http import parse_head
-from fyke.sites.links import LinkMemo
+from fyke.formats.http import Head, parse_head
+from fyke.reading.conversion import convert_here, is_isolated
+from fyke.reading.reading import Reader, Reading
 from fyke.store import Change
 from fyke.url import Url
 
 
 class Enricher:
-    """An ``importing.Enrich``; one for a whole import, as it remembers what hrefs lead to.
+    """A ``store.importing.Enrich``; one for a whole import, as it remembers what hrefs lead to.
 
     Formats that need a process of their own (PDF, Office, …) are left as they are.
     """
 
     def __init__(self) -> None:
-        self._memo = LinkMemo()
+        self._reader = Reader()
         self.texts = 0
         """Documents that have a text now."""
 
@@ -32,19 +30,19 @@ class Enricher:
         if page is None or not page.body:
             return change
         head = parse_head(page.response_head)
-        source = prepare(page.body, head.get("content-type") or change.meta.type, url)
-        if source.media_type in MARKUP:
-            _, _, found, main, made = read(page.body, head, url, self._memo)
-            change = replace(change, weights=main.weights, links=found.links)
-        elif is_isolated(source):
-            return change
-        else:
-            made = convert_here(source)
-            change = replace(change, links=made.links)
+        if not head.get("content-type"):
+            head = Head(head.status, (*head.headers, ("Content-Type", change.meta.type)))
+        begun = self._reader.begin(page.body, head, url)
+        if not isinstance(begun, Reading):
+            if is_isolated(begun):
+                return change
+            begun = self._reader.converted(begun, convert_here(begun), head)
+        made = begun.document
+        change = replace(change, weights=begun.weights, links=begun.links)
         if made.failure is not None:
             return change
         self.texts += 1
         meta = msgspec.structs.replace(
             change.meta, title=made.title, language=made.language, encoding=made.encoding, document=made.meta
         )
-        return replace(change, meta=meta, text=made.text)
+        return replace(change, meta=meta, text=begun.blocks)

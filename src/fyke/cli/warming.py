@@ -1,0 +1,114 @@
+"""Kernels compiled ahead: small real workloads (fyke.cli.workloads) in as many processes as there are cores.
+
+What is compiled lies in the cache (bits/kernelcache.py), whole or not at all: a process that is killed loses the kernel
+it was at and no more. A mark in the cache says that a set of workloads has been through since the sources of kernels
+last changed; then nothing is started.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+from fyke.bits import kernelcache
+from fyke.cli.echo import echo
+from fyke.cli.progress import bar
+from fyke.errors import StorageError
+from fyke.spawning import python
+
+SETS: dict[str, dict[str, int]] = {
+    "extract": {"extract": 15},
+    "crawl": {"crawl": 30},
+    "demo": {"crawl": 30, "simulate": 25, "revisits": 6},
+    "all": {
+        "crawl": 30, "archive": 30, "simulate": 8, "dedupe": 8, "reading": 12, "library": 8, "crawls": 8, "revisits": 6
+    },
+}  # fmt: skip
+"""Workloads of each set, the longest first, with about the CPU-seconds that each takes."""
+
+POLL = 0.1
+_is_workload = False
+
+
+def ahead(name: str) -> None:
+    """Compile what the commands of a set need, visibly, unless that has been done or this is a workload itself."""
+    if not _is_workload and needed(name):
+        try:
+            warm(name)
+        except StorageError as error:  # then they are compiled when they are needed
+            echo(f"fyke: {error}", err=True)
+
+
+def mark_workload() -> None:
+    """Say that this process is a workload: its commands start no others."""
+    global _is_workload  # noqa: PLW0603 - of the process
+    _is_workload = True
+
+
+def needed(name: str) -> bool:
+    """Whether a set is still to be compiled, as far as marks tell."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or kernelcache.SHIPPED.is_dir():
+        return False
+    return all(kernelcache.load(mark, None) is None for mark in (_mark(name), _mark("all")))
+
+
+def warm(name: str, processes: int = 0) -> dict[str, object]:
+    """Run a set's workloads, at most ``processes`` at a time (0: one a core); return what was compiled."""
+    waiting, total = list(SETS[name]), sum(SETS[name].values())
+    most = min(len(waiting), processes or os.cpu_count() or 1)
+    with tempfile.TemporaryDirectory(prefix="fyke-warm-") as folder, bar("compiling kernels, once", total, "s") as show:
+        if not sys.stderr.isatty():
+            echo("fyke: compiling kernels, once; the next run starts at once", err=True)
+        log = Path(folder) / "log"
+        log.touch()
+        began = time.monotonic()
+        _run(waiting, most, log, lambda done: show(int(min(done, total))))
+        lines = [line.split("\t") for line in log.read_text(encoding="utf-8").splitlines()]
+    kernelcache.save(_mark(name), b"")
+    seconds = sum(float(line[1]) for line in lines)
+    return {"compiled": len(lines), "cpu_seconds": round(seconds, 1), "seconds": round(time.monotonic() - began, 1)}
+
+
+def _run(waiting: list[str], most: int, log: Path, show: Callable[[float], None]) -> None:
+    environment = {**os.environ, "FYKE_KERNEL_LOG": str(log)}
+    running: dict[str, subprocess.Popen[str]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < most:
+                work = waiting.pop(0)
+                running[work] = subprocess.Popen(  # noqa: S603 - ourselves
+                    python("fyke.cli.workloads", work),
+                    env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                )  # fmt: skip
+            time.sleep(POLL)
+            show(sum(float(line.split("\t")[1]) for line in log.read_text(encoding="utf-8").splitlines()))
+            for work in [work for work, process in running.items() if process.poll() is not None]:
+                process = running.pop(work)
+                _, told = process.communicate()
+                if process.returncode:
+                    raise StorageError(f"kernels of {work!r} could not be compiled ahead: {told.strip()[-500:]}")
+    finally:
+        for process in running.values():
+            process.terminate()
+            process.wait()
+
+
+def _mark(name: str) -> str:
+    """Name the mark of a set: by its name and all that compiled kernels depend on, the processor left out."""
+    root = Path(__file__).parent.parent
+    whole = hashlib.sha256(name.encode())
+    for file in sorted(
+        [*root.glob("*/*kernels.py"), *root.glob("bits/*.py"), Path(__file__).with_name("workloads.py")]
+    ):
+        whole.update(file.read_bytes())
+    for package in ("numba", "llvmlite", "numpy"):
+        whole.update(metadata.version(package).encode())
+    whole.update(sys.version.encode())
+    return f"warm-{name}-{whole.hexdigest()[:24]}"

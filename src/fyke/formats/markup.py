@@ -1,0 +1,238 @@
+"""Markup: a page's tokens, and what its tags say, read from the rows of the one tokeniser (markup_kernels).
+
+``cut(pages)`` cuts UTF-8 bytes once; everything else walks its arrays. Strings are decoded when they are asked
+for: entities resolved by the rules of text or of attributes. Nothing raises, whatever the page; time is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from html import unescape
+from html.entities import html5
+from typing import NamedTuple
+
+import numpy as np
+
+from fyke.formats.batch_kernels import ATTRIBUTES as ATTRIBUTES_END
+from fyke.formats.batch_kernels import COLUMNS, TITLE, cut_pages
+from fyke.formats.batch_kernels import TOKENS as TOKENS_END
+from fyke.formats.markup_kernels import Bytes, Rows
+from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS
+from fyke.formats.markup_rows import (
+    ATTRIBUTE_COLUMNS,
+    CDATA,
+    CLOSE,
+    COMMENT,
+    END,
+    FIRST,
+    KIND,
+    OPEN,
+    RAW,
+    SELF_CLOSING,
+    START,
+    TEXT,
+    TOKEN_COLUMNS,
+)  # fmt: skip
+from fyke.formats.markup_rows import ELEMENT_ as ELEMENT_COLUMN
+
+MAX_BYTES = 1 << 26
+"""What comes after 64 MB of a page is not read: no page of text is so long, and positions are 32 bits."""
+MAX_TOKENS = 1 << 22
+"""Tokens of a page, and attributes: a page is cut there. Real ones have some thousands; so many rows are 150 MB."""
+_BYTES_PER_TOKEN = 12
+"""A first guess at the room that is needed; pages have 15 to 40."""
+_LEAST_ROOM = 16
+_ENTITY = re.compile(r"&(#(?:\d+|[xX][0-9a-fA-F]+)|[A-Za-z][A-Za-z0-9]*)(;|(?![=A-Za-z0-9]))")
+_NAME_MASK = SELF_CLOSING - 1
+
+
+class Tag(NamedTuple):
+    """A start tag: its element's name, the number of its token, and its listed attributes, the first of each."""
+
+    name: str
+    token: int
+    attributes: dict[str, str]
+
+    def get(self, name: str) -> str:
+        """The attribute's value, trimmed; empty where there is none."""
+        return self.attributes.get(name, "").strip()
+
+
+class Markup:
+    """The tokens of a page. ``tokens`` and ``attributes`` are rows as markup_kernels describes them.
+
+    ``tokens`` has one row more than there are tokens, so that the attributes of token i are always those from
+    ``tokens[i, FIRST]`` to ``tokens[i + 1, FIRST]``; ``len(markup)`` is the number of tokens.
+    """
+
+    __slots__ = ("attributes", "count", "data", "noted", "page", "tokens")
+
+    def __init__(self, data: bytes, page: Bytes, tokens: Rows, attributes: Rows, noted: Rows) -> None:
+        """REQUIRES: the rows are those of ``data``, and ``page`` is its bytes."""
+        self.data, self.page, self.tokens, self.attributes, self.noted = data, page, tokens, attributes, noted
+        self.count = len(tokens) - 1
+
+    @classmethod
+    def of(cls, data: bytes) -> Markup:
+        """Cut a page in UTF-8 into tokens. Takes any bytes; what does not fit the limits is left out at its end."""
+        return cut([data])[0].markup
+
+    def __len__(self) -> int:
+        return self.count
+
+    def kind(self, token: int) -> int:
+        """TEXT, OPEN, CLOSE, RAW, COMMENT or CDATA."""
+        return int(self.tokens[token, KIND])
+
+    def name(self, token: int) -> str:
+        """The name of the element that a token is a tag or the raw content of; ``?`` if not listed, empty if none."""
+        return ELEMENTS[int(self.tokens[token, ELEMENT_COLUMN]) & _NAME_MASK]
+
+    def source(self, token: int) -> bytes:
+        """A token as it stands in the page."""
+        row = self.tokens[token]
+        return self.data[row[START] : row[END]]
+
+    def text(self, token: int) -> str:
+        """The text of a token: entities resolved where they are."""
+        said = self.source(token).decode("utf-8", "replace")
+        return unescape(said) if "&" in said and self.tokens[token, KIND] != CDATA else said
+
+    def get(self, token: int, name: str) -> str | None:
+        """The value of the first attribute of that name of a start tag, or None. REQUIRES: ``name`` is listed."""
+        first, last = self.tokens[token, FIRST], self.tokens[token + 1, FIRST]
+        for number, start, end in self.attributes[first:last].tolist():
+            if number == ATTRIBUTE[name]:
+                return value_of(self.data[start:end])
+        return None
+
+    def tag(self, token: int) -> Tag:
+        """A start tag with all its listed attributes."""
+        (_, element, _, _, first), (_, _, _, _, last) = self.tokens[token : token + 2].tolist()
+        found: dict[str, str] = {}
+        if last > first:
+            for number, start, end in self.attributes[first:last].tolist():
+                found.setdefault(ATTRIBUTES[number], value_of(self.data[start:end]))
+        return Tag(ELEMENTS[element & _NAME_MASK], token, found)
+
+    def tags(self, *names: str) -> Iterator[Tag]:
+        """Yield the start tags of these elements, in order."""
+        wanted = np.zeros(256, bool)
+        wanted[[ELEMENT[name] for name in names]] = True
+        rows = self.tokens[:-1]
+        found = (rows[:, KIND] == OPEN) & wanted[rows[:, ELEMENT_COLUMN] & _NAME_MASK]
+        return map(self.tag, np.flatnonzero(found).tolist())
+
+    def tags_with(self, *attributes: str) -> Iterator[Tag]:
+        """Yield the start tags that have one of these attributes, in order."""
+        wanted = np.zeros(256, bool)
+        wanted[[ATTRIBUTE[name] for name in attributes]] = True
+        having = np.flatnonzero(wanted[self.attributes[:, 0]])
+        owners = np.unique(np.searchsorted(self.tokens[:, FIRST], having, side="right") - 1)
+        return map(self.tag, owners.tolist())
+
+    def content(self, token: int, limit: int = 1 << 16) -> str:
+        """The text inside the element that a start tag opens, up to its own end tag or ``limit`` tokens; as it stands.
+
+        Raw content (title, textarea) counts as text; scripts, styles and comments do not.
+        """
+        rows = self.tokens[token : token + limit].tolist()
+        name = rows[0][ELEMENT_COLUMN] & _NAME_MASK
+        depth, parts = 0, []
+        for at, (kind, tag, *_) in enumerate(rows[: self.count - token]):
+            element = tag & _NAME_MASK
+            if kind == OPEN and element == name:
+                depth += 1
+            elif kind == CLOSE and element == name:
+                depth -= 1
+                if depth == 0:
+                    break
+            elif kind in (TEXT, CDATA) or (kind == RAW and element not in _UNSEEN):
+                parts.append(self.text(token + at))
+        return "".join(parts)
+
+
+class Batch(NamedTuple):
+    """Pages that were cut in one call, as the kernels have them."""
+
+    buffer: Bytes
+    tokens: Rows
+    attributes: Rows
+    spans: Rows
+    """Of each page where its bytes, tokens and attributes begin and end, and its title's token."""
+
+
+class Cut(NamedTuple):
+    """A page that was cut: its tokens, and what the pass noted on its way."""
+
+    markup: Markup
+    anchors: tuple[bytes, bytes, bytes]
+    """The hrefs, texts and rels of its anchors, a zero after each; white space of texts folded."""
+    title: int
+    """The token that is the title's text; -1 if there is none."""
+    annotated: bool
+    """Whether an element but meta and link has microdata or RDFa."""
+    batch: Batch
+    number: int
+    """Its place in the batch."""
+
+
+def cut(pages: Sequence[bytes]) -> list[Cut]:
+    """Cut pages in UTF-8 into tokens, all in one call. REQUIRES: together they have less than 2 GB."""
+    data = [page[:MAX_BYTES] for page in pages]
+    joined = data[0] if len(data) == 1 else b"".join(data)
+    bounds = np.zeros(len(data) + 1, np.int32)
+    np.cumsum([len(page) for page in data], out=bounds[1:])
+    buffer = np.frombuffer(joined or b" ", np.uint8)
+    room = len(joined) // _BYTES_PER_TOKEN + _LEAST_ROOM * len(data)
+    most = MAX_TOKENS * len(data)
+    while True:
+        tokens = np.empty((room, TOKEN_COLUMNS), np.int32)
+        attributes = np.empty((room, ATTRIBUTE_COLUMNS), np.int32)
+        noted, rows = np.empty(room, np.int32), np.empty((len(data), COLUMNS), np.int32)
+        out = np.empty(len(joined) + 3 * len(data), np.uint8)
+        if cut_pages(buffer, bounds, tokens, attributes, noted, out, rows, room >= most) == len(data):
+            break
+        room = min(4 * room, most)
+    spans = np.zeros((len(data), 7), np.int32)
+    spans[:, 0], spans[:, 1], spans[:, 6] = bounds[:-1], bounds[1:], rows[:, TITLE]
+    spans[:, 3], spans[:, 5] = rows[:, TOKENS_END], rows[:, ATTRIBUTES_END]
+    spans[1:, 2], spans[1:, 4] = spans[:-1, 3], spans[:-1, 5]
+    return [*_cuts(data, Batch(buffer, tokens, attributes, spans), rows, noted, out.data)]
+
+
+def _cuts(data: list[bytes], batch: Batch, rows: Rows, noted: Rows, out: memoryview) -> Iterator[Cut]:
+    n = o = 0
+    told = zip(batch.spans.tolist(), rows.tolist(), strict=True)
+    for page, ((b, b_end, t, t_end, a, a_end, title), (_, _, n_end, hrefs, texts, rels, _, annotated)) in enumerate(
+        told
+    ):
+        markup = Markup(
+            data[page], batch.buffer[b:b_end], batch.tokens[t:t_end], batch.attributes[a:a_end], noted[n:n_end]
+        )
+        anchors = out[o:hrefs].tobytes(), out[hrefs:texts].tobytes(), out[texts:rels].tobytes()
+        yield Cut(markup, anchors, title, bool(annotated), batch, page)
+        n, o = n_end, rels
+
+
+_UNSEEN = frozenset(ELEMENT[name] for name in ("script", "style", "iframe", "noembed", "noframes"))
+
+
+def value_of(value: bytes) -> str:
+    """Return the value of an attribute: there ``&copy=1`` is no entity, nor is ``&copyright``."""
+    text = value.decode("utf-8", "replace")
+    if "&" not in text:
+        return text
+    return _ENTITY.sub(lambda found: unescape(found[0]) if found[2] or found[1] in html5 else found[0], text)
+
+
+def fold(text: str) -> str:
+    """Return ``text`` with every run of white space as one space, and none at the ends."""
+    return " ".join(text.split())
+
+
+__all__ = [
+    "CDATA", "CLOSE", "COMMENT", "ELEMENT_COLUMN", "END", "FIRST", "KIND", "MAX_BYTES", "OPEN", "RAW", "START", "TEXT",
+    "Batch", "Cut", "Markup", "Tag", "cut", "fold", "value_of",
+]  # fmt: skip

@@ -1,0 +1,101 @@
+"""``fyke.extract``: the main content of a page by one of the methods, as a ``Content``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from html import escape, unescape
+
+from fyke.clean.curve import draw
+from fyke.clean.extract import METHODS, Auto, Found, Method, Switches, find
+from fyke.clean.model import Model
+from fyke.convert.facts import Facts
+from fyke.convert.html import tagged
+from fyke.convert.metadata import describe
+from fyke.errors import UrlError, UserError
+from fyke.formats.encoding import decoded
+from fyke.formats.html import Page, parse
+from fyke.formats.markdown import markdown
+from fyke.url import Url
+from fyke.values import BLOCK_END, Content, Described
+
+FAVOURS = {"precision": 0.5, "recall": 2.0}
+"""How much more recall counts than precision in the expected F_β."""
+_LINK = re.compile(r'<a href="([^"]*)"(?: title="[^"]*")?>|</a>')
+_TARGET = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
+
+
+def extract(
+    html: str | bytes,
+    method: str | Method = "auto",
+    url: str | None = None,
+    *,
+    comments: bool = True,
+    tables: bool = True,
+    captions: bool = True,
+    links: bool = True,
+    favour: str = "",
+) -> Content:
+    """Return the main content of a page. Bytes are decoded as a browser would.
+
+    ``method`` is ``auto``, ``plateau``, ``slices``, ``dom`` or ``layout``, or one of these with settings of its own
+    (``Plateau(c=0.5)``). ``url`` makes the links of ``Content.html`` absolute. A switch that is off drops
+    blocks of that kind; without ``links`` there are none in ``Content.html``, and their text stays. ``favour`` is
+    ``precision`` or ``recall``: what ``auto`` should rather have.
+    """
+    text = html if isinstance(html, str) else decoded(html, "text/html").text
+    page = parse(text)
+    found = find(page, _favouring(method, favour), Switches(comments, tables, captions))
+
+    @cache
+    def written() -> str:
+        return _html(found, page, links, url)
+
+    return Content(
+        found.text, found.kind, written, lambda: found.blocks, lambda: _described(page, found, url), markdown
+    )
+
+
+def _described(page: Page, found: Found, url: str | None) -> Described:
+    blocks = BLOCK_END.join(block.text for block in found.blocks)
+    return describe(Facts(page, url or ""), blocks, found.text)
+
+
+def _favouring(method: str | Method, favour: str) -> str | Method:
+    if not favour:
+        return method
+    if favour not in FAVOURS:
+        raise UserError(f"{favour!r} can not be favoured: take one of {', '.join(FAVOURS)}")
+    way = METHODS.get(method) if isinstance(method, str) else method
+    if not isinstance(way, Auto):
+        raise UserError("only the method auto can favour precision or recall: leave --favour out, or take that")
+    return replace(way, beta=FAVOURS[favour])
+
+
+def _html(found: Found, page: Page, links: bool, url: str | None) -> str:
+    """Return the kept blocks as tagged HTML: conversion writes it, of a page that has nothing else."""
+    markup = tagged(parse(found.markup)).html
+    if not links:
+        return _LINK.sub("", markup)
+    if url is None:
+        return markup
+    base = Url.parse(url)
+    if page.base:
+        base = _joined(base, page.base) or base
+    return _TARGET.sub(lambda found: _absolute(found, base), markup)
+
+
+def _absolute(found: re.Match[str], base: Url) -> str:
+    target = _joined(base, unescape(found[2]))
+    return f'{found[1]}="{escape(target.href)}"' if target else found[0]
+
+
+def _joined(base: Url, href: str) -> Url | None:
+    try:
+        return base.join(href)
+    except UrlError:
+        return None
+
+
+__all__ = ["METHODS", "Auto", "Method", "Model", "Switches", "draw", "extract"]

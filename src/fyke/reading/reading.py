@@ -1,0 +1,212 @@
+"""``Reader``: bodies to ``Reading`` values, whatever their format and size, the same way for everybody.
+
+A page is decoded and cut into tokens once; links, main content and metadata are made from these. What is no page is
+converted by whoever was handed in: in a crawl that is a pool of processes that may be killed (``begin`` tells which
+source it wants converted, ``converted`` goes on with the document).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from fyke.clean.main import NOTHING, Main, main_texts
+from fyke.convert.html import document
+from fyke.dedupe.exact import Digests, text_digest, words_digest
+from fyke.dedupe.sketch import words_sketch
+from fyke.formats.encoding import Decoded, decoded
+from fyke.formats.html import Page, parse_many
+from fyke.formats.http import Head
+from fyke.formats.sniff import sniff
+from fyke.reading.conversion import MARKUP, Source, convert_here, prepare
+from fyke.reading.links import NOWHERE
+from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_links, read_directives
+from fyke.sites.traps import seen_key
+from fyke.text.words import word_hashes
+from fyke.url import Url
+from fyke.values import BLOCK_END, Document, Drop, Links, Meta
+
+_BOM = b"\xef\xbb\xbf"
+NO_HEAD = Head(0, ())
+"""Of a body that came without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What copies of a document are known by."""
+
+    body: bytes
+    main: str
+    """The main text; of a document without one, all of its text."""
+    truncated: bool = False
+
+    def __len__(self) -> int:
+        return len(self.body) + len(self.main)
+
+    def digests(self) -> Digests:
+        """Return the digests of the body and of the main text. A body that was cut off is no copy of another."""
+        return Digests(b"" if self.truncated else hashlib.sha256(self.body).digest(), text_digest(self.main))
+
+
+class Reading:
+    """What a body says. Never changes; what not everybody needs is made when first asked for."""
+
+    def __init__(self, url: Url, body: bytes, made: Document, found: PageLinks, main: Main = NOTHING) -> None:
+        self.url, self.body = url, body
+        self.document = made
+        """Its facts: title, language, metadata, encoding, failure. Of a page without HTML, tags and links."""
+        self.found = found
+        """Its links, and what it says of them and of itself."""
+        self._main = main
+
+    @property
+    def media_type(self) -> str:
+        """What the bytes are."""
+        return self.document.media_type
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+        return self.document.title
+
+    @property
+    def language(self) -> str:
+        """Its language."""
+        return self.document.language
+
+    @property
+    def meta(self) -> Meta:
+        """Author, dates and what else documents of all formats share."""
+        return self.document.meta
+
+    @property
+    def links(self) -> Links:
+        """Its links, in order."""
+        return self.found.links
+
+    @property
+    def kind(self) -> str:
+        """The type of a page: article, forum, listing, …; else empty."""
+        return self._main.kind
+
+    @cached_property
+    def blocks(self) -> str:
+        """All its text; that of a page by blocks, BLOCK_END between them."""
+        return self.document.whole
+
+    @property
+    def weights(self) -> bytes:
+        """Of a page a byte for each block (fyke.clean.main); else empty."""
+        return self._main.weights
+
+    @cached_property
+    def whole(self) -> str:
+        """All its text."""
+        return self.blocks.replace(BLOCK_END, "\n")
+
+    @cached_property
+    def text(self) -> str:
+        """Its main text; where nothing looks like content, and where the format has no furniture, all of it."""
+        return self._main.text or self.whole
+
+    def material(self, truncated: bool = False) -> Material:
+        """Return what its copies are known by."""
+        return Material(self.body, self.text, truncated)
+
+    @cached_property
+    def words(self) -> npt.NDArray[np.uint64]:
+        """The hashes of the words of the text."""
+        return word_hashes(self.text)
+
+    @cached_property
+    def digests(self) -> Digests:
+        """The digests of body and text."""
+        return Digests(hashlib.sha256(self.body).digest(), words_digest(self.words))
+
+    @cached_property
+    def sketch(self) -> npt.NDArray[np.uint32]:
+        """The MinHash signature of the text."""
+        return words_sketch(self.words)
+
+
+class Reader:
+    """Reads bodies; one for each agent, import or collection, as it remembers what hrefs lead to."""
+
+    def __init__(
+        self, agent: str = "", convert: Callable[[Source], Document] = convert_here, memo: LinkMemo | None = None
+    ) -> None:
+        """``agent`` is the product token that robots directives may address; ``convert`` reads what is no page."""
+        self._agent, self._convert = agent, convert
+        self._memo = memo if memo is not None else LinkMemo()
+
+    def read(self, body: bytes, head: Head, url: Url) -> Reading:
+        """Read a body that came with ``head`` from ``url``. Never raises for what it is."""
+        begun = self.begin(body, head, url)
+        return begun if isinstance(begun, Reading) else self.converted(begun, self._convert(begun), head)
+
+    def read_many(self, pages: Iterable[tuple[bytes, Head, Url]]) -> list[Reading]:
+        """Read bodies, each with its head and address; the pages among them in one call of each kernel."""
+        given = list(pages)
+        kinds = [sniff(body, head.get("content-type"), url.path) for body, head, url in given]
+        marked = [at for at, kind in enumerate(kinds) if kind in MARKUP]
+        found = dict(zip(marked, self.pages([given[at] for at in marked], [kinds[at] for at in marked]), strict=True))
+        return [found.get(at) or self.read(*each) for at, each in enumerate(given)]
+
+    def begin(self, body: bytes, head: Head, url: Url) -> Reading | Source:
+        """Read a page; of anything else, return what is to be converted."""
+        declared = head.get("content-type")
+        kind = sniff(body, declared, url.path)
+        return self.page(body, head, url, kind) if kind in MARKUP else prepare(body, declared, url)
+
+    def page(self, body: bytes, head: Head, url: Url, kind: str) -> Reading:
+        """Read a page of type ``kind``, of any size."""
+        return self.pages([(body, head, url)], [kind])[0]
+
+    def pages(self, given: Sequence[tuple[bytes, Head, Url]], kinds: Sequence[str]) -> list[Reading]:
+        """Read pages of these types, of any size, in one call of each kernel."""
+        texts = [decoded(body, head.get("content-type")) for body, head, _ in given]
+        cut = parse_many([utf8(body, text) for (body, _, _), text in zip(given, texts, strict=True)])
+        mains = main_texts(cut)
+        return [
+            Reading(
+                url,
+                body,
+                document(page, text, url, kind, links=(), text=main.blocks, main=main.text, blocks=main.blocks),
+                self._links(page, head, url),
+                main,
+            )
+            for (body, head, url), kind, text, page, main in zip(given, kinds, texts, cut, mains, strict=True)
+        ]
+
+    def _links(self, page: Page, head: Head, url: Url) -> PageLinks:
+        tags, refresh = head.get_all("x-robots-tag"), head.get("refresh")
+        return find_links(page, url, self._memo, agent=self._agent, robots_tags=tags, refresh_header=refresh)
+
+    def converted(self, source: Source, made: Document, head: Head) -> Reading:
+        """Return the reading of a source that was converted, by its head."""
+        directives = read_directives((), head.get_all("x-robots-tag"), self._agent)
+        links = Links() if directives.nofollow else Links.of(made.links[:MAX_LINKS])
+        surplus = len(made.links) - len(links)
+        why = Drop.NOFOLLOW if directives.nofollow else Drop.TOO_MANY_LINKS
+        dropped = ((why, surplus),) if surplus else ()
+        keys = np.array([seen_key(target, self._memo.seed) for target in links.targets], np.uint64)
+        found = PageLinks(links, keys, noindex=directives.noindex, dropped=dropped)
+        return Reading(source.url or NOWHERE, source.data, made, found)
+
+
+def utf8(body: bytes, text: Decoded) -> bytes:
+    """Return what ``body`` was decoded to as UTF-8: itself, where it is that."""
+    plain = text.encoding == "UTF-8" and not text.replaced and not body.startswith(_BOM)
+    return (
+        body if plain or (text.text.isascii() and len(text.text) == len(body)) else text.text.encode("utf-8", "replace")
+    )
+
+
+def read(body: bytes, head: Head = NO_HEAD, url: Url | None = None) -> Reading:
+    """Read one body; ``Reader`` is for many."""
+    return Reader().read(body, head, url or NOWHERE)

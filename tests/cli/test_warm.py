@@ -1,0 +1,95 @@
+"""After ``fyke warm all`` no command compiles anything: the workloads know every kernel and its types."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fyke.bits import jit, kernelcache
+from fyke.cli import warming, workloads
+
+pytestmark = pytest.mark.skipif(not jit.JIT, reason="nothing is compiled")
+
+Fyke = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def fyke(tmp_path: Path) -> Fyke:
+    """Run a command; what it compiles is noted in ``log``."""
+
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "fyke", *map(str, words)],
+            cwd=tmp_path, env={**os.environ, "FYKE_KERNEL_LOG": str(tmp_path / "log")},
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
+@pytest.mark.timeout(900)
+def test_after_warm_no_command_compiles(fyke: Fyke, tmp_path: Path) -> None:
+    """The cache is that of all tests, so that a warm one makes this quick."""
+    told = json.loads(subprocess.run(
+        [sys.executable, "-m", "fyke", "warm", "all", "--json"], capture_output=True, check=True, timeout=800
+    ).stdout)  # fmt: skip
+    assert told["for"] == "all"
+    page = workloads.page(tmp_path, "page.html", 3)
+    from fyke.world.config import WorldConfig
+    from fyke.world.serve import serve
+
+    with serve(WorldConfig(hosts=3, pages=30, slow=False, flaky=False)) as served:
+        resolve = [word for pair in served.resolve() for word in ("--resolve", pair)]
+        fyke(
+            "crawl", *served.world.seeds, "--store", "store", "--scope", "any", "--delay", "0.01", "--patience", "1",
+            "--agents", "2", *resolve,
+        )  # fmt: skip
+    fyke("extract", page)
+    fyke("extract", page, "--method", "all")
+    fyke("convert", page)
+    fyke("dedupe", "store")
+    fyke("dedupe", "store", "--method", "simhash")
+    fyke("archive", "build", "made", "--store", "store", "--min-documents", "2")
+    fyke("archive", "show", "made")
+    fyke("graph", "stats", "made/graph")
+    fyke("graph", "rank", "made/graph")
+    fyke("simulate", "made", "--policy", "bfs", "--policy", "opic")
+    fyke("export", "out.warc.gz", "--store", "store")
+    fyke("export", "out.jsonl", "--store", "store")
+    log = tmp_path / "log"
+    assert not log.exists(), log.read_text()
+
+
+def test_a_warm_that_is_killed_leaves_a_cache_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FYKE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # a killed process leaves its scratch folder behind
+    process = subprocess.Popen([sys.executable, "-m", "fyke", "warm", "extract"], start_new_session=True)
+    folder = tmp_path / "cache" / "kernels"
+    while not (folder.is_dir() and any(folder.iterdir())):
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert warming.needed("extract"), "no mark was left"
+    kernelcache.save("a", b"x")
+    assert kernelcache.load("a", None) == b"x"
+
+
+def test_a_mark_says_that_a_set_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FYKE_CACHE_DIR", str(tmp_path))
+    assert warming.needed("crawl")
+    kernelcache.save(warming._mark("all"), b"")
+    assert not warming.needed("crawl")
+    assert not warming.needed("extract")
+
+
+def test_sets_name_workloads() -> None:
+    assert {work for works in warming.SETS.values() for work in works} == set(workloads.WORKLOADS)

@@ -1,0 +1,192 @@
+"""One way from bytes to a document: whoever reads a page, reads the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import fyke
+from fyke.cli import run
+from fyke.formats.http import Head, build_head, parse_head
+from fyke.formats.warc_write import WarcWriter
+from fyke.reading.content import extract
+from fyke.reading.conversion import convert_here, prepare
+from fyke.reading.reading import Reader
+from fyke.store import RowMeta, Store
+from fyke.url import Url
+from fyke.values import Drop, Exchange
+
+URL = Url("http://fish.example/a/b.html")
+HTML = Head(200, (("Content-Type", "text/html"),))
+SENTENCE = "The quick brown fox jumps over the lazy dog while the river carries its boats slowly down to the sea. "
+NAVIGATION = '<nav><ul><li><a href="/">Home</a><li><a href="/news">News</a><li><a href="/about">About</a></ul></nav>'
+
+
+def page(body: str, head: str = "") -> bytes:
+    start = f"<!doctype html><html lang=en><head><meta charset=utf-8><title>A page</title>{head}</head>"
+    return f"{start}<body>{NAVIGATION}<main>{body}</main></body></html>".encode()
+
+
+_WORDS = st.lists(
+    st.sampled_from(["fish", "river", "slow", "cœur", "данные", "魚", "a<b", "&amp; co"]), min_size=1, max_size=30
+)
+_BLOCK = st.builds(
+    lambda tag, words, href: f"<{tag}>{' '.join(words)} <a href='{href}'>more</a></{tag}>",
+    st.sampled_from(["p", "h2", "li", "blockquote", "td", "div"]),
+    _WORDS,
+    st.sampled_from(["/x", "y.html", "http://other.example/", "mailto:a@b", "#top", "?q=1"]),
+)
+_PAGE = st.lists(_BLOCK, min_size=1, max_size=6).map(lambda blocks: page("".join(blocks) + f"<p>{SENTENCE}</p>"))
+
+
+def crawled(body: bytes) -> tuple[str, str, str, list[str]]:
+    read = Reader().read(body, HTML, URL)
+    return read.title, read.text, read.language, [link.target.href for link in read.links]
+
+
+def imported(body: bytes, folder: Path) -> tuple[str, str, str, list[str]]:
+    file = folder / "one.warc.gz"
+    head = build_head(200, "OK", [("Content-Type", "text/html")])
+    asked = b"GET /a/b.html HTTP/1.1\r\nHost: fish.example\r\n\r\n"
+    with file.open("wb") as out:
+        WarcWriter(out, lambda: "urn:uuid:00000000-0000-4000-8000-000000000001").exchange(
+            URL.href, Exchange(asked, head, body, 200, 1.0, 2.0)
+        )
+    assert run(["import", str(file), "--store", str(folder / "store")]) == 0
+    with Store.open(folder / "store", mode="r") as store:
+        row = store.get(URL.href)
+        assert row is not None
+        return row.title, row.text or "", row.meta.language, [link.target.href for link in row.links]
+
+
+def converted(body: bytes, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str, str, list[str]]:
+    file = folder / "page.html"
+    file.write_bytes(body)
+    capsys.readouterr()
+    assert run(["convert", str(file), "--url", URL.href, "--json"]) == 0
+    said = msgspec.json.decode(capsys.readouterr().out)
+    return said["title"], said["text"], said["language"], [link["url"] for link in said["links"]]
+
+
+def extracted(body: bytes, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    file = folder / "page.html"
+    file.write_bytes(body)
+    capsys.readouterr()
+    assert run(["extract", str(file), "--json"]) == 0
+    said = msgspec.json.decode(capsys.readouterr().out)
+    return said["title"], said["text"]
+
+
+@given(_PAGE)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_page_is_the_same_by_every_way(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], body: bytes
+) -> None:
+    """Title, text, language and links by a crawl, a WARC import, convert, extract and the library."""
+    folder = tmp_path_factory.mktemp("ways")
+    told = crawled(body)
+    assert imported(body, folder) == told
+    assert converted(body, folder, capsys) == told
+    assert extracted(body, folder, capsys) == told[:2]
+    content = fyke.extract(body)
+    assert (content.title, content.text) == told[:2]
+
+
+@pytest.mark.parametrize("size", [10_000, 2_000_000])
+def test_what_a_page_asks_for_holds_whatever_its_size(size: int) -> None:
+    """Nofollow, robots directives and main content of a page of 10 KB and of 2 MB."""
+    filler = f"<p>{SENTENCE}</p>" * (size // (len(SENTENCE) + 7))
+    link = '<p><a href="/no" rel=nofollow>no</a> <a href="/yes">yes</a></p>'
+    read = Reader("fyke").read(page(filler + link), HTML, URL)
+    assert [link.target.path for link in read.links] == ["/", "/news", "/about", "/yes"]
+    assert dict(read.found.dropped) == {Drop.NOFOLLOW: 1}
+    assert "Home" not in read.text
+    assert SENTENCE.strip() in read.text
+    closed = Reader("fyke").read(page(filler, '<meta name="robots" content="noindex, nofollow">'), HTML, URL)
+    assert closed.found.noindex
+    assert not len(closed.links)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "label", "text"),
+    [
+        ("latin-1", "iso-8859-1", "Der Bär läuft über die Straße, während die Vögel schön singen und alle zuhören."),
+        ("cp874", "windows-874", "ภาษาไทย ภาษาไทย ภาษาไทย"),
+        ("mac_cyrillic", "x-mac-cyrillic", "Привет, мир: это страница по-русски."),
+        ("iso8859_8", "ISO-8859-8-I", "שלום עולם וכל היתר"),
+    ],
+)
+def test_bytes_are_decoded_as_a_browser_would(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], encoding: str, label: str, text: str
+) -> None:
+    """By ``fyke.extract``, and by ``fyke get --show html`` of a store."""
+    body = f"<meta charset={label}><title>t</title><p>{text}</p>".encode(encoding)
+    assert fyke.extract(body).text == text
+    head = build_head(200, "OK", [("Content-Type", f"text/html; charset={label}")])
+    read = Reader().read(body, parse_head(head), URL)
+    assert read.text == text
+    with Store.open(tmp_path / "s") as store:
+        meta = RowMeta(status=200, type="text/html", encoding=read.document.encoding)
+        store.put(URL.href, raw=body, response_head=head, meta=meta)
+    assert run(["get", URL.href, "--store", str(tmp_path / "s"), "--show", "html"]) == 0
+    assert text in capsys.readouterr().out
+
+
+def test_latin_1_without_a_label_is_no_mojibake() -> None:
+    """``fyke.extract`` of bytes that are no UTF-8 gives no U+FFFD."""
+    text = "Die Bäume blühen überall, und die Vögel hören nicht auf zu singen, während Käfer krabbeln."
+    assert fyke.extract(f"<p>{text}</p>".encode("latin-1")).text == text
+
+
+def _html(body: str) -> str:
+    return extract(page(body)).html.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<ol><li>one thing that is said here at length</li><li>two things that are said here at length</li></ol>",
+        "<ul><li>outer item with words<ul><li>inner item with words and more</li></ul></li></ul>",
+        "<table><tr><td><p>a cell of words</p></td><td></td><td>another cell of words</td></tr></table>",
+        "<h2>A heading of the second level</h2>",
+    ],
+)
+def test_content_keeps_its_structure(markup: str) -> None:
+    """Ordered and nested lists, cells that are empty or hold paragraphs, and h2, in the one writer's HTML."""
+    told = f"<p>{SENTENCE * 3}</p>"
+    inner = _html(told + markup + told)
+    expected = convert_here(prepare(markup.encode(), "text/html")).html
+    assert expected in inner
+
+
+def test_furniture_is_not_in_the_html_of_content() -> None:
+    """What is not kept leaves no empty shell behind."""
+    inner = _html(f"<p>{SENTENCE * 3}</p>")
+    assert inner == f"<p>{(SENTENCE * 3).strip()}</p>"
+
+
+@pytest.mark.parametrize("make", [bytes, lambda n: b"<" * n, lambda n: b"\xff" * n, lambda n: b"<p>a" * n])
+def test_anything_has_a_reading(make: Callable[[int], bytes]) -> None:
+    """Any bytes are a value, never an exception."""
+    for size in (0, 1, 1000):
+        read = Reader().read(make(size), HTML, URL)
+        assert isinstance(read.text, str)
+        assert isinstance(read.whole, str)
+
+
+def test_other_formats_are_the_same_value() -> None:
+    """A text file is read by its converter: text and whole are one, and X-Robots-Tag is obeyed."""
+    plain = Head(200, (("Content-Type", "text/plain"), ("X-Robots-Tag", "noindex, nofollow")))
+    read = Reader("fyke").read(b"One line.\n\nAnother line.", plain, URL)
+    assert read.text == read.whole == "One line.\n\nAnother line."
+    assert read.found.noindex
+    assert not read.weights
+    many = Reader().read_many([(page(f"<p>{SENTENCE} {n}</p>"), HTML, URL) for n in range(3)])
+    assert [reading.text.split()[-1] for reading in many] == ["0", "1", "2"]
+    assert many[0].digests.text != many[1].digests.text
+    assert many[0].sketch.shape == (192,)
