@@ -67,6 +67,8 @@ def test_a_small_task_loads_no_heavy_library_that_it_does_not_need(code: str, ne
         (3, "host", 0.0, 3),
         (1, "domain", 1.0, 8),
         (1, "any", 1.0, 8),
+        (1, ".edu", 1.0, 8),
+        (1, "https://h0.test/docs/", 1.0, 1),
     ],
 )
 def test_agents_are_as_many_as_the_seeds_can_keep_busy(
@@ -74,7 +76,7 @@ def test_agents_are_as_many_as_the_seeds_can_keep_busy(
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 8)
     seeds = tuple(f"http://h{number}.test/{page}" for number in range(hosts) for page in "ab")
-    assert default_agents(Plan(seeds, CrawlSettings(scope=scope, delay=delay))) == agents  # type: ignore[arg-type]
+    assert default_agents(Plan(seeds, CrawlSettings(scope=scope, delay=delay))) == agents
 
 
 class _OnePage(BaseHTTPRequestHandler):

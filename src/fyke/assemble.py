@@ -110,7 +110,7 @@ def crawl(
     """Crawl from ``seeds`` into ``store``, and return once nothing is left to do; blocking.
 
     ``options`` are fields of ``CrawlSettings`` (``max_pages=100``). The same call on an existing store goes on where
-    it stopped. ``prioritizer`` says which URL first, ``scope`` which URLs belong (``"host"``, ``"domain"``, ``"any"``
+    it stopped. ``prioritizer`` says which URL first, ``scope`` which URLs belong (as ``--scope`` has them,
     or an object that judges); with such an object there is one agent. Raises ``UserError`` and ``StorageError``.
     """
     if isinstance(scope, str):
@@ -256,7 +256,7 @@ def default_agents(plan: Plan) -> int:
     """How many agents a crawl is worth where nobody says: one per core, but one for hosts that one alone can serve."""
     settings, cores = plan.settings, os.cpu_count() or 1
     hosts = len({Url(href).host for href in plan.seeds})
-    if settings.scope != "host":  # hosts that nobody knows yet
+    if settings.scope in ("domain", "any") or settings.scope.startswith("."):  # hosts that nobody knows yet
         return cores
     rate = hosts / settings.delay if settings.delay else float("inf")  # requests a second, at most
     return 1 if hosts == 1 or rate <= AGENT_RATE else min(cores, hosts)

@@ -27,6 +27,7 @@ def test_help_lists_commands() -> None:
         (["url", "http://a b/"], "http://a b/"),
         (["url", "--no-such-option"], "--no-such-option"),
         (["url"], "URL"),
+        (["crawl", "http://127.0.0.1/", "--scope", "docs/"], "--scope 'docs/'"),
     ],
 )
 def test_mistakes_end_in_one_sentence_and_status_2(

@@ -21,6 +21,7 @@ from fyke.assemble import crawl
 from fyke.cli import run as fyke_command
 from fyke.crawl import status as statuses
 from fyke.store import EXACT, Store
+from fyke.url import Url
 from fyke.world.config import WorldConfig
 from fyke.world.pairs import resembling
 from fyke.world.serve import Served, serve
@@ -60,7 +61,7 @@ class Crawled:
     visits: Counter[tuple[str, str]]
 
 
-def run_here(served: Served, store: Path, **options: int) -> dict[str, object]:
+def run_here(served: Served, store: Path, **options: int | str) -> dict[str, object]:
     """The same by one agent, in this process."""
     how: dict[str, Any] = {"scope": "any", "delay": 0.0, "agents": 1, **options}
     return asdict(crawl(served.world.seeds, store, resolve=tuple(served.resolve()), **how))
@@ -128,6 +129,17 @@ def test_kill_9_of_the_whole_tree_loses_nothing(served: Served, tmp_path: Path) 
         crawl.wait()
     run(whole)
     assert served.world.expected(served.world.seeds).pages <= stored(tmp_path / "s")
+
+
+@pytest.mark.parametrize("kind", ["prefix", "suffix"])
+def test_a_prefix_and_a_suffix_are_scopes(served: Served, tmp_path: Path, kind: str) -> None:
+    """Seeds outside are where it begins; else no page is fetched that the rule leaves out."""
+    seeds = served.world.seeds
+    rule = f"{Url(seeds[0]).site}/" if kind == "prefix" else "." + Url(seeds[0]).host.partition(".")[2]
+    run_here(served, tmp_path / "s", scope=rule)
+    found = [Url(href) for href in stored(tmp_path / "s") if href not in seeds]
+    assert found
+    assert [url for url in found if not (url.href.startswith(rule) or url.host.endswith(rule))] == []
 
 
 def test_max_pages_is_a_total_and_the_rest_stays_queued(served: Served, tmp_path: Path) -> None:

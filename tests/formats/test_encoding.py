@@ -83,6 +83,25 @@ def test_a_label_that_the_bytes_disprove() -> None:
     assert fyke.decode(legacy, "text/html; charset=utf-8")[0] == page.replace("—", "-")
 
 
+@pytest.mark.parametrize(
+    ("codec", "words"),
+    [
+        ("iso-8859-2", "Zażółć gęślą jaźń, pójdź kińże tę chmurność w głąb flaszy. "),
+        ("cp1250", "Árvíztűrő tükörfúrógép; a szőlő és a gyümölcs a piacon is kapható. "),
+        ("koi8-r", "Съешь же ещё этих мягких французских булок, да выпей чаю. "),
+        ("iso-8859-5", "Съешь же ещё этих мягких французских булок, да выпей чаю. "),
+        ("cp1252", "Der Bäcker füllt Öl über größere Mengen süßer Äpfel. "),
+        ("euc-kr", "키스의 고유조건은 입술끼리 만나야 하고 특별한 기술은 필요치 않다. "),
+        ("gbk", "我能吞下玻璃而不伤身体，这是一个用来测试的句子。"),
+        ("shift_jis", "いろはにほへと ちりぬるを わかよたれそ つねならむ "),
+    ],
+)
+@pytest.mark.parametrize("kind", ["text/html", "text/plain"])
+def test_what_nobody_declares_rightly_is_detected(codec: str, words: str, kind: str) -> None:
+    start = '<html><meta charset="utf-8"><p>' if kind == "text/html" else ""
+    assert fyke.decode((start + words * 2).encode(codec), kind)[0] == start + words * 2
+
+
 def test_one_bad_byte_does_not_change_the_encoding() -> None:
     found = decoded("Füße und Bäume überall".encode() + b"\xff", "text/html; charset=utf-8")
     assert (found.encoding, found.how, found.replaced) == ("UTF-8", "http", 1)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from fyke.crawl.settings import CrawlSettings
-from fyke.sites.scope import Scope, SeedScope, Span
+from fyke.sites.scope import Scope, SeedScope
 from fyke.sites.traps import HostHistory, TrapJudge, TrapLimits
 from fyke.url import Url
 from fyke.values import Drop
@@ -43,7 +43,7 @@ class Rules:
         known: Callable[[str], int] = lambda host: 0,
     ) -> Rules:
         """The rules that the settings ask for."""
-        scope = scope or SeedScope(seeds, Span(settings.scope), settings.include, settings.exclude)
+        scope = scope or SeedScope(seeds, settings.scope, settings.include, settings.exclude)
         limits = TrapLimits(max_depth=settings.max_depth, max_host_pages=settings.max_host_pages)
         return cls(scope, TrapJudge(limits), known)
 

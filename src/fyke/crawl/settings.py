@@ -9,6 +9,7 @@ from typing import Literal
 from fyke.config import option
 from fyke.crawl.weights import parse_weight
 from fyke.fetch.http import USER_AGENT, FetchSettings
+from fyke.sites.scope import span_of
 from fyke.url import Url
 
 
@@ -19,8 +20,10 @@ class CrawlSettings:
     max_pages: int = option(0, "Stop when the store holds this many pages; 0 for no limit.")
     max_depth: int = option(0, "Follow links at most this far from the seeds; 0 for no limit.")
     max_host_pages: int = option(0, "Pages of one host at most; 0 for no limit.")
-    scope: Literal["host", "domain", "any"] = option(
-        "host", "Which URLs belong: the seeds' hosts, their registered domains, or any."
+    scope: str = option(
+        "host",
+        "Which URLs belong: host or domain (those of the seeds), any, a URL prefix (https://example.org/docs/) or a "
+        "domain suffix (.edu).",
     )
     topic: str = option("", "Go for a topic first: a topic file, a folder of examples, or a model (`fyke topic`).")
     order: Literal["breadth", "quality"] = option(
@@ -61,6 +64,7 @@ class CrawlSettings:
     min_free_disk: int = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
 
     def __post_init__(self) -> None:
+        span_of(self.scope)  # a ConfigError tells what is wrong with it
         for name in ("include", "exclude"):
             for pattern in getattr(self, name):
                 try:

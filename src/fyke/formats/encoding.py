@@ -29,8 +29,6 @@ _PAIRED = frozenset({"Big5", "EUC-JP", "EUC-KR", "GBK", "ISO-2022-JP", "Shift_JI
 
 _DETECTOR_BYTES = 65_536
 """The detector reads this much: more does not change its mind."""
-_DOUBT = 0.2
-"""Below this confidence of the detector for plain text (a line or two, mostly) the one for pages is asked."""
 _PRESCAN = 1024
 """The standard's window for ``<meta>``. A later declaration is looked for only where none is here."""
 _LATE_PRESCAN = 262_144
@@ -128,7 +126,7 @@ def decoded(data: bytes, content_type: str = "") -> Decoded:
         if html and unicode.isascii():
             return Decoded(unicode, "windows-1252", "default", 0)  # what every browser says of such a page
         return Decoded(unicode, "UTF-8", "utf-8", 0)
-    return _decoded(data, _detect(data, html), "detected")
+    return _decoded(data, _detect(data), "detected")
 
 
 @lru_cache(maxsize=512)
@@ -234,21 +232,17 @@ def _beyond_ascii(text: str) -> int:
     return 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
 
 
-def _detect(data: bytes, html: bool) -> str:
+def _detect(data: bytes) -> str:
+    """Ask turbohtml's detector; what is windows-1252 to it is its last resort, so chardet has the word then."""
+    from turbohtml.detect import detect
+
     sample = data[:_DETECTOR_BYTES]
-    if html:
-        from resiliparse.parse.encoding import detect_encoding
-
-        # Raw: with its own mapping to the standard's names it answers UTF-8 for what it does not know.
-        said = detect_encoding(sample, html5_compatible=False)
-    else:
+    # Declarations are read and judged by now: in front of it, spaces fill the window that the detector reads them in.
+    said = detect(b" " * _PRESCAN + sample).encoding
+    if said in (None, "windows-1252"):
         import chardet
-        from resiliparse.parse.encoding import detect_encoding
 
-        guess = chardet.detect(sample, prefer_superset=True)
-        said = guess["encoding"]
-        if guess["confidence"] < _DOUBT:
-            said = detect_encoding(sample, html5_compatible=False) or said
+        said = chardet.detect(sample, prefer_superset=True)["encoding"]
     said = (said or "").lower()
     return _DETECTED.get(said) or lookup(said) or "windows-1252"
 

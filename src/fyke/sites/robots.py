@@ -1,18 +1,21 @@
 """robots.txt by RFC 9309: who may fetch what, how often, and where the sitemaps are.
 
 ``Robots.parse`` accepts every input and never raises. Lines end in CR, LF or both; a byte order mark is
-skipped; 500 KiB are read and the line that they cut is dropped. Groups that name one agent are merged; the
-longest matching rule decides, ``Allow`` where two are equally long. Matching takes time linear in the rules.
+skipped, and that of UTF-16 believed; 500 KiB are read and the line that they cut is dropped. Groups that name one
+agent are merged; the longest matching rule decides, ``Allow`` where two are equally long; ``/robots.txt`` itself is
+always allowed. Matching takes time linear in the rules.
 
-Two readings of escapes exist. RFC 9309 compares ``/%62az`` and ``/baz`` as equal; Google's test suite wants
-octets compared as they stand. Here an ``Allow`` counts as it stands, a ``Disallow`` by the RFC's
-equivalence: what either reading forbids is not fetched. docs/robots.md lists every such choice.
+An escape is equal to what it stands for (RFC 9309, 2.2.2), but where that would separate: ``/`` and ``?`` in a path,
+``=`` and ``&`` in a query (RFC 3986, 2.2). Google's test suite wants the octets of a rule compared as they stand
+(``/%62az`` is not ``/baz``): so does ``Allow`` here, and ``Disallow`` not. What either reading forbids is not fetched.
+docs/robots.md lists every such choice.
 
 What an answer other than 200 means, and how long one is good for: fyke.sites.standing.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -30,12 +33,13 @@ each URL would cost a tenth of a second. Those beyond forbid more than they say,
 
 _LINE = re.compile(rb"\r\n|\r|\n")
 _BOM = re.compile(rb"\xef?\xbb?\xbf?")  # whole or torn
+_BOM_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _TOKEN = re.compile(rb"[A-Za-z_-]+")
 _COMPATIBLE = re.compile(r"compatible;\s*([A-Za-z_-]+)")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 _RAW = re.compile(rb"[^\x21-\x7e]")
-# What is never decoded: '%' itself, and the two signs that mean something else in a rule.
-_KEPT = {b"%25": b"%25", b"%2A": b"%2A", b"%24": b"%24"}
+# What is not decoded: '%' itself, the two signs that mean something else in a rule, and what separates in a URL.
+_KEPT = frozenset({b"%25", b"%2A", b"%24", b"%2F", b"%3F", b"%3D", b"%26"})
 # Misspellings that Google's parser accepts too; a site that wrote them meant them.
 _AGENT_KEYS = frozenset({b"user-agent", b"useragent", b"user agent"})
 _DISALLOW_KEYS = frozenset({b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw"})
@@ -71,21 +75,22 @@ class Robots:
     @classmethod
     def parse(cls, body: bytes | str) -> Robots:
         """Read a robots.txt. Never raises; what is not a known line is skipped."""
-        data = body.encode("utf-8", "surrogateescape") if isinstance(body, str) else bytes(body)
+        data = _octets(body) if isinstance(body, str) else bytes(body)
+        text = _without_mark(data[:MAX_BYTES])
         if len(data) > MAX_BYTES:
-            data = data[:MAX_BYTES]
-            data = data[: max(data.rfind(b"\n"), data.rfind(b"\r")) + 1]
-        return cls(*_read(data))
+            text = text[: max(text.rfind(b"\n"), text.rfind(b"\r")) + 1]
+        return cls(*_read(text))
 
     def allows(self, user_agent: str, url: str | Url) -> bool:
         """Return whether ``user_agent`` may fetch ``url``: a ``Url``, an absolute URL, or a path."""
         group = self.group(user_agent)
-        if group is None:
+        target = _target(url)
+        if group is None or target == b"/robots.txt":
             return True
         matcher = self._matchers.get(group.agent)
         if matcher is None:
             matcher = self._matchers[group.agent] = _Matcher(group)
-        return matcher.allows(_target(url))
+        return matcher.allows(target)
 
     def delay(self, user_agent: str) -> float | None:
         """Return the Crawl-delay for ``user_agent`` in seconds, or None where the site names none."""
@@ -123,6 +128,22 @@ def product_token(user_agent: str) -> str:
     return (compatible[1] if compatible else user_agent.partition("/")[0].strip()).lower()
 
 
+def _octets(text: str) -> bytes:
+    """What the text was decoded from, where Python did it; half a surrogate pair is encoded as if it were a letter."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _without_mark(data: bytes) -> bytes:
+    """Return the text as UTF-8, without its byte order mark. UTF-16 is full of NULs: without any, the mark lies."""
+    encoding = _BOM_16.get(data[:2])
+    if encoding is None:
+        return _BOM.sub(b"", data, count=1) if data[:1] == b"\xef" else data
+    return data[2:].decode(encoding, "replace").encode() if b"\0" in data else data[2:]
+
+
 def _read(data: bytes) -> tuple[dict[str, Group], tuple[str, ...]]:
     rules: dict[str, tuple[list[bytes], list[bytes]]] = {}
     delays: dict[str, float] = {}
@@ -156,7 +177,7 @@ def _read(data: bytes) -> tuple[dict[str, Group], tuple[str, ...]]:
 
 
 def _lines(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    for line in _LINE.split(_BOM.sub(b"", data, count=1) if data[:1] == b"\xef" else data):
+    for line in _LINE.split(data):
         key, colon, value = line.partition(b"#")[0].partition(b":")
         if colon:
             yield key.strip().lower(), value.strip()
@@ -190,7 +211,7 @@ def _target(url: str | Url) -> bytes:
             text = rest[min(ends) :] if ends else ""
     if not text.startswith("/"):
         text = "/" + text
-    return text.encode("utf-8", "surrogateescape")
+    return _octets(text)
 
 
 def _as_it_stands(octets: bytes) -> bytes:
@@ -200,9 +221,8 @@ def _as_it_stands(octets: bytes) -> bytes:
     return octets.replace(b"*", b"%2A").replace(b"$", b"%24")
 
 
-def _equivalent(octets: bytes) -> bytes:
-    """The RFC's form for comparison: what is not visible ASCII escaped, what is visible ASCII not."""
-    octets = _escape_raw(_as_it_stands(octets))
+def _decoded(octets: bytes) -> bytes:
+    """Escapes of visible ASCII decoded, but for those in ``_KEPT``."""
     return _ESCAPE.sub(_decode_visible, octets) if b"%" in octets else octets
 
 
@@ -212,7 +232,16 @@ def _escape_raw(octets: bytes) -> bytes:
 
 def _decode_visible(match: re.Match[bytes]) -> bytes:
     code = int(match[1], 16)
-    return _KEPT.get(match[0]) or (bytes((code,)) if 0x21 <= code <= 0x7E else match[0])
+    return bytes((code,)) if 0x21 <= code <= 0x7E and match[0] not in _KEPT else match[0]
+
+
+def _loosened(octets: bytes) -> bytes:
+    """Decode what separates elsewhere: ``=`` and ``&`` in the path, ``/`` and ``?`` in the query."""
+    if b"%" not in octets:
+        return octets
+    path, mark, query = octets.partition(b"?")
+    path = path.replace(b"%3D", b"=").replace(b"%26", b"&")
+    return path + mark + query.replace(b"%2F", b"/").replace(b"%3F", b"?")
 
 
 class _Rule:
@@ -249,18 +278,13 @@ class _Rules:
     def __init__(self, patterns: tuple[bytes, ...], equivalent: bool) -> None:
         self.prefixes: dict[bytes, int] = {}
         self.wild: list[_Rule] = []
-        form = _equivalent if equivalent else _as_it_stands
         for pattern in patterns:
             anchored = pattern.endswith(b"$")
-            written = [_escape_raw(piece) for piece in pattern.removesuffix(b"$").split(b"*")]
-            size = sum(map(len, written)) + len(written) - 1 + anchored
-            pieces = [form(piece) for piece in written]
-            if len(pieces) > 1 or anchored:
-                # Empty pieces between two stars ask for nothing; one at the end matters to '$' alone.
-                kept = [pieces[0], *(p for p in pieces[1:-1] if p), *(p for p in pieces[1:][-1:] if p or anchored)]
-                self.wild.append(_Rule(kept, anchored, size))
-            else:
-                self.prefixes[pieces[0]] = max(size, self.prefixes.get(pieces[0], 0))
+            written = _escape_raw(pattern.removesuffix(b"$"))
+            form = b"*".join(map(_as_it_stands, written.split(b"*")))
+            forms = dict.fromkeys((_decoded(form), _loosened(_decoded(form)))) if equivalent else (form,)
+            for each in forms:
+                self._add(each.split(b"*"), anchored, len(written) + anchored)
         self.wild.sort(key=lambda rule: -rule.size)
         if equivalent:  # too many disallowed patterns: the rest as if '*' followed their first piece
             for rule in self.wild[MAX_PATTERNS:]:
@@ -270,6 +294,14 @@ class _Rules:
         for prefix, size in self.prefixes.items():
             longest[len(prefix)] = max(size, longest.get(len(prefix), 0))
         self.lengths = sorted(((size, length) for length, size in longest.items()), reverse=True)
+
+    def _add(self, pieces: list[bytes], anchored: bool, size: int) -> None:
+        if len(pieces) > 1 or anchored:
+            # Empty pieces between two stars ask for nothing; one at the end matters to '$' alone.
+            kept = [pieces[0], *(p for p in pieces[1:-1] if p), *(p for p in pieces[1:][-1:] if p or anchored)]
+            self.wild.append(_Rule(kept, anchored, size))
+        else:
+            self.prefixes[pieces[0]] = max(size, self.prefixes.get(pieces[0], 0))
 
     def longest(self, target: bytes) -> int:
         best = -1
@@ -295,5 +327,11 @@ class _Matcher:
         self.disallow = _Rules(group.disallow, equivalent=True)
 
     def allows(self, target: bytes) -> bool:
-        disallowed = self.disallow.longest(_equivalent(target))
-        return disallowed < 0 or self.allow.longest(_as_it_stands(target)) >= disallowed
+        written = _as_it_stands(target)
+        if b"%" not in written:
+            disallowed = self.disallow.longest(_escape_raw(written))
+            return disallowed < 0 or self.allow.longest(written) >= disallowed
+        decoded = _decoded(written)
+        forms = dict.fromkeys((decoded, _loosened(decoded)))
+        disallowed = max(self.disallow.longest(_escape_raw(form)) for form in forms)
+        return disallowed < 0 or any(self.allow.longest(form) >= disallowed for form in {written: None, **forms})

@@ -1,4 +1,4 @@
-"""Which URLs belong to a crawl: the seeds' hosts or domains, regular expressions, endings of what is no document.
+"""Which URLs belong to a crawl: the seeds' hosts or domains, a prefix, a suffix, patterns, endings of no document.
 
 A ``Scope`` is a policy object: ``judge(url)`` returns None for a URL that belongs, else the reason why it does not.
 Patterns are searched in URLs of bounded length only (``MAX_LENGTH``), since Python's regular expressions can take time
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Protocol
 
-from fyke.errors import ConfigError
+from fyke.errors import ConfigError, UrlError
 from fyke.url import Url
 from fyke.values import Drop
 
@@ -26,13 +26,35 @@ _SKIPPED = re.compile(
     re.IGNORECASE,
 )
 
+_SUFFIX = re.compile(r"(?:\.[^\s./:?#@\[\]\\]+)+")
+
 
 class Span(StrEnum):
-    """How far a crawl goes from its seeds (``--scope``)."""
+    """How far a crawl goes from its seeds (``--scope``), if not to a URL prefix or a domain suffix."""
 
     HOST = "host"
     DOMAIN = "domain"
     ANY = "any"
+
+
+def span_of(text: str) -> str:
+    """Return a span in normal form: a ``Span``, a URL prefix (``https://example.org/docs/``) or a suffix (``.edu``).
+
+    Raises ``ConfigError`` for anything else.
+    """
+    if text in tuple(Span):
+        return Span(text)
+    try:
+        if text.startswith(("http://", "https://")):
+            return Url.parse(text).href
+        if _SUFFIX.fullmatch(text):
+            return Url.parse(f"http://any{text}/").host.removeprefix("any")
+    except UrlError:
+        pass
+    raise ConfigError(
+        f"--scope {text!r} is not host, domain or any, no URL prefix such as https://example.org/docs/ "
+        "and no domain suffix such as .edu; give one of these"
+    )
 
 
 class Scope(Protocol):
@@ -44,18 +66,18 @@ class Scope(Protocol):
 
 
 class SeedScope:
-    """The hosts or registered domains of the seeds, or the whole web; then ``exclude``, then ``include``."""
+    """The seeds' hosts or registered domains, a prefix, a suffix, or the whole web; then ``exclude``, ``include``."""
 
     def __init__(
         self,
         seeds: Iterable[Url],
-        span: Span = Span.HOST,
+        span: str = Span.HOST,
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
         *,
         all_types: bool = False,
     ) -> None:
-        self._span = span
+        self._span = span_of(span)
         self._hosts: set[str] = set()
         self._domains: set[str] = set()
         for seed in seeds:
@@ -65,7 +87,10 @@ class SeedScope:
         self._all_types = all_types
 
     def admit(self, url: Url) -> None:
-        """Count ``url`` among the seeds: where a seed redirects to, say (``example.org`` to ``www.example.org``)."""
+        """Count ``url`` among the seeds: where a seed redirects to, say (``example.org`` to ``www.example.org``).
+
+        A prefix or suffix does not ask for seeds: what it leaves out stays out.
+        """
         self._hosts.add(url.host)
         if self._span is Span.DOMAIN:
             self._domains.add(url.domain)
@@ -75,10 +100,8 @@ class SeedScope:
         href = url.href
         if len(href) > MAX_LENGTH:
             return Drop.LENGTH
-        if self._span is not Span.ANY:
-            host = url.host
-            if host not in self._hosts and (self._span is Span.HOST or url.domain not in self._domains):
-                return Drop.SCOPE
+        if not self._spans(url):
+            return Drop.SCOPE
         if not self._all_types and _SKIPPED.search(url.path):
             return Drop.TYPE
         if any(pattern.search(href) for pattern in self._exclude):
@@ -86,6 +109,19 @@ class SeedScope:
         if self._include and not any(pattern.search(href) for pattern in self._include):
             return Drop.NOT_INCLUDED
         return None
+
+    def _spans(self, url: Url) -> bool:
+        match self._span:
+            case Span.ANY:
+                return True
+            case Span.HOST:
+                return url.host in self._hosts
+            case Span.DOMAIN:
+                return url.host in self._hosts or url.domain in self._domains
+            case suffix if suffix.startswith("."):
+                return f".{url.host}".endswith(suffix)
+            case prefix:
+                return url.href.startswith(prefix)
 
 
 def _compile(option: str, pattern: str) -> re.Pattern[str]:
