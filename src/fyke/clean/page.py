@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from fyke.clean.columns import WORDS
 from fyke.clean.elements import Array
 from fyke.formats import html as formats_html
 from fyke.formats import linked_data
+from fyke.formats.lazy import lazy
 from fyke.formats.markup import Markup
 
 _FEW = 200
@@ -91,7 +91,7 @@ class Page:
         """The start tag of a container as it stands in the page."""
         return self.markup.source(int(self.tree.opened[container])) if container else b""
 
-    @cached_property
+    @lazy
     def tokens(self) -> Tokens:
         """The words and tags that blocks are made of."""
         markup = self.markup
