@@ -46,12 +46,12 @@ class Page:
         self.types, self.body = declared_of(source)
         """What the page says that it is (``Article``, ``og:article``, …), and the text that it says is its own."""
         self._build(False)
-        if self.markup.count < _FEW and b"<noscript" in self.markup.data:
-            words = self._words()
-            if len(self.tree.parent) + words < _FEW:
-                self._build(True)
-                if self._words() <= words + _FEW:
-                    self._build(False)
+        words = self._words()
+        if words < _FEW and b"<noscript" in self.markup.data and len(self.tokens.kinds) < _FEW:
+            self.__dict__.pop("tokens")
+            self._build(True)
+            if self._words() <= words + _FEW:
+                self._build(False)
 
     def _words(self) -> int:
         return int(self.blocks[:, WORDS].sum())
