@@ -28,7 +28,7 @@ from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.index import DuplicateIndex
 from fyke.dedupe.sketch import Parameters, Sketches, sketch
 from fyke.dedupe.spool import Spool
-from fyke.dedupe.words import shingle_hashes
+from fyke.text.words import shingle_hashes
 
 WORDS_PER_TEXT = 450
 TEMPLATES = 40

@@ -27,7 +27,7 @@ def main() -> None:
     rows: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     reasons: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for entry, found in zip(entries, documents, strict=True):
-        row, said = rows[entry["format"]], f"{found.title} {found.text}".lower()
+        row, said = rows[entry["format"]], f"{found.title} {found.whole}".lower()
         row[0] += 1
         if entry.get("expect") == "text":
             row[1] += 1

@@ -19,7 +19,9 @@ CHAPTERS = {
     "Archives, graphs, simulation": ("Archive", "Graph", "simulate"),
 }
 VALUES = {
-    "fyke.values": ("Content", "Block", "Document", "Meta", "Link", "Candidates"),
+    "fyke.content": ("Content", "Block"),
+    "fyke.values": ("Document", "Link", "Candidates"),
+    "fyke.description": ("Described", "Meta"),
     "fyke.assemble": ("Summary",),
     "fyke.store.row": ("Row",),
     "fyke.store.cells": ("RowMeta",),

@@ -125,8 +125,9 @@ def crawl(
     if why := prepare(settings, path):
         print(f"fyke: {why}", file=sys.stderr, flush=True)
     plan = Plan(every, settings)
-    plans.write(path, plan)
     statuses.clear(path)
+    statuses.write(path, starting({}))
+    plans.write(path, plan)
     if settings.trace:
         trace.begin(path)
     agents = 1 if prioritizer or scope or settings.websub else settings.agents or default_agents(plan)

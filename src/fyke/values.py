@@ -13,7 +13,7 @@ Times are seconds since 1970 in UTC as floats, ``0.0`` where unknown; sizes are 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, overload
@@ -22,6 +22,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from fyke.content import BLOCK_END as BLOCK_END  # noqa: PLC0414 - handed on
+from fyke.content import Block as Block  # noqa: PLC0414
+from fyke.content import Content as Content  # noqa: PLC0414
+from fyke.description import Described as Described  # noqa: PLC0414
+from fyke.description import Meta as Meta  # noqa: PLC0414
 from fyke.url import Url
 
 _TAG = struct.Struct("<iii")
@@ -219,27 +224,9 @@ class Links(Sequence[Link]):
         return cls([link.target for link in links], [link.text for link in links], [link.rel for link in links])
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
-    """The canonical fields that documents of all formats share (formats/tags.py maps source tags to them).
-
-    Dates are ISO 8601 in UTC with the precision of the source: ``2008``, ``2008-09``, ``2008-09-28T23:41:50Z``.
-    """
-
-    author: str = ""
-    published: str = ""
-    updated: str = ""
-    received: str = ""
-    section: str = ""
-    source: str = ""
-    place: str = ""
-    description: str = ""
-    keywords: str = ""
-
-
 TAG_NAMES = (
     *("h1", "h2", "h3", "h4", "h5", "h6", "p", "ul", "ol", "li", "table", "tr", "td", "th", "caption", "pre"),
-    *("blockquote", "a", "strong", "em", "img", "br"),
+    *("blockquote", "a", "strong", "em", "img", "br", "hr", "code", "del", "sup", "sub"),
 )
 """The elements of tagged text; in ``Tags`` a name is its place here, so names are only ever added at the end."""
 
@@ -288,7 +275,9 @@ class Document:
     """A document of any format as tagged text. ``failure`` says what went wrong, if anything did."""
 
     html: str
-    """A clean subset of HTML: ``TAG_NAMES``, with ``href`` of ``a`` and ``alt`` of ``img``."""
+    """A clean subset of HTML: ``TAG_NAMES``, with ``href`` and ``title`` of ``a``, ``alt``, ``src`` and ``title`` of
+    ``img``, ``start`` of ``ol``, ``colspan``, ``rowspan`` and ``align`` of cells, and ``class="language-…"`` of ``pre``
+    and of formulas, which are ``code``. ``formats.markdown`` makes Markdown of it."""
     text: str
     """The main text of a page; of any other format all of it."""
     tags: Tags = Tags()
@@ -302,7 +291,7 @@ class Document:
     """What decided it: ``bom``, ``http``, ``meta``, ``xml``, ``utf-8``, ``detected``, ``default``."""
     replaced: int = 0
     """Malformed bytes that became U+FFFD."""
-    meta: Meta = Meta()
+    meta: Meta = Meta()  # noqa: RUF009 - frozen
     links: tuple[Link, ...] = ()
     failure: Reason | None = None
     """Why there is no text, or why it is not whole."""
@@ -318,70 +307,6 @@ class Document:
     def __post_init__(self) -> None:
         if not self.whole:
             object.__setattr__(self, "whole", self.text)
-
-
-BLOCK_END = "\x1e"
-"""Parts the blocks of a text that has weights. No text that is read from a page holds this character."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A run of a page's text between block-level tags, with what the cleaner thinks of it."""
-
-    text: str
-    kind: str
-    """heading, paragraph, list, table, caption, quote, code, comment, form, navigation, or text where none of these."""
-    weight: float
-    """0 furniture … 1 main content: an indexer may count the block's words by it."""
-    main: bool = False
-    """Whether the block is part of ``Content.text``."""
-
-
-class Content:
-    """The main content of a page. Never changes; ``html``, ``blocks`` and ``meta`` are made when first asked for."""
-
-    __slots__ = ("_blocks", "_html", "_make_blocks", "_make_html", "_make_meta", "_meta", "kind", "text", "title")
-
-    text: str
-    title: str
-    kind: str
-    """The page's type where the method knows it: article, forum, listing, ...; else empty."""
-
-    def __init__(
-        self,
-        text: str,
-        title: str,
-        kind: str,
-        make_html: Callable[[], str],
-        make_blocks: Callable[[], tuple[Block, ...]],
-        make_meta: Callable[[], Meta] = Meta,
-    ) -> None:
-        self.text, self.title, self.kind = text, title, kind
-        self._make_html, self._make_blocks, self._make_meta = make_html, make_blocks, make_meta
-        self._html: str | None = None
-        self._meta: Meta | None = None
-        self._blocks: tuple[Block, ...] | None = None
-
-    @property
-    def html(self) -> str:
-        """The main content as a clean subset of HTML."""
-        if self._html is None:
-            self._html = self._make_html()
-        return self._html
-
-    @property
-    def meta(self) -> Meta:
-        """Author, dates, site and what else the page says of itself."""
-        if self._meta is None:
-            self._meta = self._make_meta()
-        return self._meta
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """Every block of the page, in order, furniture included."""
-        if self._blocks is None:
-            self._blocks = self._make_blocks()
-        return self._blocks
 
 
 NOT_KEPT: npt.NDArray[np.float64] = np.empty(0)

@@ -13,13 +13,14 @@ from fyke.archive import combine as second
 from fyke.archive import reader_kernels, writer_kernels
 from fyke.archive.archive import Archive
 from fyke.archive.combine import Catalogue, Coding, combine
-from fyke.archive.files import write_manifest
+from fyke.archive.files import Manifest, write_manifest
 from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import Page, read_jsonl, runs_of, scan
 from fyke.bits import lists
 from fyke.bits.coding import SLACK, Code, Codes, read
 from fyke.errors import StorageError, UserError
 from fyke.simulate.collection import scan_part
+from fyke.text.characters import WORDS
 
 PLAIN = Preprocessing(stemmer="none", stopwords="none", min_documents=1)
 
@@ -126,6 +127,30 @@ def test_preprocessing_stems_and_stops(tmp_path: Path) -> None:
     }
     with pytest.raises(UserError, match="no stemmer is called 'potter'"):
         Preprocessing(stemmer="potter")
+
+
+def test_terms_of_all_scripts_are_words(tmp_path: Path) -> None:
+    """Vowel signs stay inside words, a Chinese clause is its pairs of characters."""
+    text = "हिन्दी में हिन्दी, ภาษา; 東京大阪, தமிழ்"
+    summary = build([Page("http://a.test/", text)], tmp_path, Coding())[0]
+    assert summary is not None
+    assert summary.length == 10
+    assert dict(zip(summary.terms, summary.counts.tolist(), strict=True)) == {
+        "हिन्दी": 2, "में": 1, "தமிழ்": 1, "ภา": 1, "าษ": 1, "ษา": 1, "東京": 1, "京大": 1, "大阪": 1,
+    }  # fmt: skip
+
+
+def test_archives_and_runs_say_what_a_word_was(tmp_path: Path) -> None:
+    archive = build(pages(40), tmp_path, Coding(), parts=2)
+    assert archive.manifest.tokeniser == WORDS
+    older = {k: v for k, v in msgspec.json.decode(msgspec.json.encode(archive.manifest)).items() if k != "tokeniser"}
+    assert msgspec.convert(older, Manifest).tokeniser == 1
+    head = next((tmp_path / "part0").glob("run-*")) / "run.json"
+    said = msgspec.json.decode(head.read_bytes())
+    del said["tokeniser"]
+    head.write_bytes(msgspec.json.encode(said))
+    with pytest.raises(StorageError, match="to which a word is not the same"):
+        runs_of([tmp_path / "part0", tmp_path / "part1"])
 
 
 @pytest.mark.kernel

@@ -34,7 +34,7 @@ def test_a_users_tags(page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     table = tmp_path / "tags.toml"
     table.write_text('[tags]\nplace = ["x:where"]\n')
     assert run(["convert", str(page), "--json", "--tags", str(table)]) == 0
-    assert json.loads(capsys.readouterr().out)["meta"] == {"place": "Hull"}
+    assert json.loads(capsys.readouterr().out)["meta"]["place"] == "Hull"
     table.write_text('[tags]\nplase = ["x:where"]\n')
     assert run(["convert", str(page), "--tags", str(table)]) == 2
     assert "unknown field 'plase'" in capsys.readouterr().err
@@ -60,3 +60,9 @@ def test_a_folder_with_a_bad_file(page: Path, capsys: pytest.CaptureFixture[str]
 def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["convert", "no-such-file"]) == 2
     assert "no file no-such-file" in capsys.readouterr().err
+
+
+def test_markdown_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.html").write_text("<h1>T</h1><ol><li>a<ul><li>b</ul></ol>")
+    assert run(["convert", str(tmp_path / "a.html"), "--to", "markdown"]) == 0
+    assert capsys.readouterr().out == "# T\n\n1. a\n   - b\n"

@@ -62,3 +62,9 @@ def test_other_encodings_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["extract", "nowhere.html"]) == 1
     assert "nowhere.html can not be read" in capsys.readouterr().err
+
+
+def test_content_is_printed_in_every_form(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for form, sign in (("markdown", "\n"), ("html", "<p>"), ("json", '"markdown"')):
+        assert run(["extract", str(page), "--to", form]) == 0
+        assert sign in capsys.readouterr().out

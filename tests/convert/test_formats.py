@@ -105,7 +105,7 @@ Date: Mon, 29 Sep 2008 00:41:50 +0100\nMIME-Version: 1.0\nContent-Type: multipar
 --y\nContent-Type: text/html\n\n<p>rich <b>words</b>\n--y--\n--x
 Content-Type: text/csv\nContent-Disposition: attachment; filename=t.csv\n\na,b\n--x--\n"""
     )
-    assert (found.title, found.meta.author) == ("Grüße", "Ann <ann@example.org>")
+    assert (found.title, found.meta.author) == ("Grüße", "Ann")
     assert found.meta.published == "2008-09-28T23:41:50Z"
     assert "rich words" in found.text
     assert "plain words" not in found.text

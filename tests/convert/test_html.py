@@ -174,7 +174,7 @@ def test_metadata_of_all_kinds() -> None:
     )
     assert (found.title, found.language) == ("T", "en")
     meta = found.meta
-    assert (meta.published, meta.updated, meta.author) == ("2010-05-24T21:27:52Z", "2010-06-01", "Ann")
+    assert (meta.published, meta.updated, meta.author) == ("2010-05-24T21:27:52Z", "2010-06-01", "Ann, Bob")
     assert (meta.source, meta.section, meta.place) == ("The Paper", "World", "Hull")
 
 

@@ -151,7 +151,7 @@ def test_ctrl_c_stops_cleanly_and_status_tells(
     assert json.loads(capfd.readouterr().out)["running"]
     os.killpg(crawl.pid, signal.SIGINT)
     out, _ = crawl.communicate()
-    assert crawl.returncode == 0
+    assert crawl.returncode == 3, "interrupted with work left"
     summary = json.loads(out)
     assert not summary["finished"]
     assert summary["pages"] == len(stored(tmp_path / "s"))

@@ -15,7 +15,7 @@ from fyke.dedupe import lsh_kernels
 from fyke.dedupe.discover import CROWD, band_keys, estimate, near_duplicates
 from fyke.dedupe.plan import bands
 from fyke.dedupe.sketch import Parameters, sketch
-from fyke.dedupe.words import shingle_hashes
+from fyke.text.words import shingle_hashes
 
 
 def edited(words: list[str], edits: int, chance: random.Random) -> list[str]:

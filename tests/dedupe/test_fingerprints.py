@@ -22,12 +22,12 @@ from fyke.dedupe.fingerprints import (
     zero_modulo,
 )
 from fyke.lecture.texts import SENTENCE, SENTENCE_HASHES
-from tests.dedupe import reference
+from tests.text.reference import split
 
 
 def test_the_textbooks_example() -> None:
-    grams = n_grams(reference.split(SENTENCE), 3)
-    assert len(reference.split(SENTENCE)) == 18
+    grams = n_grams(split(SENTENCE), 3)
+    assert len(split(SENTENCE)) == 18
     assert len(grams) == len(SENTENCE_HASHES) == 16
     assert grams[8] == "around the world"
     assert zero_modulo(np.array(SENTENCE_HASHES), 4).tolist() == [664, 492, 236, 908]

@@ -15,8 +15,8 @@ from fyke.dedupe.families import Cosine, Family, Hamming, Jaccard, Stable, candi
 from fyke.dedupe.hamming import HammingIndex, distance, similarity
 from fyke.dedupe.plan import bands, false_negative, false_positive, suggest
 from fyke.dedupe.sketch import simhash
-from fyke.dedupe.words import word_hashes
 from fyke.errors import UserError
+from fyke.text.words import word_hashes
 from tests.dedupe.test_discover import collection
 
 

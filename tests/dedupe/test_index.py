@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.index import DuplicateIndex, Match
 from fyke.dedupe.sketch import DEFAULTS, Parameters, sketch
 from fyke.errors import StorageError, UserError
+from fyke.text.characters import WORDS, Folding
 from tests.dedupe.test_discover import collection, exact_join
 
 SMALL = Parameters(n=2, permutations=24)
@@ -188,6 +190,18 @@ def test_sketches_are_saved_appended_and_merged(texts: list[str], tmp_path: Path
     assert (again.facts[:, 1] == made.simhashes).all()
     with pytest.raises(UserError, match="other parameters"):
         both.merge(SketchFolder.open(tmp_path / "c", SMALL, create=True))
+
+
+def test_sketches_of_older_words_are_taken_where_they_are_the_same(tmp_path: Path) -> None:
+    for accents in (False, True):
+        path = tmp_path / str(accents)
+        SketchFolder.open(path, Parameters(folding=Folding(accents=accents)), create=True).close()
+        header = msgspec.json.decode((path / "header.json").read_bytes())
+        assert header.pop("words") == WORDS
+        (path / "header.json").write_bytes(msgspec.json.encode(header))
+    assert SketchFolder.open(tmp_path / "False").count == 0
+    with pytest.raises(StorageError, match="made of other words"):
+        SketchFolder.open(tmp_path / "True")
 
 
 def test_bytes_for_a_document_on_disk(texts: list[str], tmp_path: Path) -> None:

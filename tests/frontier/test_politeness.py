@@ -26,7 +26,7 @@ WANTED = Politeness(delay=1.0, factor=10.0)
     ],
 )
 def test_gap(pace: Pace, duration: float, gap: float) -> None:
-    _, due = after(pace, Contact(100.0, duration), WANTED)
+    _, due, _ = after(pace, Contact(100.0, duration), WANTED)
     assert due == pytest.approx(100.0 + gap)
 
 
@@ -39,13 +39,13 @@ def test_no_delay_means_no_delay_but_for_back_off() -> None:
 def test_back_off_doubles_up_to_an_hour_and_recovers_step_by_step() -> None:
     pace, gaps = FRESH, []
     for _ in range(14):
-        pace, due = after(pace, Contact(0.0, 0.01, overloaded=True), WANTED)
+        pace, due, _ = after(pace, Contact(0.0, 0.01, overloaded=True), WANTED)
         gaps.append(due)
     assert gaps[:4] == [2.0, 4.0, 8.0, 16.0]
     assert gaps[-1] == MAX_BACKOFF
     down = []
     for _ in range(16):
-        pace, due = after(pace, Contact(0.0, 0.01), WANTED)
+        pace, due, _ = after(pace, Contact(0.0, 0.01), WANTED)
         down.append(due)
     assert down == sorted(down, reverse=True)
     assert down[-1] == 1.0
@@ -57,12 +57,21 @@ def test_retry_after_is_obeyed() -> None:
 
 
 def test_one_silent_url_says_nothing_of_its_host() -> None:
-    pace, due = after(FRESH, Contact(100.0, 20.0, silent=True), WANTED)
+    pace, due, _ = after(FRESH, Contact(100.0, 20.0, silent=True), WANTED)
     assert (due, pace.failures) == (101.0, 0)
-    pace, due = after(pace, Contact(120.0, 20.0, silent=True), WANTED)
+    pace, due, _ = after(pace, Contact(120.0, 20.0, silent=True), WANTED)
     assert (due, pace.failures) == (122.0, 1), "two in a row do"
-    pace, due = after(pace, Contact(130.0, 0.05), WANTED)
+    pace, due, _ = after(pace, Contact(130.0, 0.05), WANTED)
     assert (due, pace.failures) == (131.0, 0)
+
+
+def test_what_a_host_wants_is_told_from_our_own_caution() -> None:
+    slow = after(Pace(usual=0.1), Contact(100.0, 5.0), WANTED)
+    assert slow.due > 200.0
+    assert slow.asked == 0.0, "it was slow, and asked for nothing"
+    assert after(FRESH, Contact(100.0, 0.1, overloaded=True, retry_at=9000.0), WANTED).asked == 9000.0
+    assert after(FRESH, Contact(100.0, 0.1, overloaded=True), WANTED).asked == 102.0
+    assert after(Pace(crawl_delay=30.0), Contact(100.0, 0.1), WANTED).asked == 130.0
 
 
 @given(
@@ -73,7 +82,7 @@ def test_one_silent_url_says_nothing_of_its_host() -> None:
 )
 def test_never_early_and_never_endless(pace: Pace, duration: float, overloaded: bool, delay: float) -> None:
     wanted = Politeness(delay=delay)
-    known, due = after(pace, Contact(0.0, duration, overloaded), wanted)
+    known, due, _ = after(pace, Contact(0.0, duration, overloaded), wanted)
     assert due >= delay
     assert due <= max(86_400.0, 4 * 60.0, MAX_BACKOFF) * 4
     assert known.crawl_delay == pace.crawl_delay

@@ -26,6 +26,13 @@ def test_words_match_whole_and_nothing_found_shows_the_beginning() -> None:
     assert snippet("", "fish").text == ""
 
 
+def test_words_of_scripts_without_spaces_are_found_and_marked_once() -> None:
+    assert snippet("昨夜、東京都で開かれた。" + "水" * 300, "東京都").marked().startswith("昨夜、**東京都**で")
+    assert snippet("यह हिन्दी है", "हिन्दी").marked() == "यह **हिन्दी** है"
+    assert snippet("यह हिन्दू है", "हिन").found == 0
+    assert "**ภาษา**" in snippet("เรียนภาษาไทย", "ภาษา").marked()
+
+
 @given(st.text(alphabet="ab \n.ä", max_size=600), st.text(alphabet="ab ä", max_size=8))
 def test_marks_are_the_words(text: str, query: str) -> None:
     found = snippet(text, query)

@@ -21,6 +21,7 @@ from fyke.workers.pool import Pool
 KNOWN = {
     "files/doc/poi__Bug60942.doc": "fast-saved Word 6, which the engine refuses",
     "files/doc/tika__Doc1_ole.doc": "only an embedded object",
+    "files/key/tika__testKeynote2013.key": "the words are names of files inside, which nobody reads on a slide",
     "files/md/tika__testMARKDOWN_dataURI.md": "the words are the letters of an inline picture",
     "files/pdf/tika__testPDF_XFA_govdocs1_258578.pdf": "one word of a form's hidden choices",
     "files/ppt/tika__testPPT_EmbeddedPDF.ppt": "only an embedded document",

@@ -159,6 +159,7 @@ def combine(catalogue: Catalogue, folder: Path, coding: Coding, workers: int = 1
         max_chain=coding.max_chain if coding.mode == "fyke" else 0,
         dates=dates,
         preprocessing=preprocessing,
+        tokeniser=catalogue.runs[0].tokeniser,
         sections=sections | section,
     )
     write_manifest(folder, manifest)

@@ -34,6 +34,7 @@ def facts(archive: Archive) -> dict[str, object]:
         "total_bytes": sum(section.bytes for section in m.sections.values()),
         "window": m.window,
         "max_chain": m.max_chain,
+        "tokeniser": m.tokeniser,
         "stemmer": m.preprocessing.stemmer,
         "stopwords": m.preprocessing.stopwords,
         "min_documents": m.preprocessing.min_documents,

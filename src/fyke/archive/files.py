@@ -57,6 +57,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     dates: tuple[int, int] = (0, 0)
     """When the first and the last document was fetched, in seconds since 1970; (0, 0) where nobody knows."""
     preprocessing: Preprocessing
+    tokeniser: int = 1
+    """What a word was (text/characters.WORDS); archives that do not say are older than the number."""
     sections: dict[str, Section]
 
 

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from fyke.archive.preprocess import Preprocessing, Vocabulary
 from fyke.errors import StorageError
+from fyke.text.characters import WORDS
 
 FORMAT = "fyke-run"
 VERSION = 1
@@ -68,6 +69,7 @@ class Run:
 
     folder: Path
     preprocessing: Preprocessing
+    tokeniser: int
     documents: NDArray[np.uint32]
     lengths: NDArray[np.int64]
     fetched: NDArray[np.int64]
@@ -87,7 +89,7 @@ class Run:
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
         except (OSError, ValueError, msgspec.MsgspecError) as error:
             raise StorageError(f"{folder} is not a complete run ({error}); scan its pages again") from None
-        return cls(folder, head.preprocessing, **arrays)
+        return cls(folder, head.preprocessing, head.tokeniser, **arrays)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -107,6 +109,8 @@ class _Head(msgspec.Struct):
     format: str
     version: int
     preprocessing: Preprocessing
+    tokeniser: int = 1
+    """What a word was (text/characters.WORDS)."""
 
 
 def scan(
@@ -190,7 +194,7 @@ class _OpenRun:
         }
         for name, array in arrays.items():
             np.save(folder / f"{name}.npy", array, allow_pickle=False)
-        head = _Head(FORMAT, VERSION, self._preprocessing)
+        head = _Head(FORMAT, VERSION, self._preprocessing, WORDS)
         (folder / "run.json").write_bytes(msgspec.json.encode(head))
 
 
@@ -226,6 +230,11 @@ def runs_of(folders: Iterable[Path]) -> list[Run]:
     if not runs:
         raise StorageError("no runs to combine: make parts with `fyke archive build --part i/n`")
     for run in runs:
+        if run.tokeniser != runs[0].tokeniser:
+            raise StorageError(
+                f"{run.folder} and {runs[0].folder} were scanned by fykes to which a word is not the same; scan the"
+                " older one again"
+            )
         if run.preprocessing != runs[0].preprocessing:
             raise StorageError(
                 f"{run.folder} was scanned with other settings than {runs[0].folder}; scan both with the same"

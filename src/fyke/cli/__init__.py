@@ -37,7 +37,7 @@ COMMANDS: dict[str, str] = {
     "feed": "What a feed says: its items, how often it posts, when to ask it again, and who pushes it.",
     "dedupe": "Near-duplicates of a collection: pairs and clusters, by MinHash, simhash, fingerprints or digests.",
     "similar": "Search by example: the stored near-duplicates of one document.",
-    "convert": "Convert any supported format to tagged text: HTML, plain text or JSON.",
+    "convert": "Convert any supported format to tagged text: HTML, Markdown, plain text or JSON.",
     "archive": "Compressed archives of document summaries with their web graph: build, show, combine, sub.",
     "graph": "Web graphs in WebGraph's BV form: convert, stats, rank.",
     "simulate": "Crawl an archive's web virtually, by one or several policies, and compare them.",

@@ -1,4 +1,4 @@
-"""Convert any supported format to tagged text: HTML, plain text or JSON."""
+"""Convert any supported format to tagged text: HTML, Markdown, plain text or JSON."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Form(StrEnum):
     """What to print."""
 
     HTML = "html"
+    MARKDOWN = "markdown"
     TEXT = "text"
     JSON = "json"
 
@@ -38,7 +39,7 @@ def convert(
     tags: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="More synonyms for source tags.")] = None,
     json: Json = False,
 ) -> None:
-    """Convert any supported format to tagged text: HTML, plain text or JSON.
+    """Convert any supported format to tagged text: HTML, Markdown, plain text or JSON.
 
     A document that cannot be converted is told on stderr with its reason, and the status is 1.
 
@@ -123,6 +124,10 @@ def _read(path: str) -> bytes:
 def _print(path: str, document: Document, form: Form) -> None:
     if form is Form.JSON:
         print_json({"file": path, **_facts(document)})
+    elif document.text and form is Form.MARKDOWN:
+        from fyke.formats.markdown import markdown
+
+        echo(markdown(document.html).removesuffix("\n"))
     elif document.text:
         echo(document.html if form is Form.HTML else document.text)
 

@@ -112,7 +112,7 @@ def find(
     from fyke.cli.inputs import documents
     from fyke.dedupe import methods
     from fyke.dedupe.sketch import Parameters
-    from fyke.dedupe.words import Folding
+    from fyke.text.characters import Folding
 
     for target in (output, clusters):
         if target is not None and target.suffix not in {".jsonl", ".parquet"}:

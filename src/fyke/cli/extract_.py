@@ -31,6 +31,15 @@ class MethodName(StrEnum):
     ALL = "all"
 
 
+class Form(StrEnum):
+    """What ``--to`` takes."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
+
+
 class Favour(StrEnum):
     """What ``--favour`` takes."""
 
@@ -41,18 +50,20 @@ class Favour(StrEnum):
 class Show(StrEnum):
     """What ``--show`` takes."""
 
+    CONTENT = "content"
+    BLOCKS = "blocks"
     TEXT = "text"
     HTML = "html"
-    BLOCKS = "blocks"
 
 
 @app.command()
 def extract(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="An HTML file; - reads standard input.")],
     method: Annotated[MethodName, typer.Option(help="How content is found; `all` compares.")] = MethodName.AUTO,
+    to: Annotated[Form, typer.Option(help="What the content is printed as.")] = Form.TEXT,
     show: Annotated[
-        Show, typer.Option(help="What is printed; `blocks` prints every block with its weight.")
-    ] = Show.TEXT,
+        Show, typer.Option(help="`blocks` prints every block with its weight; `text` and `html` are those of --to.")
+    ] = Show.CONTENT,
     plot: Annotated[Path | None, typer.Option(metavar="OUT.png", help="Draw the document slope curve.")] = None,
     url: Annotated[str | None, typer.Option(help="Where the page is from: makes its links absolute.")] = None,
     favour: Annotated[
@@ -64,16 +75,17 @@ def extract(
     comments: Annotated[bool, typer.Option(help="Keep comments that the method chose.")] = True,
     tables: Annotated[bool, typer.Option(help="Keep tables that the method chose.")] = True,
     captions: Annotated[bool, typer.Option(help="Keep captions that the method chose.")] = True,
-    links: Annotated[bool, typer.Option(help="Keep links in the HTML.")] = True,
+    links: Annotated[bool, typer.Option(help="Keep links in HTML and Markdown.")] = True,
     json: Json = False,
 ) -> None:
     """Print the main content of an HTML page.
 
-    Example: fyke extract page.html --method plateau --plot curve.png
+    Example: fyke extract page.html --to markdown
     """
     from fyke.reading.content import METHODS
     from fyke.reading.content import extract as found_by
 
+    form = Form.JSON if json else Form(show) if show in (Show.TEXT, Show.HTML) else to
     needs_plot(plot)
     if (favour or model) and method not in (MethodName.AUTO, MethodName.ALL):
         raise UserError("--favour and --model are for the method auto: leave them out, or take --method auto")
@@ -84,12 +96,12 @@ def extract(
             html, _method(name, model), url, comments=comments, tables=tables, captions=captions, links=links,
             favour=favour.value if favour is not None and name == MethodName.AUTO else "",
         )  # fmt: skip
-        if json:
+        if form is Form.JSON:
             print_json(_facts(name, content, show))
         else:
             if len(chosen) > 1:
                 echo(f"== {name}: {len(content.text.split())} words")
-            _print(content, show)
+            _print(content, form, show)
     if plot is not None:
         from fyke.reading.content import draw
 
@@ -120,7 +132,12 @@ def _read(file: Path) -> str:
 
 
 def _facts(method: str, content: Content, show: Show) -> dict[str, object]:
-    facts: dict[str, object] = {"method": method, "title": content.title, "kind": content.kind, "text": content.text}
+    said = ("author", "date", "site", "description", "language", "licence", "image")
+    facts: dict[str, object] = {
+        "method": method, "title": content.title, "kind": content.kind,
+        **{name: value for name in said if (value := getattr(content, name))},
+        "text": content.text, "markdown": content.markdown,
+    }  # fmt: skip
     if show is Show.HTML:
         facts["html"] = content.html
     if show is Show.BLOCKS:
@@ -128,12 +145,14 @@ def _facts(method: str, content: Content, show: Show) -> dict[str, object]:
     return facts
 
 
-def _print(content: Content, show: Show) -> None:
-    if show is Show.HTML:
-        echo(content.html)
-    elif show is Show.BLOCKS:
+def _print(content: Content, form: Form, show: Show) -> None:
+    if show is Show.BLOCKS:
         for block in content.blocks:
             _show(block)
+    elif form is Form.HTML:
+        echo(content.html)
+    elif form is Form.MARKDOWN:
+        echo(content.markdown.removesuffix("\n"))
     else:
         echo(content.text)
 

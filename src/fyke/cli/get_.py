@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -25,6 +26,7 @@ class Show(StrEnum):
 
     TEXT = "text"
     WHOLE = "whole"
+    MARKDOWN = "markdown"
     RAW = "raw"
     HTML = "html"
     LINKS = "links"
@@ -119,12 +121,8 @@ def _print(row: Row, show: Show) -> None:
     if show is Show.RAW:
         sys.stdout.buffer.write(row.raw or b"")
         sys.stdout.buffer.flush()
-    elif show is Show.HTML:
-        echo(_decoded(row))
-    elif show is Show.TEXT:
-        echo(row.text or "")
-    elif show is Show.WHOLE:
-        echo(row.whole or "")
+    elif show in _TEXTS:
+        echo(_TEXTS[show](row).removesuffix("\n"))
     elif show is Show.LINKS:
         for link in row.links:
             echo(f"{link.target.href}\t{link.text}")
@@ -152,8 +150,7 @@ def _print_as_json(row: Row, show: Show) -> None:
         for version in reversed(list(row.history())):
             print_json(facts(version))
     else:
-        text = row.text if show is Show.TEXT else row.whole if show is Show.WHOLE else _decoded(row)
-        print_json({"url": row.url, show.value: text})
+        print_json({"url": row.url, show.value: _TEXTS.get(show, _decoded)(row)})
 
 
 def _decoded(row: Row) -> str:
@@ -163,3 +160,27 @@ def _decoded(row: Row) -> str:
 
     page = row.page
     return "" if page is None else decode(page.body, parse_head(page.response_head).get("content-type"))[0]
+
+
+def _markdown(row: Row) -> str:
+    """The main content of a page, or the whole of another document, as Markdown; the text where no body is kept."""
+    from fyke.formats.http import parse_head
+    from fyke.formats.markdown import markdown
+    from fyke.reading.content import extract
+    from fyke.reading.conversion import MARKUP
+    from fyke.workers.conversion import convert
+
+    page = row.page
+    if page is None or not page.body:
+        return row.text or ""
+    if row.meta.type in MARKUP:
+        return extract(_decoded(row), url=row.url).markdown
+    return markdown(convert(page.body, parse_head(page.response_head).get("content-type"), row.url).html)
+
+
+_TEXTS: dict[Show, Callable[[Row], str]] = {
+    Show.TEXT: lambda row: row.text or "",
+    Show.WHOLE: lambda row: row.whole or "",
+    Show.MARKDOWN: _markdown,
+    Show.HTML: _decoded,
+}

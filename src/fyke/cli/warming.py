@@ -21,6 +21,7 @@ from fyke.bits import kernelcache
 from fyke.cli.echo import echo
 from fyke.cli.progress import bar
 from fyke.errors import StorageError
+from fyke.spawning import python
 
 SETS: dict[str, dict[str, int]] = {
     "extract": {"extract": 15},
@@ -83,7 +84,7 @@ def _run(waiting: list[str], most: int, log: Path, show: Callable[[float], None]
             while waiting and len(running) < most:
                 work = waiting.pop(0)
                 running[work] = subprocess.Popen(  # noqa: S603 - ourselves
-                    [sys.executable, "-m", "fyke.cli.workloads", work],
+                    python("fyke.cli.workloads", work),
                     env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                 )  # fmt: skip
             time.sleep(POLL)

@@ -7,15 +7,27 @@ Nothing raises for what a document is: its ``failure`` says what went wrong.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from fyke.convert.registry import LIMITS, Limits, Refused, Source, find
+from fyke.formats import media_types as kinds
 from fyke.formats.sniff import sniff
 from fyke.formats.tags import TABLE, Table
+from fyke.text.placeholders import is_placeholder
 from fyke.url import Url
 from fyke.values import Document, Reason
 
 __all__ = ["LIMITS", "Limits", "Source", "convert_here", "failed", "is_isolated", "prepare"]
+
+
+_HEADINGS = frozenset({"h1", "h2", "h3"})
+_SHEETS = frozenset({kinds.XLSX, kinds.XLS, kinds.XLSB, kinds.ODS, kinds.NUMBERS, kinds.ZIP, kinds.TAR, kinds.MBOX})
+"""Formats whose headings are names of sheets, files or messages."""
+_MAX_TAGS, _MAX_HEADINGS = 2_000, 20
+"""How many tags are looked at for a title, and how many headings of them."""
+_MAX_TITLE = 300
 
 
 def prepare(
@@ -57,9 +69,34 @@ def convert_here(source: Source) -> Document:
         return failed(source, Reason.TOO_LARGE, "not enough memory")
     except Exception as error:  # the door: whatever a reader raises on hostile bytes is the bytes' fault
         return failed(source, Reason.DAMAGED, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+    document = _named(document)
     if document.failure is None and not document.text.strip():
         return replace(document, failure=Reason.EMPTY, detail="no text")
     return document
+
+
+def _named(document: Document) -> Document:
+    """Return a document without a title or author that says nothing; its title is then its first heading."""
+    title, meta = document.title, document.meta
+    if is_placeholder(title):
+        title = (
+            ""
+            if document.media_type in _SHEETS
+            else next((said for said in _headings(document) if not is_placeholder(said)), "")
+        )
+    if meta.author and is_placeholder(meta.author, author=True):
+        meta = replace(meta, author="")
+    return document if title == document.title and meta is document.meta else replace(document, title=title, meta=meta)
+
+
+def _headings(document: Document) -> Iterator[str]:
+    """Yield the first headings of a document, those of the highest level first."""
+    text = document.whole
+    found = [tag for tag in islice(document.tags, _MAX_TAGS) if tag.name in _HEADINGS]
+    for tag in sorted(found[:_MAX_HEADINGS], key=lambda tag: tag.name):
+        said = " ".join(text[tag.start : tag.end].split())
+        if said and len(said) <= _MAX_TITLE:
+            yield said
 
 
 def failed(source: Source, reason: Reason, detail: str) -> Document:

@@ -21,11 +21,10 @@ def convert(source: Source) -> Document:
     parts: list[Document] = []
     failure: Refused | None = None
     try:
-        parts.extend(
-            part(member, source)
-            for member in members(source.data, source.media_type, source.limits)
-            if not any(name in member.name for name in _FURNITURE)
-        )
+        for member in members(source.data, source.media_type, source.limits):
+            if not any(name in member.name for name in _FURNITURE):
+                parts.append(part(member, source))
+                failure = failure or member.failure
     except Refused as refused:
         failure = refused
     if not parts and failure:
@@ -36,7 +35,10 @@ def convert(source: Source) -> Document:
 
 
 def part(member: Member, source: Source, content_type: str = "") -> Document:
-    """Return the document of one member of ``source``."""
+    """Return the document of one member of ``source``; of one that could not be read to its end, with the reason."""
+    refused = member.failure
+    if refused is not None and not member.data:
+        return Document("", "", name=member.name, failure=refused.reason, detail=refused.detail)
     if source.depth >= source.limits.max_depth or source.nested is None:
         return Document("", "", name=member.name, failure=Reason.TOO_LARGE, detail="containers within containers")
     media_type = sniff(member.data, content_type, member.name)
@@ -48,7 +50,8 @@ def part(member: Member, source: Source, content_type: str = "") -> Document:
         name=member.name,
         depth=source.depth + 1,
     )
-    return replace(source.nested(inner), name=member.name)
+    found = replace(source.nested(inner), name=member.name)
+    return replace(found, failure=refused.reason, detail=refused.detail) if refused else found
 
 
 def joined(parts: Iterable[Document], source: Source, failure: Refused | None = None) -> Document:

@@ -7,32 +7,70 @@ The engine gets bytes, never an address; OCR and its cache are off. Its HTML goe
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from html import escape
+from html import escape, unescape
 from importlib.util import find_spec
 from typing import Any
 
 from fyke.convert import text, xml
+from fyke.convert.formulas import with_formulas
 from fyke.convert.html import document
-from fyke.convert.members import as_file, open_zip, read_zip
+from fyke.convert.members import as_file, open_zip, read_zip, replaced_zip
 from fyke.convert.registry import Refused, Source
+from fyke.convert.tidying import tidied
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
+from fyke.formats.media_types import BY_ENDING, LATEX, MARKDOWN, MSG, ORG, RST
+from fyke.text.placeholders import is_placeholder
 from fyke.values import Document, Reason
 
 _SECRET = ("password", "encrypt", "decrypt", "protected")
 _MAX_PAGES = 5_000
 """Pages of a PDF that PDFium is asked for: more than any book has."""
 _WORD97_HEADER = b"\xec\xa5\xc1\x00"
+_LIGHT = frozenset({LATEX, ORG, RST, MARKDOWN})
+_HEAD_LINE = re.compile(r"\s*<p><strong>(title|author|date|language)</strong>: ([^\n]*?)</p>", re.IGNORECASE)
+_TAG = re.compile(r"<[^>]*>")
+_RTF_BYTE = re.compile(r"\\'([0-9a-fA-F]{2})")
+"""A character of RTF that the engine leaves in titles."""
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
+"""A language of people; notebooks tell one of programs."""
+_WORD_BODY = re.compile(r"word/document\.xml")
+_OPEN_BODY = re.compile(r"(?:[^/]+/)?content\.xml")
+_OPEN_END = re.compile(rb"</(?:text:p|text:h|svg:title|svg:desc)>")
 _ENCRYPTED_FLAG = 11
 """Where the header says so, in its lowest bit."""
 
 
 def convert(source: Source) -> Document:
     """Return what the engine makes of a document."""
-    return _finished(source, *_extract(source.data, source.media_type))
+    markup, pairs, links = _extract(source.data, source.media_type)
+    if source.media_type in _LIGHT:
+        markup, pairs = _headed(markup, pairs)
+    found = _finished(source, markup, pairs, links)
+    said = dict(pairs)
+    title = "" if is_placeholder(said.get("title", "")) else _RTF_BYTE.sub(_rtf_character, said["title"])
+    language = said.get("content-language", "")
+    return replace(
+        found, title=title or found.title, language=language if _LANGUAGE.fullmatch(language) else found.language
+    )
+
+
+def _rtf_character(found: re.Match[str]) -> str:
+    return bytes.fromhex(found[1]).decode("cp1252", "replace")
+
+
+def _headed(markup: str, pairs: list[tuple[str, str]]) -> tuple[str, list[tuple[str, str]]]:
+    """Return markup without the lines at its beginning that tell title, author and date, and these as source tags."""
+    at = 0
+    said = []
+    while found := _HEAD_LINE.match(markup, at):
+        said.append((found[1].lower(), unescape(_TAG.sub("", found[2])).strip()))
+        at = found.end()
+    return markup[at:], [*pairs, *said]
 
 
 def convert_word97(source: Source) -> Document:
@@ -55,7 +93,31 @@ def convert_pdf(source: Source) -> Document:
 
 def convert_docx(source: Source) -> Document:
     """Return a Word document: the engine's, or mammoth's where that fails."""
-    return _first_with_text(source, convert, _mammoth)
+    return _first_with_text(replace(source, data=_changed(source, _WORD_BODY, with_formulas)), convert, _mammoth)
+
+
+def convert_open_text(source: Source) -> Document:
+    """Return an OpenDocument text: the engine's, with a space behind each paragraph, since it joins those of frames."""
+    return convert(replace(source, data=_changed(source, _OPEN_BODY, _with_spaces)))
+
+
+def _with_spaces(body: bytes) -> bytes:
+    return _OPEN_END.sub(rb" \g<0>", body)
+
+
+def _changed(source: Source, member: re.Pattern[str], change: Callable[[bytes], bytes]) -> bytes:
+    """Return a zipped document with some members changed, or the document itself where that cannot be had."""
+    try:
+        with open_zip(source.data) as archive:
+            bodies = {
+                name: read_zip(archive, name, source.limits)
+                for name in archive.namelist()[: source.limits.max_parts]
+                if member.fullmatch(name)
+            }
+            changed = {name: change(body) for name, body in bodies.items()}
+            return source.data if changed == bodies else replaced_zip(archive, changed, source.limits)
+    except Refused:
+        return source.data
 
 
 def convert_markup(source: Source) -> Document:
@@ -102,12 +164,14 @@ def _extract(data: bytes, media_type: str) -> tuple[str, list[tuple[str, str]], 
     if not result.results:
         raise _told("; ".join(str(getattr(e, "message", e)) for e in result.errors or []))
     found = result.results[0]
-    markup = [found.content or ""]
+    markup = [tidied(found.content or "", media_type)]
     for child in found.children or []:  # embedded files
         inner = getattr(getattr(child, "result", None), "content", None)
         if inner:
-            markup.append(f"<h2>{escape(str(getattr(child, 'path', '')))}</h2>{inner}")
-    return "".join(markup), list(_pairs(found.metadata)), [u.url for u in found.uris or [] if u.url]
+            name = str(getattr(child, "path", ""))
+            inner = tidied(inner, BY_ENDING.get(name.rpartition(".")[2].lower(), ""))
+            markup.append(f"<h2>{escape(name)}</h2>{inner}")
+    return "".join(markup), list(_pairs(found.metadata, media_type)), [u.url for u in found.uris or [] if u.url]
 
 
 @lru_cache(maxsize=1)
@@ -129,14 +193,14 @@ def _config() -> Any:
     )
 
 
-def _pairs(metadata: Any) -> Iterator[tuple[str, str]]:
+def _pairs(metadata: Any, media_type: str) -> Iterator[tuple[str, str]]:
     for tag, value in (
-        ("title", metadata.title),
+        ("title", metadata.title or (metadata.subject if media_type == MSG else "")),
         ("author", ", ".join(metadata.authors or []) or metadata.created_by),
         ("published", metadata.created_at),
         ("updated", metadata.modified_at),
         ("keywords", ", ".join(metadata.keywords or [])),
-        ("description", metadata.abstract_text or metadata.subject),
+        ("description", metadata.abstract_text or ("" if media_type == MSG else metadata.subject)),
         ("content-language", metadata.language),
     ):
         if value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 from zipfile import ZipFile
@@ -27,17 +28,32 @@ def convert(source: Source) -> Document:
         package = _package(archive, source)
         chapters, pairs = _spine(read_zip(archive, package, source.limits))
         markup, total = [], 0
+        bad: list[Refused] = []
         for href in chapters[:_MAX_CHAPTERS]:
             name = normpath(join(dirname(package), unquote(href.partition("#")[0])))
             if name not in names:
                 continue
-            chapter = decoded(read_zip(archive, name, source.limits), "application/xhtml+xml")
+            try:
+                chapter = decoded(read_zip(archive, name, source.limits), "application/xhtml+xml")
+            except Refused as refused:
+                bad.append(refused)
+                continue
             total += len(chapter.text)
             if total > source.limits.max_text:
                 raise Refused(Reason.TOO_LARGE, f"the book has more than {source.limits.max_text:,} characters")
             markup.append(pages.parse(chapter.text).markup.decode())
-    return document(
+    if bad and not markup:
+        raise bad[0]
+    found = document(
         pages.parse("".join(markup)), None, source.url, source.media_type, links=(), pairs=pairs, table=source.table
+    )
+    named = dict(reversed(pairs))  # the first of each name
+    return replace(
+        found,
+        title=" ".join(named.get("dc:title", "").split()) or found.title,
+        language=named.get("dc:language", "").strip() or found.language,
+        failure=bad[0].reason if bad else None,
+        detail="; ".join(refused.detail for refused in bad[:3]),
     )
 
 

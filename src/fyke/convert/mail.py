@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from email.message import EmailMessage
+from email.utils import parseaddr
 from html import escape
 
 from fyke.convert.archive import joined, part
@@ -17,10 +18,19 @@ from fyke.convert.registry import Source
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
 from fyke.formats.media_types import EMAIL
+from fyke.formats.tags import date
 from fyke.values import Document
 
 _HEADERS = ("Subject", "From", "To", "Date")
-_FROM_LINE = re.compile(rb"^From [^\n]*\n(?=[\w-]+:)", re.MULTILINE)
+_FROM_LINE = re.compile(
+    rb"(?:^|(?<=\n\n)|(?<=\n\r\n))From \S+[^\n]{0,200}\b(?:19|20)\d\d\b[^\n]{0,40}\n|^From [^\n]*\n(?=[\w-]+:)",
+    re.MULTILINE,
+)
+"""A mailbox's line before each message: with a date behind an empty line, or right before headers."""
+_STUFFED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_QUOTE = re.compile(r"((?:>[ ]?)+)(.*)", re.DOTALL)
+_MAX_QUOTES = 20
+"""Quotes within quotes that are kept."""
 
 
 def convert(source: Source) -> Document:
@@ -44,7 +54,14 @@ def convert(source: Source) -> Document:
     page = pages.parse(head + "".join(chosen))
     pairs = [(name.lower(), value) for name, value in headers if value]
     found = document(page, None, source.url, source.media_type, pairs=pairs, table=source.table)
-    found = replace(found, title=headers[0][1] or found.title)
+    said = {name: value for name, value in headers if value}
+    meta = replace(
+        found.meta,  # what a message's HTML says of itself is its template's
+        author=_sender(said.get("From", "")) or found.meta.author,
+        published=date(said.get("Date", "")) or found.meta.published,
+    )
+    language = _header(message, "Content-Language").partition(",")[0].strip() or found.language
+    found = replace(found, title=said.get("Subject", found.title), meta=meta, language=language)
     if not attachments:
         return found
     whole = joined([found, *attachments], source)
@@ -62,10 +79,14 @@ def convert_mailbox(source: Source) -> Document:
         if len(parts) >= source.limits.max_parts:
             break
         raw = source.data[start:end]
-        message = raw.partition(b"\n")[2] if raw.startswith(b"From ") else raw
+        message = _STUFFED.sub(rb"\1", raw.partition(b"\n")[2]) if raw.startswith(b"From ") else raw
         inner = one(replace(source, data=message, media_type=EMAIL, depth=source.depth + 1))
         parts.append(replace(inner, name=inner.title))
-    return joined(parts, source)
+    whole = joined(parts, source)
+    if len(parts) > 1 or not parts:
+        return whole
+    only = parts[0]
+    return replace(whole, title=only.title, meta=only.meta, language=only.language)
 
 
 def _leaves(message: EmailMessage) -> Iterator[tuple[EmailMessage, int]]:
@@ -95,7 +116,38 @@ def _body(leaf: EmailMessage, data: bytes) -> str:
     text = decoded(data, f"{kind}; charset={charset}" if charset else kind).text
     if kind == "text/html":
         return pages.parse(text).markup.decode()
-    return "".join(f"<p>{escape(block)}</p>" for block in text.replace("\r\n", "\n").split("\n\n"))
+    return plain(text, is_flowed=str(leaf.get_param("format") or "").lower() == "flowed")
+
+
+def plain(text: str, is_flowed: bool = False) -> str:
+    """Return plain text as HTML: lines stay lines, an empty line parts paragraphs, ``>`` quotes.
+
+    Of flowed text (RFC 3676) a line that ends with a space goes on in the next one.
+    """
+    out: list[str] = []
+    depth = 0
+    pending = ""  # between the last line and the next
+    for raw in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        quoted = _QUOTE.fullmatch(raw)
+        level = min(quoted[1].count(">"), _MAX_QUOTES) if quoted else 0
+        line = quoted[2] if quoted else raw
+        if level != depth:
+            out.append("<blockquote>" * (level - depth) if level > depth else "</blockquote>" * (depth - level))
+            depth, pending = level, ""
+        if not line.strip():
+            pending = "<p>"
+            continue
+        flows = is_flowed and line.endswith(" ") and line != "-- "
+        out.append(pending + escape(line, quote=False))
+        pending = " " if flows else "<br>"
+    out.append("</blockquote>" * depth)
+    return "<p>" + "".join(out)
+
+
+def _sender(header: str) -> str:
+    """Return who sent a message: the name, or the address where there is none."""
+    name, address = parseaddr(header)
+    return " ".join(name.split()) or address
 
 
 def _header(message: EmailMessage, name: str) -> str:

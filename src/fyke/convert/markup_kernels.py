@@ -17,20 +17,26 @@ Bytes = NDArray[np.uint8]
 NAMES = TAG_NAMES
 """An element's kind is its place here: ``h1`` to ``blockquote`` are blocks, then come ``a`` and what else is inline."""
 
-P, UL, OL, LI, TR, TD, TH, PRE, A, STRONG, EM, IMG, BR = (
-    NAMES.index(name) for name in ("p", "ul", "ol", "li", "tr", "td", "th", "pre", "a", "strong", "em", "img", "br")
+P, UL, OL, LI, TR, TD, TH, PRE, A, STRONG, EM, IMG, BR, HR, CODE, DEL, SUP, SUB = (
+    NAMES.index(name)
+    for name in (
+        *("p", "ul", "ol", "li", "tr", "td", "th", "pre", "a", "strong", "em", "img", "br", "hr", "code", "del"),
+        *("sup", "sub"),
+    )
 )
 # What else an element can be.
-BREAK, DROP, RAW, TRANSPARENT = 30, 31, 32, 255
+BREAK, DROP, RAW, THEAD, INPUT, MATH, TRANSPARENT = 30, 31, 32, 33, 34, 35, 255
 
 KINDS: dict[str, int] = {name: kind for kind, name in enumerate(NAMES)}
 KINDS |= {"b": STRONG, "i": EM, "cite": EM, "dfn": EM, "var": EM, "listing": PRE}
+KINDS |= {"kbd": CODE, "samp": CODE, "tt": CODE, "s": DEL, "strike": DEL}
+KINDS |= {"thead": THEAD, "input": INPUT, "math": MATH}
 KINDS |= {"dl": UL, "dir": UL, "menu": UL, "dt": LI, "dd": LI}
 KINDS |= dict.fromkeys(
     (
         *("html", "body", "div", "section", "article", "header", "footer", "nav", "aside", "main", "address"),
         *("figure", "figcaption", "form", "fieldset", "legend", "details", "summary", "center", "hgroup", "search"),
-        *("dialog", "option", "optgroup", "hr", "noscript", "button", "frameset", "frame"),
+        *("dialog", "option", "optgroup", "noscript", "button", "frameset", "frame"),
     ),
     BREAK,
 )
@@ -38,6 +44,10 @@ KINDS |= dict.fromkeys(("head", "title", "template", "svg", "canvas", "audio", "
 KINDS |= dict.fromkeys(("script", "style", "iframe", "noframes", "noembed"), RAW)
 
 _SLOTS = 1024
+MAX_LANGUAGE = 40
+"""Bytes of a programming language's name."""
+MAX_FORMULA = 5_000
+"""Tags of a formula among which its annotation is looked for."""
 ONE = np.uint64(1)
 """Places that cannot be negative are unsigned where bytes are read by the thousand: others are looked at twice."""
 
@@ -63,7 +73,25 @@ def _kind_table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 _KEYS, _KINDS = _kind_table()
-HREF, ALT = name_hash(b"href"), name_hash(b"alt")
+HREF, ALT, SRC, TITLE, START, CLASS, TYPE, CHECKED, COLSPAN, ROWSPAN, ALIGN, ALTTEXT = (
+    name_hash(name.encode())
+    for name in [
+        "href",
+        "alt",
+        "src",
+        "title",
+        "start",
+        "class",
+        "type",
+        "checked",
+        "colspan",
+        "rowspan",
+        "align",
+        "alttext",
+    ]
+)
+_MATH_NAME = name_hash(b"math")
+ANNOTATION = name_hash(b"annotation")
 _SCHEMES = np.array([name_hash(s) for s in (b"http", b"https", b"ftp", b"file", b"mailto", b"tel", b"news")], np.int64)
 
 
@@ -205,6 +233,65 @@ def is_safe(source: Bytes, start: int, end: int) -> bool:
             continue
         value = (value * 31 + (byte | 32)) & 0xFFFFFFFF
     return True
+
+
+@leaf
+def language(source: Bytes, start: int, end: int) -> tuple[int, int]:
+    """Return begin and end of what stands behind ``language-`` or ``lang-`` in a value; equal if nothing does."""
+    for i in range(start, end - 5):
+        if source[i] == 108 and source[i + 1] == 97 and source[i + 2] == 110 and source[i + 3] == 103:  # lang
+            at = i + 4
+            if at + 4 < end and source[at] == 117 and source[at + 3] == 101:  # uage
+                at += 4
+            if source[at] != 45 or (i > start and source[i - 1] != 32):
+                continue
+            last = at + 1
+            while last < end and source[last] > 34 and source[last] < 127 and source[last] != 38 and source[last] != 96:
+                last += 1
+            if last - at <= MAX_LANGUAGE:
+                return at + 1, last
+    return end, end
+
+
+@leaf
+def number(source: Bytes, start: int, end: int) -> int:
+    """Return the number of up to nine digits that a value is; -1 if it is none."""
+    if end - start > 9 or start >= end:
+        return -1
+    value = 0
+    for i in range(start, end):
+        digit = int(source[i]) - 48
+        if digit < 0 or digit > 9:
+            return -1
+        value = value * 10 + digit
+    return value
+
+
+@leaf
+def formula(source: Bytes, i: int, after: int) -> tuple[int, int]:
+    """Return where the TeX of the formula stands whose tag's name ends at ``i`` and whose content begins at ``after``.
+
+    It is the element's alternative text, or its annotation; (-1, -1) if there is none.
+    """
+    start, end = attribute(source, i, ALTTEXT + 0)
+    if end > start >= 0:
+        return start, end
+    at, found = after, 0
+    while at + 1 < len(source) and found < MAX_FORMULA:
+        at = find(source, at, 60 + 0)
+        found += 1
+        if at + 1 >= len(source):
+            break
+        if source[at + 1] == 47:
+            name, at = read_name(source, at + 2)
+            if name == _MATH_NAME:
+                break
+        else:
+            name, at = read_name(source, at + 1)
+            at = tag_end(source, at)
+            if name == ANNOTATION:
+                return at, find(source, at, 60 + 0)
+    return -1, -1
 
 
 @inlined

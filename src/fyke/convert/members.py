@@ -23,11 +23,17 @@ MAX_RATIO = 1_000
 """Bytes out per byte in: real text compresses a tenth as well, a bomb better."""
 
 
+_CHUNK = 1 << 16
+"""Bytes that are expanded at once: of a damaged file those before are not lost."""
+
+
 class Member(NamedTuple):
     """One file of an archive."""
 
     name: str
     data: bytes
+    failure: Refused | None = None
+    """Why it could not be read, or not to its end."""
 
 
 def as_file(data: bytes) -> BinaryIO:
@@ -59,10 +65,29 @@ def read_zip(archive: zipfile.ZipFile, name: str, limits: Limits) -> bytes:
     return data
 
 
+def replaced_zip(archive: zipfile.ZipFile, changed: dict[str, bytes], limits: Limits) -> bytes:
+    """Return a zip archive with another content of some members; those that cannot be read are left out."""
+    out = io.BytesIO()
+    total = 0
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new:
+        for info in archive.infolist()[: limits.max_parts]:
+            try:
+                content = changed.get(info.filename)
+                if content is None:
+                    content = read_zip(archive, info.filename, limits)
+            except Refused:
+                continue
+            total += len(content)
+            if total > limits.max_text:
+                raise Refused(Reason.TOO_LARGE, f"the document expands to more than {limits.max_text:,} bytes")
+            new.writestr(info.filename, content)
+    return out.getvalue()
+
+
 def members(data: bytes, media_type: str, limits: Limits) -> Iterator[Member]:
     """Yield the files of an archive, or the one inside a compressed file, until a limit is reached.
 
-    Raises ``Refused`` at the first member that cannot be read.
+    One that cannot be read comes with its ``failure``. Raises ``Refused`` where nothing more can be read.
     """
     total = 0
     for count, member in enumerate(
@@ -79,8 +104,12 @@ def members(data: bytes, media_type: str, limits: Limits) -> Iterator[Member]:
 def _zip(data: bytes, limits: Limits) -> Iterator[Member]:
     with open_zip(data) as archive:
         for info in archive.infolist()[: limits.max_parts + 1]:
-            if not info.is_dir():
+            if info.is_dir():
+                continue
+            try:
                 yield Member(_name(info), read_zip(archive, info.filename, limits))
+            except Refused as refused:
+                yield Member(_name(info), b"", refused)
 
 
 def _name(info: zipfile.ZipInfo) -> str:
@@ -92,9 +121,9 @@ def _name(info: zipfile.ZipInfo) -> str:
 
 def _packed(data: bytes, media_type: str, limits: Limits) -> Iterator[Member]:
     if media_type != kinds.TAR:
-        data = _expanded(data, media_type, limits)
+        data, failure = _expanded(data, media_type, limits)
         if data[257:262] != b"ustar":
-            yield Member("", data)
+            yield Member("", data, failure)
             return
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
@@ -106,10 +135,15 @@ def _packed(data: bytes, media_type: str, limits: Limits) -> Iterator[Member]:
         raise Refused(Reason.DAMAGED, f"tar: {error}") from None
 
 
-def _expanded(data: bytes, media_type: str, limits: Limits) -> bytes:
-    """Return what a compressed file holds, of all its streams: parallel compressors write one after the other."""
+def _expanded(data: bytes, media_type: str, limits: Limits) -> tuple[bytes, Refused | None]:
+    """Return what a compressed file holds, of all its streams (parallel compressors write one after the other).
+
+    Of a damaged one it is what comes before the damage, and why there is no more.
+    """
     limit = min(limits.max_text, len(data) * MAX_RATIO)
-    magic, parts, room = data[:2], [], limit + 1
+    magic, room = data[:2], limit + 1
+    parts: list[bytes] = []
+    failure: Refused | None = None
     while data.startswith(magic):
         stream: bz2.BZ2Decompressor | lzma.LZMADecompressor | zlib._Decompress
         if media_type == kinds.BZIP2:
@@ -119,13 +153,21 @@ def _expanded(data: bytes, media_type: str, limits: Limits) -> bytes:
         else:
             stream = zlib.decompressobj(31)
         try:
-            parts.append(stream.decompress(data, room))
+            for at in range(0, len(data), _CHUNK):
+                parts.append(stream.decompress(data[at : at + _CHUNK], room))
+                room -= len(parts[-1])
+                if room <= 0 or stream.eof:
+                    break
         except (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError) as error:
-            raise Refused(Reason.DAMAGED, f"compressed file: {error}") from None
-        room -= len(parts[-1])
+            failure = Refused(Reason.DAMAGED, f"compressed file: {error}")
+            break
         if room <= 0:
             raise Refused(Reason.TOO_LARGE, f"the compressed file expands to more than {limit:,} bytes")
         if not stream.eof:
-            raise Refused(Reason.DAMAGED, "the compressed file is cut short")
-        data = stream.unused_data.lstrip(b"\0")  # zeros pad a stream; anything else behind the last is no part of it
-    return b"".join(parts)
+            failure = Refused(Reason.DAMAGED, "the compressed file is cut short")
+            break
+        rest = data[at + _CHUNK :]
+        data = (stream.unused_data + rest).lstrip(b"\0")  # zeros pad a stream; else it is no part of the file
+    if failure and not any(parts):
+        raise failure
+    return b"".join(parts), failure

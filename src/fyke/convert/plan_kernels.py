@@ -1,17 +1,18 @@
-"""Tagged text from canonical markup, planned: which tags open and close where, which text and space stand between.
+"""A plan of tagged text: which tags open and close where, which text and space stand between. Its state and steps.
 
 The output keeps the elements of ``NAMES``; everything else is transparent, a break between blocks, or dropped
 with its content (``markup_kernels.KINDS``). How this stays linear and well-formed, whatever comes:
 
 - Open blocks are a stack (``MAX_DEPTH``; deeper ones are transparent). A block is opened when its first content
   comes: an empty one never is. Text outside of any block that holds text gets a ``p`` of its own.
-- Inline tags are no stack but a wish (which link, strong or not, em or not) that is compared with what is
+- Inline tags are no stack but a wish (which link, strong or not, em or not, …) that is compared with what is
   open whenever text comes: so they close at block boundaries and open again after them, in one order.
+  Inside code no other wish is heard: code is of one piece.
 - White space is a wish too: a space, or a line break of level 1 (line) or 2 (paragraph), before the next text.
 - Links that open again and again are paid from an allowance of the input's length.
 
 A plan is one array of integers: counters, three stacks, then the steps, three numbers each: what, a, b.
-(One array, since a call costs what its arguments cost.) ``write_kernels`` carries it out.
+(One array, since a call costs what its arguments cost.) ``tag_kernels`` fills it, ``write_kernels`` carries it out.
 """
 
 from __future__ import annotations
@@ -20,11 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.bits.jit import inlined, leaf
-
-from fyke.convert.markup_kernels import (  # isort: skip
-    A, ALT, BR, BREAK, DROP, EM, HREF, IMG, LI, NAMES, OL, PRE, RAW, STRONG, TD, TH, TR, UL, P, Bytes,
-    attribute, element_end, find, is_safe, is_space, kind_of, markup_end, raw_end, read_entity, read_name, tag_end,
-)  # fmt: skip
+from fyke.convert.markup_kernels import CODE, DEL, EM, NAMES, PRE, STRONG, SUB, SUP, A, P
 
 Plan = NDArray[np.int32]
 
@@ -44,64 +41,84 @@ for _i, _n in enumerate(NAMES):
     for _j, _tag in enumerate((f"<{_n}>", f"</{_n}>")):
         TAGS[_j, _i, : len(_tag)] = np.frombuffer(_tag.encode(), np.uint8)
 # How far a block stands from its neighbours in plain text: 2 is an empty line.
-_LEVELS = np.array([1 if name in {"li", "tr", "td", "th"} else 2 for name in NAMES], np.int64)
+DISTANCES = np.array([1 if name in {"li", "tr", "td", "th"} else 2 for name in NAMES], np.int64)
 # Blocks that hold text themselves.
-_HOLDS = np.array([name[0] == "h" or name in {"p", "li", "td", "th", "caption", "pre"} for name in NAMES])
-_OWN = 100  # added to P for a paragraph that the source has not
-_AS = 0  # the compiler makes a function anew for each literal argument; a sum is no literal
+HOLDS = np.array([name[0] == "h" or name in {"p", "li", "td", "th", "caption", "pre"} for name in NAMES])
+OWN = 100  # added to P for a paragraph that the source has not
+AS = 0  # the compiler makes a function anew for each literal argument; a sum is no literal
 
-# The steps of a plan.
-DO_OPEN, DO_CLOSE, DO_LINK, DO_IMAGE, DO_TEXT, DO_PRE_TEXT, DO_BLANK, DO_LINES, DO_TAB, DO_BR = range(10)
+_STYLES = np.array([STRONG, EM, DEL, SUP, SUB, CODE], np.int64)
+"""Inline elements that are wished for, the outermost first; their places here are levels."""
+LEVEL_OF = np.full(256, -1, np.int64)
+LEVEL_OF[_STYLES] = np.arange(len(_STYLES))
+CODE_LEVEL = len(_STYLES) - 1
+
+# The steps of a plan. Those from DO_LINK to DO_SPAN give the last tag an attribute, in the order of ATTRIBUTES.
+(
+    DO_LINK, DO_TITLE, DO_SRC, DO_START, DO_COLSPAN, DO_ROWSPAN, DO_ALIGN, DO_LANGUAGE, DO_OPEN, DO_CLOSE, DO_IMAGE,
+    DO_TEXT, DO_PRE_TEXT, DO_BLANK, DO_LINES, DO_TAB, DO_BR, DO_RULE, DO_CHECK,
+) = range(19)  # fmt: skip
+ATTRIBUTES = (
+    ' href="', ' title="', ' src="', ' start="', ' colspan="', ' rowspan="', ' align="', ' class="language-'
+)  # fmt: skip
+_OPENING = 20
+"""Bytes of an attribute beside its value, at most."""
 
 # The counters of a plan.
 (
     STEPS,  # steps so far
     _HTML,  # bytes of HTML they will write, at most
     _PLAIN,  # bytes of text, at most
-    _TAGS,  # tags they will record
-    _DEPTH,  # open blocks
-    _OPENED,  # of which so many have their step
-    _OVER,  # open blocks beyond MAX_DEPTH
-    _SPACE,  # a space is due
-    _LINES,  # a line break of this level is due
-    _BRS,  # so many <br> are due
+    TAG_COUNT,  # tags they will record
+    DEPTH,  # open blocks
+    OPENED,  # of which so many have their step
+    OVER,  # open blocks beyond MAX_DEPTH
+    SPACE,  # a space is due
+    LINES,  # a line break of this level is due
+    BRS,  # so many <br> are due
     _INLINE,  # inline content stands since the last block boundary
-    _FRESH,  # in a table cell that has no content yet
-    _WANT_A,  # the wished link: where its target begins in the source, -1 for none
-    _WANT_END,
-    _WANT_STRONG,  # depth of strong
-    _WANT_EM,
-    _HAS_A,  # what is open: the same
-    _A_STEP,  # the steps that opened them, -1 for none
-    _STRONG_STEP,
-    _EM_STEP,
+    FRESH,  # in a table cell that has no content yet
+    WANT_A,  # the wished link: where its target begins in the source, -1 for none
+    WANT_END,
+    WANT_TITLE,  # the wished link's title, -1 for none
+    WANT_TITLE_END,
+    _HAS_A,  # the open link: where its target begins
+    _A_STEP,  # the step that opened it, -1 for none
+    IN_CODE,  # the levels that were wished for when code began, as bits; -1 outside of code
+    HEAD,  # in a table's head
+    FORMULA,  # the code that is wished for is a formula
     _ALLOWANCE,  # bytes left for links
-    _PRES,  # open pre blocks: white space counts
-    _KINDS,  # stack: kinds of the open blocks
-) = range(23)
-_OPENERS = _KINDS + MAX_DEPTH + 2  # stack: the steps that opened them
-_CELLS = _OPENERS + MAX_DEPTH + 2  # stack: cells so far, where the block is a row
-FIRST = _CELLS + MAX_DEPTH + 2
-_MARGIN = 3 * (2 * MAX_DEPTH + 32)  # what one element can add
+    PRES,  # open pre blocks: white space counts
+    WANT,  # how often each style is wished for
+) = range(24)
+_STEP_OF = WANT + len(_STYLES)  # the steps that opened styles, -1 for none
+KINDS = _STEP_OF + len(_STYLES)  # stack: kinds of the open blocks
+_OPENERS = KINDS + MAX_DEPTH + 2  # stack: the steps that opened them
+VALUES = _OPENERS + MAX_DEPTH + 2  # stack: where an attribute of theirs begins, -1 for none
+VALUE_ENDS = VALUES + MAX_DEPTH + 2  # stack: and ends
+CELLS = VALUE_ENDS + MAX_DEPTH + 2  # stack: cells so far, where the block is a row
+FIRST = CELLS + MAX_DEPTH + 2
+MARGIN = 3 * (2 * MAX_DEPTH + 32)  # what one element can add
 
 
 def empty_plan(source: bytes, steps: int) -> Plan:
     """Return an empty plan for ``source`` with room for so many steps. REQUIRES: at most MAX_MARKUP bytes."""
-    plan = np.empty(FIRST + _MARGIN + 3 * steps, np.int32)
+    plan = np.empty(FIRST + MARGIN + 3 * steps, np.int32)
     plan[:FIRST] = 0
-    for unset in (_WANT_A, _HAS_A, _A_STEP, _STRONG_STEP, _EM_STEP):
+    for unset in (WANT_A, WANT_TITLE, _HAS_A, _A_STEP, IN_CODE):
         plan[unset] = -1
+    plan[_STEP_OF : _STEP_OF + len(_STYLES)] = -1
     plan[_ALLOWANCE] = len(source)
     return plan
 
 
 def sizes(plan: Plan) -> tuple[int, int, int]:
     """Return how many bytes of HTML, bytes of text and tags a plan will write, at most."""
-    return int(plan[_HTML]) + TAG_BYTES, int(plan[_PLAIN]), int(plan[_TAGS])
+    return int(plan[_HTML]) + TAG_BYTES, int(plan[_PLAIN]), int(plan[TAG_COUNT])
 
 
 @inlined
-def _step(plan: Plan, what: int, a: int, b: int, html: int, plain: int) -> int:
+def add_step(plan: Plan, what: int, a: int, b: int, html: int, plain: int) -> int:
     """Add a step that writes so many bytes at most; return its place."""
     at = FIRST + 3 * plan[STEPS]
     plan[at] = what
@@ -114,272 +131,146 @@ def _step(plan: Plan, what: int, a: int, b: int, html: int, plain: int) -> int:
 
 
 @leaf
-def _open(plan: Plan, kind: int) -> int:
-    plan[_TAGS] += 1
-    return _step(plan, DO_OPEN + _AS, kind, 0 + _AS, TAG_LENGTHS[0, kind], 0 + _AS)
+def open_tag(plan: Plan, kind: int) -> int:
+    """Plan a start tag; return its step."""
+    plan[TAG_COUNT] += 1
+    return add_step(plan, DO_OPEN + AS, kind, 0 + AS, TAG_LENGTHS[0, kind], 0 + AS)
 
 
 @inlined
-def _close(plan: Plan, opener: int) -> None:
+def close_tag(plan: Plan, opener: int) -> None:
+    """Plan the end tag of what the step ``opener`` opened; nothing for -1."""
     if opener >= 0:
-        _step(plan, DO_CLOSE + _AS, opener, 0 + _AS, 13 + _AS, 0 + _AS)
+        add_step(plan, DO_CLOSE + AS, opener, 0 + AS, 13 + AS, 0 + AS)
 
 
 @leaf
-def _close_inline(plan: Plan, upto: int) -> None:
-    """Close em, then strong if ``upto`` ≥ 1, then the link if ``upto`` ≥ 2."""
-    _close(plan, plan[_EM_STEP])
-    plan[_EM_STEP] = -1
-    if upto >= 1:
-        _close(plan, plan[_STRONG_STEP])
-        plan[_STRONG_STEP] = -1
-    if upto >= 2:
-        _close(plan, plan[_A_STEP])
+def add_attribute(plan: Plan, what: int, start: int, end: int) -> None:
+    """Give the tag that was opened last an attribute."""
+    add_step(plan, what, start, end, end - start + _OPENING, 0 + AS)
+
+
+@leaf
+def close_inline(plan: Plan, level: int) -> None:
+    """Close the styles from the innermost to ``level``, and with -1 the link too."""
+    for at in range(_STEP_OF + CODE_LEVEL, _STEP_OF + max(level, 0) - 1, -1):
+        close_tag(plan, plan[at])
+        plan[at] = -1
+    if level < 0:
+        close_tag(plan, plan[_A_STEP])
         plan[_A_STEP] = plan[_HAS_A] = -1
 
 
 @inlined
-def _break(plan: Plan, level: int) -> None:
+def _wished(plan: Plan, level: int) -> bool:
+    if plan[IN_CODE] >= 0 and level != CODE_LEVEL:
+        return bool(plan[IN_CODE] >> level & 1)
+    return bool(plan[WANT + level] > 0)
+
+
+@inlined
+def break_lines(plan: Plan, level: int) -> None:
     """Let a line break of ``level`` be due."""
-    plan[_SPACE] = 0
-    if not plan[_FRESH] and plan[_LINES] < level:
-        plan[_LINES] = level
+    plan[SPACE] = 0
+    if not plan[FRESH] and plan[LINES] < level:
+        plan[LINES] = level
 
 
 @leaf
 def _end_lines(plan: Plan) -> None:
     """Write the line breaks that are due into the text, unless nothing stands before them."""
-    if plan[_LINES] and plan[_PLAIN] > 0:
-        _step(plan, DO_LINES + _AS, plan[_LINES], 0 + _AS, 0 + _AS, plan[_LINES])
-    plan[_LINES] = 0
+    if plan[LINES] and plan[_PLAIN] > 0:
+        add_step(plan, DO_LINES + AS, plan[LINES], 0 + AS, 0 + AS, plan[LINES])
+    plan[LINES] = 0
 
 
 @leaf
-def _open_blocks(plan: Plan) -> None:
+def open_blocks(plan: Plan) -> None:
     """Open the blocks that have no step yet."""
     _end_lines(plan)
-    for d in range(plan[_OPENED], plan[_DEPTH]):
-        plan[_OPENERS + d] = _open(plan, plan[_KINDS + d] % _OWN)
-    plan[_OPENED] = plan[_DEPTH]
-    plan[_INLINE] = plan[_BRS] = 0
+    for d in range(plan[OPENED], plan[DEPTH]):
+        kind = plan[KINDS + d] % OWN
+        plan[_OPENERS + d] = open_tag(plan, kind)
+        if plan[VALUES + d] >= 0:
+            add_attribute(plan, (DO_LANGUAGE if kind == PRE else DO_START) + AS, plan[VALUES + d], plan[VALUE_ENDS + d])
+    plan[OPENED] = plan[DEPTH]
+    plan[_INLINE] = plan[BRS] = 0
 
 
 @leaf
-def _pop(plan: Plan) -> None:
+def pop_block(plan: Plan) -> None:
     """Close the innermost block."""
-    _close_inline(plan, 2 + _AS)
-    d = plan[_DEPTH] - 1
-    if d < plan[_OPENED]:
-        _close(plan, plan[_OPENERS + d])
-        plan[_OPENED] = d
-        plan[_INLINE] = plan[_BRS] = 0
-    plan[_DEPTH] = d
-    plan[_PRES] -= plan[_KINDS + d] == PRE
+    close_inline(plan, -1 + AS)
+    d = plan[DEPTH] - 1
+    if d < plan[OPENED]:
+        close_tag(plan, plan[_OPENERS + d])
+        plan[OPENED] = d
+        plan[_INLINE] = plan[BRS] = 0
+    plan[DEPTH] = d
+    plan[PRES] -= plan[KINDS + d] == PRE
 
 
 @leaf
-def _boundary(plan: Plan) -> None:
+def boundary(plan: Plan) -> None:
     """Between blocks: a paragraph of our own ends."""
-    if plan[_DEPTH] > 0 and plan[_KINDS + plan[_DEPTH] - 1] >= _OWN:
-        _pop(plan)
+    if plan[DEPTH] > 0 and plan[KINDS + plan[DEPTH] - 1] >= OWN:
+        pop_block(plan)
 
 
 @inlined
-def _push(plan: Plan, kind: int) -> None:
-    d = plan[_DEPTH]
-    plan[_KINDS + d] = kind
-    plan[_CELLS + d] = 0
-    plan[_DEPTH] = d + 1
+def push_block(plan: Plan, kind: int) -> None:
+    """Let a block be open; its tag is planned when its first content comes."""
+    d = plan[DEPTH]
+    plan[KINDS + d] = kind
+    plan[CELLS + d] = 0
+    plan[VALUES + d] = -1
+    plan[DEPTH] = d + 1
 
 
 @leaf
-def _prepare(plan: Plan) -> None:
+def prepare(plan: Plan) -> None:
     """Plan whatever must stand before the next text: breaks, blocks, a space, inline tags."""
-    if plan[_DEPTH] == 0 or not _HOLDS[plan[_KINDS + plan[_DEPTH] - 1] % _OWN]:
-        _push(plan, P + _OWN)
-    if plan[_OPENED] < plan[_DEPTH]:
-        _close_inline(plan, 2 + _AS)
-        _open_blocks(plan)
-    elif plan[_HAS_A] != plan[_WANT_A]:
-        _close_inline(plan, 2 + _AS)
-    elif (plan[_STRONG_STEP] >= 0) != (plan[_WANT_STRONG] > 0):
-        _close_inline(plan, 1 + _AS)
-    elif plan[_WANT_EM] == 0 and plan[_EM_STEP] >= 0:
-        _close_inline(plan, 0 + _AS)
-    if plan[_LINES]:
+    if plan[DEPTH] == 0 or not HOLDS[plan[KINDS + plan[DEPTH] - 1] % OWN]:
+        push_block(plan, P + OWN)
+    if plan[OPENED] < plan[DEPTH]:
+        close_inline(plan, -1 + AS)
+        open_blocks(plan)
+    elif plan[_HAS_A] != plan[WANT_A]:
+        close_inline(plan, -1 + AS)
+    else:
+        for level in range(CODE_LEVEL + 1):
+            if (plan[_STEP_OF + level] >= 0) != _wished(plan, level):
+                close_inline(plan, level)
+                break
+    if plan[LINES]:
         if plan[_INLINE]:
-            for _ in range(min(max(plan[_BRS], 1), 2)):  # one at least: no block stands between
-                _step(plan, DO_BR + _AS, 0 + _AS, 0 + _AS, 4 + _AS, 0 + _AS)
+            for _ in range(min(max(plan[BRS], 1), 2)):  # one at least: no block stands between
+                add_step(plan, DO_BR + AS, 0 + AS, 0 + AS, 4 + AS, 0 + AS)
         _end_lines(plan)
-    elif plan[_SPACE] and plan[_INLINE]:
-        _step(plan, DO_BLANK + _AS, 0 + _AS, 0 + _AS, 1 + _AS, 1 + _AS)
-    plan[_SPACE] = plan[_BRS] = plan[_FRESH] = 0
+    elif plan[SPACE] and plan[_INLINE]:
+        add_step(plan, DO_BLANK + AS, 0 + AS, 0 + AS, 1 + AS, 1 + AS)
+    plan[SPACE] = plan[BRS] = plan[FRESH] = 0
     plan[_INLINE] = 1
-    if plan[_HAS_A] != plan[_WANT_A]:
+    if plan[_HAS_A] != plan[WANT_A]:
         _open_link(plan)
-    if plan[_WANT_STRONG] > 0 and plan[_STRONG_STEP] < 0:
-        plan[_STRONG_STEP] = _open(plan, STRONG + _AS)
-    if plan[_WANT_EM] > 0 and plan[_EM_STEP] < 0:
-        plan[_EM_STEP] = _open(plan, EM + _AS)
+    for level in range(CODE_LEVEL + 1):
+        if plan[_STEP_OF + level] < 0 and _wished(plan, level):
+            plan[_STEP_OF + level] = open_tag(plan, _STYLES[level])
+            if level == CODE_LEVEL and plan[FORMULA]:
+                add_step(plan, DO_LANGUAGE + AS, -1 + AS, -1 + AS, 26 + AS, 0 + AS)
 
 
 @leaf
 def _open_link(plan: Plan) -> None:
-    length = plan[_WANT_END] - plan[_WANT_A] + 10
+    length = plan[WANT_END] - plan[WANT_A] + 10
     if length > MAX_TARGET or plan[_ALLOWANCE] < length:
-        plan[_WANT_A] = -1
+        plan[WANT_A] = -1
         return
     plan[_ALLOWANCE] -= length
-    plan[_HAS_A] = plan[_WANT_A]
-    plan[_A_STEP] = _open(plan, A + _AS)
-    _step(plan, DO_LINK + _AS, plan[_WANT_A], plan[_WANT_END], length, 0 + _AS)
-
-
-@leaf
-def _text(source: Bytes, i: int, end: int, plan: Plan) -> None:
-    """Plan ``source[i:end]``, which is text with entities."""
-    pre = plan[_PRES] > 0
-    while i < end:
-        char, step = read_entity(source, i, end)
-        if char > 32 or (pre and is_space(char)):
-            break
-        if is_space(char):
-            plan[_SPACE] = 1
-        i += step
-    if i < end:
-        _prepare(plan)
-        _step(plan, (DO_PRE_TEXT if pre else DO_TEXT) + _AS, i, end, end - i, end - i)
-        plan[_SPACE] = not pre and is_space(np.int64(source[end - 1]))
-
-
-@leaf
-def _image(source: Bytes, start: int, end: int, plan: Plan) -> None:
-    """Plan an image as its alternative text."""
-    while start < end and source[start] <= 32:
-        start += 1
-    if start < end and end - start <= MAX_TARGET:
-        _prepare(plan)
-        plan[_TAGS] += 1
-        _step(plan, DO_IMAGE + _AS, start, end, end - start + 12, end - start)
-
-
-@leaf
-def _start_cell(plan: Plan, kind: int) -> None:
-    """Plan a table cell: it counts though it be empty, and stands behind a tab in its row."""
-    top = plan[_DEPTH] - 1
-    if top >= 0 and plan[_KINDS + top] == TR:
-        if plan[_CELLS + top] > 0:
-            plan[_LINES] = 0
-            _step(plan, DO_TAB + _AS, 0 + _AS, 0 + _AS, 0 + _AS, 1 + _AS)
-        plan[_CELLS + top] += 1
-    _push(plan, kind)
-    _open_blocks(plan)
-    plan[_SPACE] = 0
-    plan[_FRESH] = 1
-
-
-@leaf
-def _start_block(plan: Plan, kind: int) -> None:
-    _boundary(plan)
-    if plan[_DEPTH] >= MAX_DEPTH:
-        plan[_OVER] += 1
-        _break(plan, _LEVELS[LI])
-    elif kind == TD or kind == TH:
-        _start_cell(plan, kind)
-    else:
-        in_item = plan[_DEPTH] > 0 and plan[_KINDS + plan[_DEPTH] - 1] == LI
-        _break(plan, _LEVELS[LI if in_item and (kind == UL or kind == OL) else kind])
-        _push(plan, kind)
-        plan[_PRES] += kind == PRE
-
-
-@leaf
-def _end_block(plan: Plan, kind: int) -> None:
-    _boundary(plan)
-    if plan[_OVER] > 0:
-        plan[_OVER] -= 1
-    elif plan[_DEPTH] > 0 and plan[_KINDS + plan[_DEPTH] - 1] == kind:
-        _pop(plan)
-    if kind == TD or kind == TH:
-        plan[_FRESH] = 0
-    in_item = plan[_DEPTH] > 0 and plan[_KINDS + plan[_DEPTH] - 1] == LI
-    _break(plan, _LEVELS[LI if in_item and (kind == UL or kind == OL) else kind])
-
-
-@leaf
-def _between(plan: Plan) -> None:
-    """A block begins or ends that is not kept itself."""
-    _boundary(plan)
-    plan[_BRS] = max(plan[_BRS], 1)
-    _break(plan, _LEVELS[LI])
-
-
-@leaf
-def _start(source: Bytes, i: int, kind: int, name: int, plan: Plan) -> int:
-    """Plan the start tag whose name ends at ``i``; return where to go on."""
-    if kind == A:
-        start, end = attribute(source, i, HREF + _AS)
-        plan[_WANT_A] = start if start >= 0 and is_safe(source, start, end) else -1
-        plan[_WANT_END] = end
-        return tag_end(source, max(i, end + 1))
-    after = tag_end(source, i)
-    if kind < A:
-        _start_block(plan, kind)
-    elif kind == STRONG:
-        plan[_WANT_STRONG] += 1
-    elif kind == EM:
-        plan[_WANT_EM] += 1
-    elif kind == IMG:
-        start, end = attribute(source, i, ALT + _AS)
-        _image(source, start, end, plan)
-    elif kind == BR:
-        plan[_BRS] += 1
-        _break(plan, min(plan[_BRS], _LEVELS[P]))
-    elif kind == BREAK:
-        _between(plan)
-    elif kind == DROP:
-        return element_end(source, after, name)
-    elif kind == RAW:
-        return raw_end(source, after, name)
-    return after
-
-
-@leaf
-def _end(plan: Plan, kind: int) -> None:
-    if kind < A:
-        _end_block(plan, kind)
-    elif kind == A:
-        plan[_WANT_A] = -1
-    elif kind == STRONG:
-        plan[_WANT_STRONG] -= plan[_WANT_STRONG] > 0
-    elif kind == EM:
-        plan[_WANT_EM] -= plan[_WANT_EM] > 0
-    elif kind == BREAK:
-        _between(plan)
-
-
-@leaf
-def make_plan(source: Bytes, plan: Plan) -> bool:
-    """Fill ``plan``, which is empty, from canonical markup; False where it has too little room."""
-    i, n = 0, len(source)
-    while i < n:
-        if FIRST + 3 * plan[STEPS] + _MARGIN > len(plan):
-            return False
-        start = i
-        i = find(source, i, 60 + _AS)
-        if i > start:
-            _text(source, start, i, plan)
-        if i + 1 >= n:
-            break
-        if source[i + 1] == 33 or source[i + 1] == 63:
-            i = markup_end(source, i)
-        elif source[i + 1] == 47:
-            name, i = read_name(source, i + 2)
-            i = tag_end(source, i)
-            _end(plan, kind_of(name))
-        else:
-            name, i = read_name(source, i + 1)
-            i = _start(source, i, kind_of(name), name, plan)
-    while plan[_DEPTH] > 0:
-        _pop(plan)
-    return True
+    plan[_HAS_A] = plan[WANT_A]
+    plan[_A_STEP] = open_tag(plan, A + AS)
+    add_attribute(plan, DO_LINK + AS, plan[WANT_A], plan[WANT_END])
+    length = plan[WANT_TITLE_END] - plan[WANT_TITLE]
+    if plan[WANT_TITLE] >= 0 and 0 < length <= MAX_TARGET and plan[_ALLOWANCE] >= length:
+        plan[_ALLOWANCE] -= length
+        add_attribute(plan, DO_TITLE + AS, plan[WANT_TITLE], plan[WANT_TITLE_END])

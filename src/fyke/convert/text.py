@@ -4,33 +4,45 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
+from dataclasses import replace
 from html import escape
-from itertools import islice
+from operator import itemgetter
 
 from fyke.convert.html import document
 from fyke.convert.registry import Source
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
-from fyke.values import Document, Tags
+from fyke.formats.media_types import JAVASCRIPT, JSON, TSV
+from fyke.values import Document, Reason, Tags
 
 MAX_ROWS = 200_000
 """Rows of a table that are read."""
 _SAMPLE = 8192
-"""Characters of a table whose most frequent delimiter is the table's."""
+"""Characters of a table by which its delimiter is found."""
 
 _PARAGRAPH = re.compile(r"\S(?:.*\S)?(?:\n[^\S\n]*\S(?:.*\S)?)*+")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+"""A line of a table: other separators of lines (U+2028, form feed) are part of a cell."""
+_QUOTED = re.compile(r'"[^"]*"')
+_LANGUAGES = {JSON: "json", JAVASCRIPT: "js", "text/css": "css"}
 _CONTROLS = dict.fromkeys(set(range(32)) - {9, 10}, None)
 
 
 def convert(source: Source) -> Document:
-    """Return plain text as it is, each paragraph tagged."""
+    """Return plain text as it is, each paragraph tagged; a program's text as code."""
     found = decoded(source.data, source.content_type or source.media_type)
     text = found.text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS).strip("\n")
-    spans = [match.span() for match in _PARAGRAPH.finditer(text)]
+    language = _LANGUAGES.get(source.media_type)
+    spans = [match.span() for match in _PARAGRAPH.finditer(text)] if language is None else [(0, len(text))]
+    if language is None:
+        html = "\n".join(f"<p>{escape(text[start:end], quote=False)}</p>" for start, end in spans)
+    else:
+        html = f'<pre class="language-{language}">{escape(text, quote=False)}</pre>'
     return Document(
-        html="\n".join(f"<p>{escape(text[start:end], quote=False)}</p>" for start, end in spans),
+        html=html,
         text=text,
-        tags=Tags.of(("p", start, end) for start, end in spans),
+        tags=Tags.of(("p" if language is None else "pre", start, end) for start, end in spans),
         media_type=source.media_type,
         encoding=found.encoding,
         encoding_from=found.how,
@@ -39,16 +51,32 @@ def convert(source: Source) -> Document:
 
 
 def convert_table(source: Source) -> Document:
-    """Return comma- or tab-separated values as a table."""
+    """Return comma- or tab-separated values as a table; a row that cannot be read is left out and named."""
     found = decoded(source.data, source.content_type or source.media_type)
     csv.field_size_limit(source.limits.max_text)
-    rows = csv.reader(
-        found.text.splitlines(keepends=True),  # a quoted cell may go on in the next line
-        delimiter=max(",;\t|", key=found.text[:_SAMPLE].count),
-    )
-    lines = [
-        "<tr>" + "".join(f"<td>{escape(cell, quote=False)}</td>" for cell in row) + "</tr>"
-        for row in islice(rows, MAX_ROWS)
-    ]
+    delimiter = "\t" if source.media_type == TSV else _delimiter(found.text[:_SAMPLE])
+    rows = csv.reader(map(itemgetter(0), _LINE.finditer(found.text)), delimiter=delimiter)
+    lines, bad = [], []
+    for number in range(1, MAX_ROWS + 1):
+        try:
+            row = next(rows)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            bad.append(f"row {number}: {error}")
+            continue
+        lines.append("<tr>" + "".join(f"<td>{escape(cell, quote=False)}</td>" for cell in row) + "</tr>")
     page = pages.parse(f"<table>{''.join(lines)}</table>")
-    return document(page, found, source.url, source.media_type, table=source.table)
+    table = document(page, found, source.url, source.media_type, table=source.table)
+    return replace(table, failure=Reason.DAMAGED, detail="; ".join(bad[:3])) if bad else table
+
+
+def _delimiter(sample: str) -> str:
+    """Return what parts the cells: what stands equally often in the most lines, quoted text left aside."""
+    lines = [_QUOTED.sub("", line) for line in sample.split("\n")[:50] if line.strip()]
+
+    def merit(sign: str) -> tuple[int, int]:
+        counts = Counter(count for line in lines if (count := line.count(sign)))
+        return max(counts.values(), default=0), sum(count * lines_ for count, lines_ in counts.items())
+
+    return max(",;\t|", key=merit)

@@ -6,18 +6,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.bits.jit import inlined, leaf
-from fyke.convert.markup_kernels import IMG, ONE, Bytes, is_space, read_entity
+from fyke.convert.markup_kernels import HR, IMG, ONE, Bytes, is_space, read_entity
 
 from fyke.convert.plan_kernels import (  # isort: skip
-    DO_BLANK, DO_BR, DO_CLOSE, DO_IMAGE, DO_LINES, DO_LINK, DO_OPEN, DO_PRE_TEXT, DO_TAB, DO_TEXT,
-    FIRST, STEPS, TAG_BYTES, TAG_LENGTHS, TAGS, Plan,
+    ATTRIBUTES, DO_BLANK, DO_BR, DO_CHECK, DO_CLOSE, DO_IMAGE, DO_LANGUAGE, DO_LINES, DO_OPEN, DO_PRE_TEXT, DO_RULE,
+    DO_TAB, DO_TEXT, FIRST, STEPS, TAG_BYTES, TAG_LENGTHS, TAGS, Plan,
 )  # fmt: skip
 
 Tags = NDArray[np.int32]
 """A row for each tag: kind, start and end in characters of the text."""
 
-_HREF = np.frombuffer(b' href="', np.uint8)
 _ALT = np.frombuffer(b' alt="', np.uint8)
+_FORMULA = np.frombuffer(b"math", np.uint8)
+_ATTRIBUTE_SIZE = np.array([len(name) for name in ATTRIBUTES], np.int64)
+_ATTRIBUTES = np.zeros((len(ATTRIBUTES), int(_ATTRIBUTE_SIZE.max())), np.uint8)
+for _at, _name in enumerate(ATTRIBUTES):
+    _ATTRIBUTES[_at, : len(_name)] = np.frombuffer(_name.encode(), np.uint8)
 
 
 @leaf
@@ -101,7 +105,8 @@ def write(source: Bytes, plan: Plan, html: Bytes, text: Bytes, tags: Tags) -> tu
             h = _write_tag(html, h, 0 + 0, kind)
             tags[count, 0], tags[count, 1], tags[count, 2] = kind, n, n
             if what == DO_IMAGE:
-                _, t, n = _write_text(source, a, b, False, html, h, text, t, n)  # of its HTML nothing stays
+                if a < b:
+                    _, t, n = _write_text(source, a, b, False, html, h, text, t, n)  # of its HTML nothing stays
                 h = _write_attribute(source, a, b, html, h, _ALT)
                 tags[count, 2] = n
             else:
@@ -111,8 +116,12 @@ def write(source: Bytes, plan: Plan, html: Bytes, text: Bytes, tags: Tags) -> tu
             record = plan[a + 2]
             tags[record, 2] = n
             h = _write_tag(html, h, 1 + 0, tags[record, 0])
-        elif what == DO_LINK:
-            h = _write_attribute(source, a, b, html, h, _HREF)
+        elif what <= DO_LANGUAGE:
+            name = _ATTRIBUTES[what, : _ATTRIBUTE_SIZE[what]]
+            if a < 0:
+                h = _write_attribute(_FORMULA, 0 + 0, len(_FORMULA), html, h, name)
+            else:
+                h = _write_attribute(source, a, b, html, h, name)
         elif what == DO_BLANK:
             html[h] = text[t] = 32
             h, t, n = h + 1, t + 1, n + 1
@@ -126,4 +135,12 @@ def write(source: Bytes, plan: Plan, html: Bytes, text: Bytes, tags: Tags) -> tu
         elif what == DO_BR:
             html[h], html[h + 1], html[h + 2], html[h + 3] = 60, 98, 114, 62  # <br>
             h += 4
+        elif what == DO_RULE:
+            h = _write_tag(html, h, 0 + 0, HR + 0)
+            tags[count, 0], tags[count, 1], tags[count, 2] = HR, n, n
+            count += 1
+        elif what == DO_CHECK:
+            for byte in (91, 120 if a else 32, 93):  # [x]
+                html[h] = text[t] = byte
+                h, t, n = h + 1, t + 1, n + 1
     return h, t, count

@@ -8,12 +8,17 @@ as in a feed's ``description``, is taken as HTML. Short leaves are source tags f
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 from html import escape
+from typing import NamedTuple
 
 from fyke.convert.html import document
 from fyke.convert.registry import Source
 from fyke.formats import html as pages
+from fyke.formats import media_types as kinds
 from fyke.formats.encoding import decoded
+from fyke.formats.tags import date
 from fyke.formats.xml import End, Start, events
 from fyke.values import Document
 
@@ -49,6 +54,26 @@ _PROLOGUE = re.compile(
     r"\s*(?:<\?xml\b[^>]{0,300}\?>)?(?:\s|<!--.*?-->|<\?.*?\?>)*+(?:<!DOCTYPE\b[^\[>]*(?:\[.*?\]\s*)?>)?",
     re.DOTALL | re.IGNORECASE,
 )
+_FEED = frozenset(
+    (
+        *("language", "generator", "ttl", "docs", "cloud", "updateperiod", "updatefrequency", "skiphours", "skipdays"),
+        *("guid", "id", "lastbuilddate", "pubdate", "updated", "published", "rating", "textinput", "post-id", "image"),
+    )
+)
+_IWORK = frozenset({"section-prototypes", "prototypes", "stylesheet", "stylesheet-ref"})
+_DROPPED = {
+    **dict.fromkeys((kinds.RSS, kinds.ATOM, kinds.RDF), _FEED),
+    kinds.FICTIONBOOK: frozenset(
+        (
+            *("stylesheet", "binary", "genre", "author", "book-title", "lang", "src-lang", "date", "keywords"),
+            *("coverpage", "document-info", "publish-info", "custom-info", "translator", "sequence"),
+        )
+    ),
+    **dict.fromkeys((kinds.PAGES, kinds.NUMBERS, kinds.KEYNOTE), _IWORK),
+}
+"""Elements of a format whose content is not for readers; what they say counts as metadata."""
+_HELD = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "em", "strong", "a", "pre"})
+"""What holds running text: elements in it that are not known are part of it."""
 _SAID = {"outline": ("text", "title"), "ct": ("s",)}
 """Elements that say their text in an attribute: OPML's, and a cell of Numbers."""
 _LEAF = 300
@@ -60,9 +85,25 @@ _MAX_PAIRS = 500
 def convert(source: Source) -> Document:
     """Return the document of an XML file."""
     text = decoded(source.data, source.content_type or "application/xml")
-    markup, pairs = _markup(f"<document>{_body(text.text)}</document>")
+    dropped = _DROPPED.get(source.media_type, frozenset())
+    markup, pairs = _markup(f"<document>{_body(text.text)}</document>", dropped)
     page = pages.parse(markup)
-    return document(page, text, source.url, source.media_type, pairs=pairs, table=source.table)
+    found = document(page, text, source.url, source.media_type, pairs=pairs, table=source.table)
+    return _book(found, pairs) if source.media_type == kinds.FICTIONBOOK else found
+
+
+def _book(found: Document, pairs: Iterable[tuple[str, str]]) -> Document:
+    """Return a FictionBook with what its description says: names come in parts, the first ones are the author's."""
+    said: dict[str, str] = {}
+    for name, content in pairs:
+        said.setdefault(name, content)
+    author = " ".join(said[part] for part in ("first-name", "middle-name", "last-name") if part in said)
+    meta = replace(
+        found.meta, author=author or found.meta.author, published=date(said.get("year", "")) or found.meta.published
+    )
+    return replace(
+        found, title=said.get("book-title", found.title), meta=meta, language=said.get("lang", found.language)
+    )
 
 
 def _body(text: str) -> str:
@@ -70,39 +111,61 @@ def _body(text: str) -> str:
     return _PROLOGUE.sub("", text, count=1)
 
 
-def _markup(text: str) -> tuple[str, list[tuple[str, str]]]:
+class _Open(NamedTuple):
+    """An element that is open."""
+
+    name: str
+    local: str
+    tag: str
+    """What was opened for it."""
+    start: int
+    """Where its markup begins among the pieces."""
+    is_dropped: bool
+
+
+def _markup(text: str, dropped: frozenset[str]) -> tuple[str, list[tuple[str, str]]]:
     """Return HTML for the XML, and its short leaves as (source tag, content)."""
     out: list[str] = []
     pairs: list[tuple[str, str]] = []
-    open_elements: list[tuple[str, str]] = []  # (element, what was opened for it)
+    opened = [_Open("", "", "", 0, False)]
     leaf: list[str] | None = None  # the text so far of the innermost element, as long as it holds no other
+    has_text = [False]  # of each open element: whether text of its own has come
     tables = depth = 0
     for event in events(text):
         if isinstance(event, Start):
             local = _local(event.name)
             depth += local.startswith(_SECTIONS)
             tables += local in _TABLES
-            tag = _tag(local, depth, tables > 0)
-            out.append(f"<{tag}{_target(event.attributes) if tag == 'a' else ''}>" if tag else "")
+            within = opened[-1]
+            tag = _tag(local, depth, tables > 0, has_text[-1] or within.tag in _HELD or within.local in _INLINE)
+            href = _target(event.attributes) if tag == "a" else ""
+            tag = "" if tag == "a" and not href else tag
+            opened.append(_Open(event.name, local, tag, len(out), within.is_dropped or local in dropped))
+            has_text.append(False)
+            out.append(f"<{tag}{href}>" if tag else "")
             said = next((event.attributes[key] for key in _SAID.get(local, ()) if key in event.attributes), "")
             out.append(f"<p>{escape(said)}</p>" if said else "")
-            open_elements.append((event.name, tag))
             leaf = []
         elif isinstance(event, End):
-            name, tag = open_elements.pop()
-            local = _local(name)
-            depth -= local.startswith(_SECTIONS)
-            tables -= local in _TABLES
+            element = opened.pop()
+            has_text.pop()
+            depth -= element.local.startswith(_SECTIONS)
+            tables -= element.local in _TABLES
             content = "".join(leaf or ()).strip()
             if 0 < len(content) <= _LEAF and len(pairs) < _MAX_PAIRS:
-                pairs.append((name, content))
-            if local in {"link", "guid"} and content.startswith("http"):
-                out.append(f'</a><a href="{escape(content)}">{escape(content)}')
+                pairs.append((element.name, content))
             leaf = None
-            out.append(f"</{tag}>" if tag else "")
+            if element.is_dropped:
+                del out[element.start :]
+            elif element.local in {"link", "uri"} and not element.tag and content.startswith(("http://", "https://")):
+                del out[element.start :]
+                out.append(f'<p><a href="{escape(content)}">{escape(content)}</a></p>')
+            else:
+                out.append(f"</{element.tag}>" if element.tag else "")
         else:
             if leaf is not None:
                 leaf.append(event)
+            has_text[-1] = has_text[-1] or not event.isspace()
             out.append(event if _is_html(event) else escape(event, quote=False))
     return "".join(out), pairs
 
@@ -111,12 +174,12 @@ def _local(name: str) -> str:
     return name.rpartition(":")[2].lower()
 
 
-def _tag(local: str, depth: int, in_table: bool) -> str:
+def _tag(local: str, depth: int, in_table: bool, in_text: bool) -> str:
     if local in _TITLES:
         return f"h{min(max(depth, 1), 6)}"
     if local == "entry":
         return "td" if in_table else "div"
-    return _HTML.get(local) or ("" if local in _INLINE else "div")
+    return _HTML.get(local) or ("" if local in _INLINE or in_text else "div")
 
 
 def _target(attributes: dict[str, str]) -> str:

@@ -33,6 +33,7 @@ from fyke.crawl.supervisor import FAILED, FAILURE, Death, Kept, Quarantine, supe
 from fyke.crawl.surroundings import Signals, log, logging_to
 from fyke.crawl.surroundings import run as run_loop
 from fyke.errors import FykeError
+from fyke.spawning import safe_path
 from fyke.store import Store
 from fyke.url import Url
 
@@ -76,12 +77,14 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
 
     def start(number: int) -> Any:
         process = context.Process(target=_agent_process, args=(apart, make, number), daemon=True)
-        process.start()
+        with safe_path():
+            process.start()
         return process
 
     def start_index() -> Any:
         process = context.Process(target=_index_process, args=(apart,), daemon=True)
-        process.start()
+        with safe_path():
+            process.start()
         return process
 
     def poll() -> bool:

@@ -18,10 +18,10 @@ from fyke.crawl.lookalikes import Answer, Ask
 from fyke.crawl.mail import INDEX, Mark, Question, Sighting
 from fyke.crawl.queues import Queues
 from fyke.dedupe.index import SAME_TEXT
-from fyke.dedupe.words import MAX_BYTES, encode
 from fyke.reading.reading import Material
 from fyke.reading.stored import material_of
 from fyke.store import Batch
+from fyke.text.words import MAX_BYTES, encode
 from fyke.url import Url
 from fyke.values import Drop
 

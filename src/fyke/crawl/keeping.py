@@ -258,4 +258,5 @@ def contact_of(outcome: Outcome, started: float, finished: float) -> Contact:
     reason = outcome.reason if isinstance(outcome, Failed) else None
     retry_at = outcome.retry_at if isinstance(outcome, Failed) and outcome.retry_at else 0.0
     overloaded = exchange is not None and exchange.status in _OVERLOAD
-    return Contact(finished, finished - (started or finished), overloaded, reason in _SILENT, retry_at)
+    silent = reason in _SILENT or (exchange is not None and exchange.incomplete)
+    return Contact(finished, finished - (started or finished), overloaded, silent, retry_at)

@@ -23,7 +23,8 @@ from fyke.bits import unionfind
 from fyke.dedupe import lsh_kernels, similarity_kernels
 from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch
-from fyke.dedupe.words import character_table, pack
+from fyke.text.characters import character_table
+from fyke.text.words import pack
 
 CROWD = 32
 """Beyond this many texts in a bucket, pairs are sampled: a million alike must not become 10^12 pairs."""

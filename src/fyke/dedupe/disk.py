@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from fyke.dedupe import index_kernels
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches
 from fyke.errors import StorageError, UserError
+from fyke.text.characters import WORDS
 
 AnyPath = str | os.PathLike[str]
 
@@ -51,6 +52,8 @@ class _Header(msgspec.Struct):
     version: int
     parameters: Parameters
     records: int
+    words: int = 1
+    """What a word was to them (text/characters.WORDS)."""
 
 
 class SketchFolder:
@@ -96,7 +99,7 @@ class SketchFolder:
                 raise StorageError(f"{path} is not empty and no folder of sketches; name a new one")
             for part in ("signatures", "facts", "names"):
                 (path / part).touch()
-            _write_header(path, _Header(NAME, VERSION, parameters or default, 0))
+            _write_header(path, _Header(NAME, VERSION, parameters or default, 0, WORDS))
         header = _read_header(path)
         if parameters is not None and header.parameters != parameters:
             theirs, ours = (asdict(p) for p in (header.parameters, parameters))
@@ -165,7 +168,7 @@ class SketchFolder:
         for part in (self.signatures, self.facts, self.names):
             if isinstance(part.base, np.memmap):
                 part.base.flush()
-        _write_header(self.path, _Header(NAME, VERSION, self.parameters, self.count))
+        _write_header(self.path, _Header(NAME, VERSION, self.parameters, self.count, WORDS))
 
     def close(self) -> None:
         """Sync, and cut the files to what is used."""
@@ -283,6 +286,11 @@ def _read_header(path: Path) -> _Header:
     if (header.name, header.version) != (NAME, VERSION):
         raise StorageError(
             f"{path} is {header.name} version {header.version}; this fyke reads {NAME} version {VERSION}"
+        )
+    if header.words > WORDS or (header.words < WORDS and header.parameters.folding.accents):
+        raise StorageError(
+            f"the sketches in {path} were made of other words (words {header.words}, here {WORDS}) and are like no new"
+            " ones; sketch the texts anew"
         )
     parameters = header.parameters
     if header.records < 0 or parameters.permutations > MAX_PERMUTATIONS or parameters.n > MAX_WORDS:

@@ -16,7 +16,8 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from fyke.dedupe.words import DEFAULT_FOLDING, Folding, word_hashes
+from fyke.text.characters import DEFAULT_FOLDING, Folding
+from fyke.text.words import word_hashes
 
 
 def byte_sum(data: bytes) -> int:

@@ -11,8 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.dedupe import fingerprint_kernels, kernels
-from fyke.dedupe.words import DEFAULT_FOLDING, Folding, word_hashes
+from fyke.dedupe import fingerprint_kernels
+from fyke.text import word_kernels
+from fyke.text.characters import DEFAULT_FOLDING, Folding
+from fyke.text.words import word_hashes
 
 POLYNOMIAL = 0x1_9D90_4014_9C00_7D09
 """P: the first irreducible polynomial of degree 64 that a random generator gave (a test proves that it is)."""
@@ -95,7 +97,7 @@ def units(text: str, unit: Unit, folding: Folding = DEFAULT_FOLDING) -> NDArray[
     hashes = []
     for part in parts:
         found = word_hashes(part, folding)
-        if kernels.shingles(found, len(found), max(1, len(found)), out):
+        if word_kernels.shingles(found, len(found), max(1, len(found)), out):
             hashes.append(out[0])
     return np.array(hashes, np.uint64)
 

@@ -19,8 +19,9 @@ from fyke.dedupe import index_kernels
 from fyke.dedupe.disk import AnyPath, SketchFolder, name_of
 from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.sketch import Parameters, fast_coefficients, sketch
-from fyke.dedupe.words import character_table, encode
 from fyke.errors import UserError
+from fyke.text.characters import character_table
+from fyke.text.words import encode
 
 INLINE = Parameters(permutations=128)
 """25 bands of 5: a quarter faster than 192 places, and as complete; estimates err by 0.035 instead of 0.029."""

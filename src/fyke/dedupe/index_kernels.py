@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from fyke.bits.hashing import GOLDEN, mix
 from fyke.bits.jit import kernel
-from fyke.dedupe.kernels import ONES, PLANES, U0, U1, U32, majority, minima, shingles, text_key, words
+from fyke.dedupe.kernels import ONES, PLANES, U32, majority, minima, text_key
 from fyke.dedupe.lsh_kernels import U16, band_key
+from fyke.text.word_kernels import U0, U1, shingles, words
 
 Array = NDArray[Any]
 Integer = Any  # Python's or numpy's: to the compiler they are one

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fyke.bits.hashing import mix
 from fyke.bits.jit import inlined, kernel, leaf
 from fyke.bits.unionfind import find
-from fyke.dedupe.kernels import U0
+from fyke.text.word_kernels import U0
 
 Array = NDArray[Any]
 

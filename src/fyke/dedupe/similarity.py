@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.dedupe import similarity_kernels
-from fyke.dedupe.words import DEFAULT_FOLDING, Folding, shingle_hashes, word_hashes
+from fyke.text.characters import DEFAULT_FOLDING, Folding
+from fyke.text.words import shingle_hashes, word_hashes
 
 Text = str | bytes
 Check = Literal["jaccard", "containment", "cosine", "words", "edit"]

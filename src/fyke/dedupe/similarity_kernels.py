@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.bits.jit import kernel
-from fyke.dedupe.kernels import U0, U1, Hash, shingles, words
+from fyke.text.word_kernels import U0, U1, Hash, shingles, words
 
 Array = NDArray[Any]
 

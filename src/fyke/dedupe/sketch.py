@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from fyke.bits.hashing import GOLDEN, mixed, splitmix64
 from fyke.dedupe import kernels
-from fyke.dedupe.words import DEFAULT_FOLDING, Folding, character_table, pack, shingle_hashes, word_hashes
+from fyke.text import word_kernels
+from fyke.text.characters import DEFAULT_FOLDING, Folding, character_table
+from fyke.text.words import pack, shingle_hashes, word_hashes
 
 Features = Literal["words", "shingles"]
 Permutations = Literal["fast", "linear"]
@@ -136,7 +138,7 @@ def minhash(
 def words_sketch(hashes: NDArray[np.uint64], permutations: int = 192, n: int = 5) -> NDArray[np.uint32]:
     """Return ``minhash`` of the text whose words have these hashes."""
     found, out = np.empty(len(hashes) + 1, np.uint64), np.empty(permutations, np.uint32)
-    count = kernels.shingles(hashes, len(hashes), n, found)
+    count = word_kernels.shingles(hashes, len(hashes), n, found)
     kernels.minima(found, count, *fast_coefficients(permutations), out)
     return out
 

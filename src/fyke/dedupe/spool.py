@@ -41,8 +41,8 @@ from fyke.dedupe.disk import AnyPath, SketchFolder
 from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.similarity import Check, check
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch
-from fyke.dedupe.words import encode
 from fyke.errors import StorageError
+from fyke.text.words import encode
 
 S = TypeVar("S", bound=np.generic)
 

@@ -7,6 +7,7 @@ alike (text, XML, zip), the declaration and then the name choose, but only a typ
 from __future__ import annotations
 
 import re
+import zlib
 
 from fyke.formats.encoding import wide_encoding
 
@@ -48,6 +49,8 @@ _OLE_STREAMS = (
     ("PowerPoint Document", PPT), ("Workbook", XLS), ("Book", XLS),
 )  # fmt: skip
 _ZIP_MEMBERS = ((b"word/", DOCX), (b"ppt/", PPTX), (b"xl/workbook.bin", XLSB), (b"xl/", XLSX))
+_DEFLATED = 8
+_TYPE = re.compile(rb"application/[\w.+-]{1,80}?(?=PK[\x01-\x08]{2}|[^\w.+-]|$)")
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 12, 13, 27})
 _TEXTS = frozenset({LATEX, JSON, EMAIL, MBOX, NOTEBOOK, JAVASCRIPT})
 """Types that are text but are not called so."""
@@ -140,11 +143,19 @@ def _zip_kind(data: bytes, declared: str, claimed: str) -> str:
         if said.startswith("application/"):
             return said.removesuffix("-template")
     names = data[:_TAIL] + data[-_TAIL:]  # local headers in front, the directory at the end
+    if b"content.xml" in names and b"META-INF/manifest.xml" in names:
+        said = _mimetype(data) or (claimed if "opendocument" in claimed else "")
+        if said.startswith("application/vnd.oasis.opendocument."):
+            return said.removesuffix("-template")
     if b"[Content_Types].xml" in names or b"word/document.xml" in names:
         for member, kind in _ZIP_MEMBERS:
             if member in names:
                 return kind
-    if b"Index/Document.iwa" in names or b"index.apxl" in names or b"index.xml" in names[:_TAIL]:
+    if (
+        b"Index/Document.iwa" in names
+        or b"index.apxl" in names
+        or (b"index.xml" in names and (b"buildVersionHistory" in names or b"index.xml" in names[:_TAIL]))
+    ):
         for said in (claimed, declared):
             if "iwork" in said:
                 return said
@@ -153,6 +164,24 @@ def _zip_kind(data: bytes, declared: str, claimed: str) -> str:
     if b"META-INF/container.xml" in names:
         return EPUB
     return ZIP
+
+
+def _mimetype(data: bytes) -> str:
+    """Return what the member called mimetype says, wherever it stands and however it is packed."""
+    at = data.find(b"mimetype", 0, _OLE_SEARCH)
+    while at >= 30 and data[at - 30 : at - 26] != b"PK\x03\x04":
+        at = data.find(b"mimetype", at + 1, _OLE_SEARCH)
+    if at < 30:
+        return ""
+    start = at + 8 + int.from_bytes(data[at - 2 : at], "little")
+    content = data[start : start + (int.from_bytes(data[at - 12 : at - 8], "little") or 200)][:200]
+    if int.from_bytes(data[at - 22 : at - 20], "little") == _DEFLATED:
+        try:
+            content = zlib.decompressobj(-15).decompress(content, 100)
+        except zlib.error:
+            return ""
+    said = _TYPE.match(content)
+    return said[0].decode().lower() if said else ""
 
 
 def _ole_kind(data: bytes, claimed: str) -> str:

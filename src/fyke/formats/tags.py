@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
+from typing import Any
 
 from fyke.values import Meta
 
@@ -156,7 +157,8 @@ def canonical(pairs: Iterable[tuple[str, str]], table: Table = TABLE) -> tuple[M
     if not best:
         return _NO_META, ""
     title = best.get("title", (0, ""))[1]
-    return Meta(**{name: value for name, (_, value) in best.items() if name in _KNOWN}), title
+    known: dict[str, Any] = {name: value for name, (_, value) in best.items() if name in _KNOWN}
+    return Meta(**known), title
 
 
 def date(text: str) -> str:

@@ -92,11 +92,11 @@ def events(data: bytes | str) -> Iterator[Event]:
 def _attributes(element: etree._Element) -> dict[str, str]:
     """The first ones by local name. lxml searches each value from the first attribute on: all would be n² steps."""
     keys = element.keys()[:MAX_ATTRIBUTES]
-    return {key.rpartition("}")[2]: element.get(key, "") for key in keys}
+    return {key.rpartition("}")[2].rpartition(":")[2]: element.get(key, "") for key in keys}
 
 
 def _name(element: etree._Element) -> str:
-    local: str = etree.QName(element).localname
+    local = element.tag.rpartition("}")[2]  # with a prefix that is bound to nothing, as a damaged document may have
     return f"{element.prefix}:{local}" if element.prefix else local
 
 

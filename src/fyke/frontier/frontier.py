@@ -160,8 +160,8 @@ class Frontier:
         host.lease = site.lease = None
         self._leased -= 1
         if contact is not None:
-            host.pace, due = after(host.pace, contact, self.politeness)
-            host.due = max(host.due, due)
+            host.pace, due, asked = after(host.pace, contact, self.politeness)
+            host.due, host.asked = max(host.due, due), max(host.asked, asked)
         host.due = max(host.due, not_before)
         lane = site.lane(lease.entry.priority)
         if not keep:
@@ -377,6 +377,7 @@ class Frontier:
             return Idle(until, Why.DELAY, self._heap[0][2].host.name)
         if until == parked_due:
             site = self._parked[0][2]
-            closed = site.until >= site.host.due
-            return Idle(until, Why.CLOSED if closed else Why.BACKOFF, site.host.name, site.why if closed else "")
+            if site.until >= site.host.due:
+                return Idle(until, Why.CLOSED, site.host.name, site.why)
+            return Idle(until, Why.BACKOFF if site.host.asked >= until else Why.DELAY, site.host.name)
         return Idle(until, Why.LATER)

@@ -30,11 +30,12 @@ class Lane:
 class Host:
     """When a host may be contacted, and which of its sites wait for a contact of another to end."""
 
-    __slots__ = ("due", "lease", "name", "pace", "sites", "waiting")
+    __slots__ = ("asked", "due", "lease", "name", "pace", "sites", "waiting")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.due = 0.0
+        self.asked = 0.0  # how much of that the host itself wants
         self.pace: Pace = FRESH
         self.lease: Lease | None = None
         self.waiting: list[Site] = []

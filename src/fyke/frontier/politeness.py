@@ -79,7 +79,18 @@ def base_delay(pace: Pace, wanted: Politeness) -> float:
     return max(wanted.delay, min(pace.crawl_delay, MAX_CRAWL_DELAY))
 
 
-def after(pace: Pace, contact: Contact, wanted: Politeness) -> tuple[Pace, float]:
+class Rest(NamedTuple):
+    """For how long a host is left alone after a contact."""
+
+    pace: Pace
+    """What to remember of it."""
+    due: float
+    """When it may be contacted again."""
+    asked: float
+    """Until when the host itself wants to be left alone, as far as it said or showed; the rest is our own caution."""
+
+
+def after(pace: Pace, contact: Contact, wanted: Politeness) -> Rest:
     """Return what to remember of a host after a contact, and when it may be contacted again."""
     base = base_delay(pace, wanted)
     delay = base
@@ -88,14 +99,17 @@ def after(pace: Pace, contact: Contact, wanted: Politeness) -> tuple[Pace, float
         if pace.usual and contact.duration > SLOW:
             delay *= min(max(contact.duration / pace.usual, 1.0), MAX_GROWTH)
     failures, usual = pace.failures, pace.usual
+    asked = contact.finished + pace.crawl_delay if pace.crawl_delay > wanted.delay else 0.0
     if contact.overloaded or (contact.silent and pace.silent):
         failures = min(failures + 1, _MAX_STEPS)
         backed_off = max(delay, min(max(base, 1.0) * 2.0**failures, max(MAX_BACKOFF, base)))
         delay = base if contact.retry_at else backed_off  # what the server asks decides
+        asked = contact.retry_at or contact.finished + delay
     elif not contact.silent:
         failures = max(failures - 1, 0)
         if failures:
             delay = max(delay, min(base * 2.0**failures, max(MAX_BACKOFF, base)))
+            asked = contact.finished + delay
         usual = _MEMORY * usual + (1 - _MEMORY) * contact.duration if usual else contact.duration
     due = max(contact.finished + delay, contact.retry_at)
-    return Pace(pace.crawl_delay, usual, failures, contact.silent), due
+    return Rest(Pace(pace.crawl_delay, usual, failures, contact.silent), due, max(asked, contact.retry_at))

@@ -17,9 +17,9 @@ from fyke.dedupe.hamming import HammingIndex, distance
 from fyke.dedupe.plan import false_negative, false_positive
 from fyke.dedupe.similarity import jaccard
 from fyke.dedupe.sketch import minhash, simhash, weighted_simhash, weighted_vector
-from fyke.dedupe.words import shingle_hashes, word_hashes
 from fyke.lecture import texts
 from fyke.lecture.example import Said, example
+from fyke.text.words import shingle_hashes, word_hashes
 
 
 @example("IR:IX, Detecting Duplicates", "fyke.dedupe.exact")
@@ -84,7 +84,7 @@ def errors() -> Iterator[Said]:
     yield "1 − (1 − q^K)^L for q = .5", f"{1 - (1 - q**k) ** groups:.5f}", f"{false_positive(q, k, groups):.5f}"
 
 
-@example("CS276 §19.6, Computing Similarity", "fyke.dedupe.words")
+@example("CS276 §19.6, Computing Similarity", "fyke.text.words")
 def rose() -> Iterator[Said]:
     """The 4-grams of “a rose is a rose is a rose”."""
     grams = shingle_hashes(texts.ROSE, 4).tolist()

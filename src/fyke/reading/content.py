@@ -10,17 +10,20 @@ from html import escape, unescape
 from fyke.clean.curve import draw
 from fyke.clean.extract import METHODS, Auto, Found, Method, Switches, find
 from fyke.clean.model import Model
-from fyke.convert.html import source_tags, tagged
+from fyke.convert.facts import Facts
+from fyke.convert.html import tagged
+from fyke.convert.metadata import describe
 from fyke.errors import UrlError, UserError
 from fyke.formats.encoding import decoded
 from fyke.formats.html import Page, parse
-from fyke.formats.tags import canonical
+from fyke.formats.markdown import markdown
 from fyke.url import Url
-from fyke.values import Content, Meta
+from fyke.values import BLOCK_END, Content, Described
 
 FAVOURS = {"precision": 0.5, "recall": 2.0}
 """How much more recall counts than precision in the expected F_β."""
-_LINK = re.compile(r'<a href="([^"]*)">|</a>')
+_LINK = re.compile(r'<a href="([^"]*)"(?: title="[^"]*")?>|</a>')
+_TARGET = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
 
 
 def extract(
@@ -49,7 +52,14 @@ def extract(
     def written() -> str:
         return _html(found, page, links, url)
 
-    return Content(found.text, page.title, found.kind, written, lambda: found.blocks, lambda: _meta(page, found.text))
+    return Content(
+        found.text, found.kind, written, lambda: found.blocks, lambda: _described(page, found, url), markdown
+    )
+
+
+def _described(page: Page, found: Found, url: str | None) -> Described:
+    blocks = BLOCK_END.join(block.text for block in found.blocks)
+    return describe(Facts(page, url or ""), blocks, found.text)
 
 
 def _favouring(method: str | Method, favour: str) -> str | Method:
@@ -63,10 +73,6 @@ def _favouring(method: str | Method, favour: str) -> str | Method:
     return replace(way, beta=FAVOURS[favour])
 
 
-def _meta(page: Page, text: str) -> Meta:
-    return canonical(source_tags(page, text))[0]
-
-
 def _html(found: Found, page: Page, links: bool, url: str | None) -> str:
     """Return the kept blocks as tagged HTML: conversion writes it, of a page that has nothing else."""
     markup = tagged(parse(found.markup)).html
@@ -77,14 +83,12 @@ def _html(found: Found, page: Page, links: bool, url: str | None) -> str:
     base = Url.parse(url)
     if page.base:
         base = _joined(base, page.base) or base
-    return _LINK.sub(lambda link: _absolute(link, base), markup)
+    return _TARGET.sub(lambda found: _absolute(found, base), markup)
 
 
-def _absolute(link: re.Match[str], base: Url) -> str:
-    if link[1] is None:
-        return link[0]
-    target = _joined(base, unescape(link[1]))
-    return f'<a href="{escape(target.href if target else link[1])}">'
+def _absolute(found: re.Match[str], base: Url) -> str:
+    target = _joined(base, unescape(found[2]))
+    return f'{found[1]}="{escape(target.href)}"' if target else found[0]
 
 
 def _joined(base: Url, href: str) -> Url | None:

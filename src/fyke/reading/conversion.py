@@ -30,8 +30,11 @@ def convert_here(source: Source) -> Document:
     text = decoded(source.data, source.content_type or source.media_type)
     page = parse(text.text)
     links = document_links(page, source.url)
-    whole = document(page, text, source.url, source.media_type, links=links, table=source.table)
-    found = replace(whole, text=main_texts([page])[0].text or whole.whole)
+    main = main_texts([page])[0]
+    whole = document(
+        page, text, source.url, source.media_type, links=links, table=source.table, main=main.text, blocks=main.blocks
+    )
+    found = replace(whole, text=main.text or whole.whole)
     return found if found.text.strip() else replace(found, failure=Reason.EMPTY, detail="no text")
 
 

@@ -18,7 +18,6 @@ from fyke.clean.main import NOTHING, Main, main_texts
 from fyke.convert.html import document
 from fyke.dedupe.exact import Digests, text_digest, words_digest
 from fyke.dedupe.sketch import words_sketch
-from fyke.dedupe.words import word_hashes
 from fyke.formats.encoding import Decoded, decoded
 from fyke.formats.html import Page, parse_many
 from fyke.formats.http import Head
@@ -28,6 +27,7 @@ from fyke.reading.conversion import MARKUP, Source, convert_here, prepare
 from fyke.reading.links import NOWHERE
 from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_links, read_directives
 from fyke.sites.traps import seen_key
+from fyke.text.words import word_hashes
 from fyke.url import Url
 from fyke.values import BLOCK_END, Document, Drop, Links, Meta
 
@@ -176,7 +176,7 @@ class Reader:
             Reading(
                 url,
                 body,
-                document(page, text, url, kind, links=(), text=main.blocks),
+                document(page, text, url, kind, links=(), text=main.blocks, main=main.text, blocks=main.blocks),
                 self._links(page, head, url),
                 main,
             )

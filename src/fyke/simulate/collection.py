@@ -33,6 +33,7 @@ from fyke.graph.graph import Graph, write_urls
 from fyke.graph.properties import Parameters
 from fyke.outputs import making
 from fyke.simulate.pages import Source
+from fyke.spawning import safe_path
 from fyke.url import Url
 
 GRAPH = "graph"
@@ -80,10 +81,11 @@ def build_from(
     with _making(folder) as new:
         parts = [new / _PARTS / f"part-{i}" for i in range(workers)]
         with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-            jobs = [
-                pool.submit(_scan_source, source, part, preprocessing, memory // workers, (i, workers))
-                for i, part in enumerate(parts)
-            ]
+            with safe_path():  # each job starts its process
+                jobs = [
+                    pool.submit(_scan_source, source, part, preprocessing, memory // workers, (i, workers))
+                    for i, part in enumerate(parts)
+                ]
             progress("scan", sum(job.result() for job in jobs))
         _combine(parts, new, coding, progress, workers)
         shutil.rmtree(new / _PARTS)

@@ -208,10 +208,16 @@ def pack_version(version: Version) -> bytes:
         meta = version.meta
         fields: dict[str, Any] = {name: getattr(meta, name) for name in RowMeta.__struct_fields__}
         if meta.document is not None:
-            texts = {name: _encodable(getattr(meta.document, name)) for name in Meta.__slots__}
-            fields["document"] = Meta(**texts)
+            said: dict[str, Any] = {name: _encodable_all(getattr(meta.document, name)) for name in Meta.__slots__}
+            fields["document"] = Meta(**said)
         fields |= {name: _encodable(value) for name, value in fields.items() if isinstance(value, str)}
         return _encode(msgspec.structs.replace(version, meta=RowMeta(**fields)))
+
+
+def _encodable_all(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_encodable_all, value))
+    return _encodable(value) if isinstance(value, str) else value
 
 
 def _encodable(text: str) -> str:

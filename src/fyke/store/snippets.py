@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from fyke.text.words import located, words
+
 LENGTH = 240
 """Characters of a passage: two or three lines of a result page."""
 MAX_WORDS = 200_000
-"""Words of a text that are looked at: a snippet from further down helps nobody."""
-
-_WORD = re.compile(r"\w+")
+MAX_CHARACTERS = 2_000_000
+"""Words and characters of a text that are looked at: a snippet from further down helps nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +35,31 @@ class Snippet:
 def snippet(text: str, query: str, length: int = LENGTH) -> Snippet:
     """Return the best passage of at most about ``length`` characters: most different words, then most, then earliest.
 
-    Words match whole, in any case. Where none is found the passage is the beginning of the text.
+    Words match whole, in any case; in scripts without spaces two neighbouring characters do. Where none is found the
+    passage is the beginning of the text.
     """
-    wanted = {word.casefold() for word in _WORD.findall(query)}
-    hits = []
-    for number, match in enumerate(_WORD.finditer(text)):
-        if number >= MAX_WORDS:
-            break
-        if (word := match[0].casefold()) in wanted:
-            hits.append((match.start(), match.end(), word))
+    wanted = set(words(query))
+    text = text[:MAX_CHARACTERS]
+    hits = [(start, end, word) for word, start, end in located(text, MAX_WORDS) if word in wanted]
     start = _best_start(hits, length)
     start, end = _whole_words(text, start, length)
-    marks = tuple((a - start, b - start) for a, b, _ in hits if a >= start and b <= end)
+    marks = _joined([(a - start, b - start) for a, b, _ in hits if a >= start and b <= end])
     found = len({word for a, b, word in hits if a >= start and b <= end})
     lead, trail = "… " if start else "", " …" if end < len(text) else ""
     # One for one, so that the marks stay where they are.
     passage = re.sub(r"\s", " ", text[start:end])
     return Snippet(lead + passage + trail, tuple((a + len(lead), b + len(lead)) for a, b in marks), found)
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join spans that share a character, as pairs of Chinese characters do."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and start < joined[-1][1]:
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _best_start(hits: list[tuple[int, int, str]], length: int) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fyke.text.words import folded, make_room
 from fyke.topic import kernels
 
 BITS = 18
@@ -26,8 +27,6 @@ AROUND = 24
 """Characters before and after a link that are looked at."""
 SALTS = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7], np.uint64)
 
-_UNCASED = bytes(b for b in range(256) if not (0xC3 <= b <= 0xD6 or b in (0xE1, 0xEA, 0xEF, 0xF0)))
-"""Bytes that begin no letter of two cases, or (E2) hardly one: signs, dashes, Indic, Chinese, Japanese."""
 _FIELD, _LINK = chr(kernels.FIELD_END), chr(kernels.LINK_END)
 
 
@@ -69,23 +68,11 @@ class Hasher:
         )
         for field, room, weight in fields:
             if field:
-                buffer = _bytes(field, room)
-                used, count = kernels.add_words(buffer, weight, True, MASK, self._counts, self._touched, used)
+                found = folded(field[:room].encode("utf-8", "replace")[:room])
+                used, count = kernels.add_words(found, weight, True, MASK, self._counts, self._touched, used)
                 words += count
         kernels.page_vector(self._counts, self._touched, used, self._values)
         return Vector(self._touched[:used], self._values[:used], words)
-
-
-def _bytes(text: str, room: int) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(lower(text[:room])[:room], np.uint8)
-
-
-def lower(text: str) -> bytes:
-    """Return a text in lower case as UTF-8. Bytes are lowered eight times as fast as characters."""
-    data = text.encode("utf-8", "replace")
-    if text.isascii() or not (data.translate(None, _UNCASED) or data.count(b"\xe2") > data.count(b"\xe2\x80")):
-        return data.lower()
-    return text.lower().encode("utf-8", "replace")
 
 
 def words_of(href: str) -> str:
@@ -124,12 +111,12 @@ def link_features(
     joined = _LINK.join(map(_FIELD.join, links))
     if joined.count(_LINK) != len(links) - 1 or joined.count(_FIELD) != 2 * len(links):
         return link_features([(clean(text), clean(href), clean(around)) for text, href, around in links], weights)
-    buffer = np.frombuffer(lower(joined + _LINK), np.uint8)
+    buffer = np.frombuffer((joined + _LINK).encode("utf-8", "replace"), np.uint8)
     starts = np.zeros(len(links) + 2, np.int64)
     features = np.empty(min(len(buffer), len(links) * MOST) + 1, np.int64)
     looks = np.zeros(len(links) + 1)
     known = NO_WEIGHTS if weights is None else weights
-    kernels.link_features(buffer, SALTS, MASK, known, starts, features, looks, MOST)
+    kernels.link_features(buffer, make_room(len(buffer)), SALTS, MASK, known, starts, features, looks, MOST)
     return LinkFeatures(starts[: len(links) + 1], features[: starts[len(links)]], looks[: len(links)])
 
 

@@ -1,7 +1,7 @@
 """Hashed words to scores: features of pages and links, a linear classifier, online logistic regression, OPIC's table.
 
-- A word is a run of letters and digits of lower-case UTF-8; in scripts without spaces each pair of neighbouring
-  characters is a word. Its hash is FNV-1a over the bytes, finished by splitmix64.
+- Words are those of fyke.text, folded, a space behind each. A word's hash is FNV-1a over its bytes, finished by
+  splitmix64.
 - A feature is the hash of a word or of two neighbouring words, cut to the size of the table. Of a link's fields
   (anchor, URL, surroundings) each word is a feature of its field.
 - A page's vector is x_f = (1 + ln n_f)/|x| for n_f occurrences: a word said a hundred times weighs six times one.
@@ -15,6 +15,7 @@ import numpy as np
 
 from fyke.bits.hashing import mix
 from fyke.bits.jit import inlined, kernel, leaf
+from fyke.text.word_kernels import SPACE, fold_words
 
 OFFSET = np.uint64(0xCBF29CE484222325)
 PRIME = np.uint64(0x100000001B3)
@@ -25,82 +26,30 @@ FIELD_END, LINK_END = 1, 2
 """Bytes that end a field and a link in the text that ``link_features`` reads."""
 
 
-@inlined
-def kind_of(buffer: Any, i: Any) -> Any:
-    """Return 16·kind + length of the character at ``i``: kind 0 separates, 1 is of a word, 2 is a word's half."""
-    b = int(buffer[i])
-    if b < 0x80:
-        return 17 if (97 <= b <= 122) or (48 <= b <= 57) else 1
-    size = 1 if b < 0xC0 else (2 if b < 0xE0 else (3 if b < 0xF0 else 4))
-    if i + size > buffer.size or size == 1:
-        return 1
-    if size == 2:
-        # U+0080…U+00BF are signs, but ª µ º, which are as rare as they are
-        return 2 if b == 0xC2 else 18
-    if size == 4:
-        return 36 if b == 0xF0 and buffer[i + 1] >= 0xA0 else 4  # Han beyond the first plane, or symbols
-    second, third = int(buffer[i + 1]), int(buffer[i + 2])
-    if b == 0xE0 and 0xB8 <= second <= 0xBB:
-        return 35  # Thai, Lao
-    if b == 0xE2:
-        return 3  # punctuation, arrows, mathematics, boxes
-    if b == 0xE3 and second == 0x80 and third not in (0x85, 0x86, 0x87):
-        return 3  # punctuation of Chinese and Japanese
-    if b == 0xEF and second >= 0xBC:
-        return 35 if (second == 0xBD and third >= 0xA6) or second == 0xBE else 3  # halfwidth kana, fullwidth signs
-    if 0xE3 <= b <= 0xE9:
-        return 35  # kana and Han
-    return 19
-
-
 @leaf
-def read_word(buffer: Any, i: Any, kind: Any) -> Any:
-    """Return the hash of the word that begins at ``i`` with a character of ``kind``, and where to go on."""
+def read_word(folded: Any, i: Any) -> Any:
+    """Return the hash of the word that begins at ``i``, and where the next one begins: behind the space."""
     h = OFFSET
-    if kind < 32:
-        while i < buffer.size:
-            b = buffer[i]
-            if b < 0x80:  # most of all text; a letter or digit that is not ends the word
-                if not ((97 <= b <= 122) or (48 <= b <= 57)):
-                    break
-                h = (h ^ np.uint64(b)) * PRIME
-                i += 1
-                continue
-            kind = kind_of(buffer, i)
-            if kind < 16 or kind >= 32:
-                break
-            for _ in range(kind & 15):
-                h = (h ^ np.uint64(buffer[i])) * PRIME
-                i += 1
-    else:
-        size = kind & 15
-        following = kind_of(buffer, i + size) if i + size < buffer.size else 1
-        end = min(buffer.size, i + size + (following & 15 if following >= 32 else 0))
-        for j in range(i, end):
-            h = (h ^ np.uint64(buffer[j])) * PRIME
-        i += size
-    return h, i
+    while folded[i] != SPACE:
+        h = (h ^ np.uint64(folded[i])) * PRIME
+        i += 1
+    return mix(h), i + 1
 
 
 @leaf
 def add_words(
-    buffer: Any, weight: Any, pairs: Any, mask: Any, counts: Any, touched: Any, used: Any
+    folded: Any, weight: Any, pairs: Any, mask: Any, counts: Any, touched: Any, used: Any
 ) -> Any:  # fmt: skip
-    """Count the words of ``buffer``, and its pairs of words where ``pairs``; return (features used, words).
+    """Count the words of ``folded``, and its pairs of words where ``pairs``; return (features used, words).
 
     ``counts`` gains ``weight`` for each; a feature met first is noted in ``touched``. REQUIRES: room there for two
-    features a byte.
+    features a word; a space behind each word.
     """
     words = 0
     previous = ZERO
     i = 0
-    while i < buffer.size:
-        kind = kind_of(buffer, i)
-        if kind < 16:
-            i += kind
-            continue
-        h, i = read_word(buffer, i, kind)
-        h = mix(h)
+    while i < folded.size:
+        h, i = read_word(folded, i)
         words += 1
         place = np.int64(h & mask)
         if counts[place] == 0:
@@ -146,51 +95,39 @@ def dot(touched: Any, values: Any, used: Any, weights: Any) -> Any:
 
 @leaf
 def link_features(
-    buffer: Any, salts: Any, mask: Any, weights: Any, starts: Any, features: Any, looks: Any, most: Any
+    buffer: Any, room: Any, salts: Any, mask: Any, weights: Any, starts: Any, features: Any, looks: Any, most: Any,
 ) -> Any:  # fmt: skip
     """Features of links, at most ``most`` of each, and how their words look to the page classifier; return how many.
 
     ``buffer`` is the links' fields, each ended by FIELD_END, each link by LINK_END. ``looks`` gets Σ w/√n over the n
-    words of a link. REQUIRES: ``starts`` has a place more than there are links.
+    words of a link. REQUIRES: ``starts`` has a place more than there are links; ``room`` is for all of ``buffer``.
     """
-    links = 0
-    field = 0
-    used = 0
+    links = field = used = words = begin = 0
     total = 0.0
-    words = 0
-    addressed = False
     starts[0] = 0
-    i = 0
-    while i < buffer.size:
-        b = buffer[i]
-        if b == FIELD_END:
-            field += 1
-            i += 1
+    for end in range(buffer.size):
+        b = buffer[end]
+        if b != FIELD_END and b != LINK_END:
             continue
+        size, _ = fold_words(buffer, begin, end, room)
+        begin = end + 1
+        i = 0
+        if field == 1 and size:
+            _, i = read_word(room.out, i)  # the scheme says nothing
+        while i < size:
+            h, i = read_word(room.out, i)
+            total += weights[np.int64(h & mask)]
+            words += 1
+            if used - starts[links] < most:
+                features[used] = np.int64(mix(h ^ salts[min(field, salts.size - 1)]) & mask)
+                used += 1
+        field += 1
         if b == LINK_END:
-            addressed = False
             looks[links] = total / np.sqrt(words) if words else 0.0
             links += 1
             starts[links] = used
-            field = 0
+            field = words = 0
             total = 0.0
-            words = 0
-            i += 1
-            continue
-        kind = kind_of(buffer, i)
-        if kind < 16:
-            i += kind
-            continue
-        h, i = read_word(buffer, i, kind)
-        if field == 1 and not addressed:
-            addressed = True  # the scheme says nothing
-            continue
-        h = mix(h)
-        total += weights[np.int64(h & mask)]
-        words += 1
-        if used - starts[links] < most:
-            features[used] = np.int64(mix(h ^ salts[min(field, salts.size - 1)]) & mask)
-            used += 1
     return links
 
 

@@ -22,9 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.errors import UserError
+from fyke.text.characters import WORDS
+from fyke.text.language import language_of, primary
 from fyke.topic import kernels
 from fyke.topic.features import SIZE, Hasher, Vector
-from fyke.topic.language import language_of
 from fyke.topic.linear import sigmoid
 from fyke.topic.sealed import seal, unseal
 from fyke.topic.topic import Topic
@@ -61,6 +62,9 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
     shift: float
     places: bytes
     weights: bytes
+    tokeniser: int = 1
+    """What a word was (text/characters.WORDS). Models of 1 weigh Latin, Greek and Cyrillic words as new ones do; what
+    they learnt of other scripts is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ class PageModel:
         """By which ``features.link_features`` looks at a link's words: without examples the topic's words weigh 1."""
         self._needed = min(3.0, max(1.0, len(topic.words) / 4))
         self._patterns = [re.compile(p, re.IGNORECASE) for p in topic.patterns]
-        self._languages = frozenset(x.lower().partition("-")[0] for x in topic.languages)
+        self._languages = frozenset(primary(x) or x.lower() for x in topic.languages)
         self._types = frozenset(topic.types)
 
     def probability(self, page: PageText) -> float:
@@ -140,7 +144,7 @@ class PageModel:
         places = np.flatnonzero(self.weights)
         kept = Kept(
             self.topic, self.measured, self.bias, self.slope, self.shift,
-            places.astype("<u4").tobytes(), self.weights[places].astype("<f4").tobytes(),
+            places.astype("<u4").tobytes(), self.weights[places].astype("<f4").tobytes(), WORDS,
         )  # fmt: skip
         return seal(MAGIC, VERSION, kept, level=9)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 
 from fyke.formats.tags import TABLE, Table
@@ -16,6 +17,15 @@ AT_ONCE = 1_000_000
 
 _lock = threading.Lock()
 _shared: Pool | None = None
+
+
+def _unlock() -> None:
+    """A forked child may have been forked while another thread held the lock."""
+    global _lock  # noqa: PLW0603 - its own
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_unlock)
 
 
 def convert(

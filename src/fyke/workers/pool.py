@@ -18,15 +18,16 @@ import queue
 import selectors
 import signal
 import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
 from types import TracebackType
+from weakref import WeakSet
 
 from fyke.errors import FykeError
 from fyke.reading.conversion import LIMITS, Source, failed
+from fyke.spawning import python
 from fyke.values import Document, Reason
 from fyke.workers import wire
 
@@ -39,6 +40,8 @@ END_SECONDS = 5.0
 _FRAME_OVERHEAD = 1_000_000
 """Bytes of an answer beside HTML, text and their tags: title, metadata, links."""
 _CHUNK = 1 << 20
+
+_pools: WeakSet[Pool] = WeakSet()
 
 _Work = tuple[Source, "Future[Document]"]
 
@@ -53,6 +56,16 @@ class Pool:
         self.size = size or os.cpu_count() or 1
         self._memory = memory
         self._module = module
+        self._begin()
+        _pools.add(self)
+
+    def _begin(self) -> None:
+        """Have no worker yet. A forked child begins anew: threads do not survive a fork, and the workers are not its.
+
+        (What leads to the parent's workers is closed in the child, so that they end when the parent does.)
+        """
+        for worker in getattr(self, "_workers", ()):
+            worker.abandon()
         self._jobs: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._workers: list[_Worker] = []
@@ -162,7 +175,7 @@ class _Worker:
         self.alive = True
         self._ready = False
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", module, str(memory)],
+            python(module, str(memory)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -191,6 +204,14 @@ class _Worker:
         if answer is None:
             return failed(source, *self._epitaph())
         return wire.decode_document(answer)
+
+    def abandon(self) -> None:
+        """Close our copies of the pipes of a process that is another's."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        self._process.returncode = 0  # nobody here is to wait for it
 
     def kill(self) -> None:
         """End the process now, from whatever thread; its own still calls ``end``."""
@@ -262,3 +283,11 @@ class _Worker:
         if code in (-signal.SIGABRT, signal.SIGABRT + 128) or code == -signal.SIGKILL:
             return Reason.TOO_LARGE, f"the converter needed more than {self._memory:,} bytes of memory"
         return Reason.DAMAGED, f"the converter crashed (status {code})"
+
+
+def _begin_anew() -> None:
+    for pool in list(_pools):
+        pool._begin()
+
+
+os.register_at_fork(after_in_child=_begin_anew)

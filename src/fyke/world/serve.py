@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import msgspec
 
 from fyke.errors import FykeError
 from fyke.outputs import making
+from fyke.spawning import python
 from fyke.world.config import WorldConfig
 from fyke.world.server import CONTROL, Settings
 from fyke.world.transport import ADDRESS, Visit
@@ -84,7 +84,7 @@ def serve(config: WorldConfig | None = None, port: int = 0, speed: float = 1.0) 
     config = config or WorldConfig()
     settings = msgspec.json.encode(Settings(config, port, speed)).decode()
     process = subprocess.Popen(  # noqa: S603 - this very Python, settings of our own
-        [sys.executable, "-m", "fyke.world.server", settings], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        python("fyke.world.server", settings), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         start_new_session=True,  # a Ctrl-C is the parent's, which ends the server in its own time
     )  # fmt: skip
     assert process.stdin is not None

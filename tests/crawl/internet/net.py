@@ -29,6 +29,8 @@ import pytest
 
 NETWORKS = ("93.184.0.0/16", "2606:2800::/32")
 """What is routed to the loopback device."""
+NOWHERE = "93.185.0.0/16"
+"""What leads nowhere."""
 NXDOMAIN, SERVFAIL, SILENT = "nxdomain", "servfail", "silent"
 RESET = "reset"
 Reply = "bytes | list[bytes | float | str]"
@@ -314,6 +316,7 @@ def _prepare(folder: Path) -> None:
     resolver.write_text("nameserver 127.0.0.1\noptions timeout:2 attempts:2\n")
     commands = ["ip link set lo up", f"mount --bind {resolver} /etc/resolv.conf"]
     commands += [f"ip {'-6 ' if ':' in net else ''}route add local {net} dev lo" for net in NETWORKS]
+    commands += [f"ip route add unreachable {NOWHERE}"]
     for command in commands:
         subprocess.run(command.split(), check=True, capture_output=True)
 

@@ -1,0 +1,194 @@
+"""Facts: what a page says of itself in its markup, as written; read from the tokens of formats/markup when asked for.
+
+``metadata`` and ``dates`` judge facts; nothing is judged here. Every list is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from html import unescape
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fyke.formats.html import Page
+from fyke.formats.markup import FIRST, Tag, fold
+from fyke.formats.markup_names import ATTRIBUTE
+from fyke.formats.markup_rows import VALUE, VALUE_END
+
+MAX_TAGS = 2_000
+"""Of the elements by which a page speaks of itself: pages have some dozens."""
+MAX_HITS = 300
+"""Elements looked at for a word in their class."""
+MAX_MARKS = 20_000
+"""Classes, ids and such of a page that are looked at."""
+MAX_CONTENT = 60
+"""Tokens of an element that are read for a name or a date."""
+MAX_LENGTH = 400
+"""Characters of it."""
+_NAMES = ("property", "name", "itemprop", "http-equiv")
+_MARKS = np.isin(np.arange(256), [ATTRIBUTE[name] for name in ("class", "id", "rel", "itemprop", "property", "role")])
+
+
+_ITEMS = [ATTRIBUTE["itemprop"], ATTRIBUTE["property"]]
+_REL = ATTRIBUTE["rel"]
+
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Relation(NamedTuple):
+    """A ``<link>``: its rel in lower case, tokens separated by one space, and what else it says."""
+
+    rel: str
+    href: str
+    type: str
+    hreflang: str
+
+
+class Facts:
+    """What a page says of itself."""
+
+    def __init__(self, page: Page, url: str = "") -> None:
+        """``url`` is where the page stands, if that is known."""
+        self.page, self.url, self.tokens = page, url, page.tokens
+
+    @property
+    def tags(self) -> dict[str, list[Tag]]:
+        """The noted start tags by name, in order."""
+        return self.page.noted
+
+    @cached_property
+    def metas(self) -> dict[str, list[str]]:
+        """What ``<meta>`` elements say, by each of their names in lower case; never empty."""
+        found: dict[str, list[str]] = {}
+        for kind in _NAMES:  # a property counts before a name
+            for _, _, attributes in self.tags.get("meta", ()):
+                if kind in attributes and (content := attributes.get("content")):
+                    content = fold(unescape(content[:MAX_META]))  # many escape it twice
+                    for name in attributes[kind].lower().split() if content else ():
+                        found.setdefault(name.replace(".", ":"), []).append(content)
+        return found
+
+    @cached_property
+    def relations(self) -> list[Relation]:
+        """Every ``<link rel href>``, in order."""
+        return [
+            Relation(fold(tag.attributes["rel"]).lower(), tag.get("href"), tag.get("type").lower(), tag.get("hreflang"))
+            for tag in self.tags.get("link", ())
+            if "rel" in tag.attributes and "href" in tag.attributes
+        ]
+
+    @cached_property
+    def canonical(self) -> str:
+        """Where the page says its true address is, as written; empty where it does not."""
+        for relation in self.relations:
+            if "canonical" in relation.rel.split() and relation.href:
+                return relation.href
+        return next(iter(self.metas.get("og:url", ())), "")
+
+    @cached_property
+    def title(self) -> str:
+        """The text of the first ``<title>`` that is no picture's."""
+        said = (self.page.raw(tag) for tag in self.tags.get("title", ()))
+        return next((fold(unescape(text)) for text in said if text is not None), "")
+
+    @cached_property
+    def base(self) -> str:
+        """The ``href`` of the first ``<base>`` that has one."""
+        return next((tag.get("href") for tag in self.tags.get("base", ()) if "href" in tag.attributes), "")
+
+    @cached_property
+    def language(self) -> str:
+        """The language that the page declares, as written."""
+        for tag in self.tags.get("html", ()):
+            if said := tag.get("lang") or tag.get("xml:lang"):
+                return said
+        return next(iter(self.metas.get("content-language", ())), "").partition(",")[0].strip()
+
+    @cached_property
+    def headings(self) -> list[tuple[int, str]]:
+        """Each of the first headings as (level, text), in order."""
+        found = sorted((tag for n in range(1, 4) for tag in self.tags.get(f"h{n}", ())[:20]), key=lambda tag: tag.token)
+        return [(int(tag.name[1]), self.content(tag)) for tag in found]
+
+    @cached_property
+    def linked_data(self) -> list[str]:
+        """The scripts of JSON-LD."""
+        return [
+            self.page.raw(tag) or ""
+            for tag in self.tags.get("script", ())
+            if "ld+json" in tag.attributes.get("type", "").lower()
+        ]
+
+    @cached_property
+    def times(self) -> list[tuple[Tag, str]]:
+        """The first ``<time>`` elements with what they say: their attribute, else their text."""
+        return [
+            (tag, tag.get("datetime") or tag.get("content") or self.content(tag))
+            for tag in self.tags.get("time", ())[:50]
+        ]
+
+    def annotated(self, *attributes: str) -> list[Tag]:
+        """The start tags with one of these attributes, in order; bounded."""
+        names = self.tokens.attributes[:, 0]
+        held = np.flatnonzero(np.isin(names, [ATTRIBUTE[name] for name in attributes]))
+        rows = self.tokens.tokens
+        owners = np.unique(np.searchsorted(rows[:, FIRST], held, side="right") - 1)
+        return [self.tokens.tag(token) for token in owners[:MAX_TAGS].tolist()]
+
+    @cached_property
+    def has_items(self) -> bool:
+        """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
+        count = self._counts
+        heads = sum("itemprop" in t.attributes or "property" in t.attributes for t in self.tags.get("meta", ()))
+        return int(count[_ITEMS].sum()) > heads
+
+    @cached_property
+    def _counts(self) -> Numbers:
+        """How often each attribute stands in the page, by its number."""
+        return np.bincount(self.tokens.attributes[:, 0], minlength=256)
+
+    def related(self, rel: bytes) -> Iterator[Tag]:
+        """Yield the tags with a rel that holds this word."""
+        if not self._counts[_REL]:
+            return
+        rows = self.tokens.attributes
+        data = self.tokens.data
+        for at in np.flatnonzero((rows[:, 0] == _REL) & (rows[:, VALUE_END] - rows[:, VALUE] >= len(rel))).tolist():
+            if rel in data[rows[at, VALUE] : rows[at, VALUE_END]].lower():
+                owner = int(np.searchsorted(self.tokens.tokens[:, FIRST], at, side="right")) - 1
+                yield self.tokens.tag(owner)
+
+    @cached_property
+    def _marks(self) -> tuple[bytes, Numbers, Numbers]:
+        """Classes, ids and other marks in lower case, one behind the other; where each begins; the token of each."""
+        rows, data = self.tokens.attributes, self.tokens.data
+        held = np.flatnonzero(_MARKS[rows[:, 0]])[:MAX_MARKS]
+        values = [data[start:end] for start, end in rows[held][:, [VALUE, VALUE_END]].tolist()]
+        starts = np.cumsum([0, *(len(value) + 1 for value in values)])[:-1]
+        owners = np.searchsorted(self.tokens.tokens[:, FIRST], held, side="right") - 1
+        return b" ".join(values).lower(), starts, owners
+
+    def marked(self, *words: bytes) -> Iterator[Tag]:
+        """Yield the start tags whose class, id, rel, itemprop or role holds one of ``words``, in order."""
+        text, starts, owners = self._marks
+        places: list[int] = []
+        for word in words:
+            at = text.find(word)
+            while at >= 0 and len(places) < MAX_HITS:
+                places.append(at)
+                at = text.find(word, at + len(word))
+        if places:
+            found = np.unique(owners[np.searchsorted(starts, places, side="right") - 1])
+            yield from map(self.tokens.tag, found.tolist())
+
+    def content(self, tag: Tag, tokens: int = MAX_CONTENT) -> str:
+        """The text of an element, white space folded; cut where it is long."""
+        return fold(self.tokens.content(tag.token, tokens)[:MAX_LENGTH])
+
+
+MAX_META = 4_000
+"""Characters of a ``<meta>``: a description at its longest."""

@@ -1,0 +1,424 @@
+"""Metadata: what a page is called, by whom, of which site, about what, under which licence; each with its source.
+
+``describe`` ranks what a page says of itself (``facts``) by trust: JSON-LD of the article → Dublin Core, Open Graph and
+other ``<meta>`` → microdata and RDFa → elements → the text. Placeholders (fyke.text.placeholders) are no facts.
+``Meta.sources`` names the place that each field is from: ``json-ld``, ``meta``, ``microdata``, ``link``, ``element``,
+``time``, ``url``, ``heading``, ``title``, ``text``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from fyke.convert.facts import Facts
+from fyke.convert.publication import heading_of, modified, published
+from fyke.convert.structured import Thing, addresses, decode_json_ld, local, microdata, rdfa, strings, things, types
+from fyke.errors import UrlError
+from fyke.formats.tags import TABLE, Table, canonical
+from fyke.text.language import LIKELY, Language, identify, primary
+from fyke.text.placeholders import is_placeholder
+from fyke.url import Url
+from fyke.values import Described, Meta
+
+ARTICLES = frozenset({
+    "Article", "AdvertiserContentArticle", "NewsArticle", "AnalysisNewsArticle", "AskPublicNewsArticle",
+    "BackgroundNewsArticle", "OpinionNewsArticle", "ReportageNewsArticle", "ReviewNewsArticle", "Report",
+    "SatiricalArticle", "ScholarlyArticle", "MedicalScholarlyArticle", "SocialMediaPosting", "BlogPosting",
+    "LiveBlogPosting", "DiscussionForumPosting", "TechArticle", "APIReference", "Recipe", "HowTo", "Question",
+})  # fmt: skip
+"""Types of things that a page is, rather than speaks of."""
+KINDS = {
+    **dict.fromkeys(ARTICLES, "article"),
+    "DiscussionForumPosting": "forum", "QAPage": "forum", "Question": "forum", "Product": "product",
+    "ProductGroup": "product", "Offer": "product", "CollectionPage": "listing", "ItemList": "listing",
+    "SearchResultsPage": "listing", "OfferCatalog": "listing", "Service": "service", "LocalBusiness": "service",
+    "TechArticle": "documentation", "APIReference": "documentation", "product": "product", "article": "article",
+    "product.item": "product", "og:product": "product", "product.group": "listing",
+}  # fmt: skip
+"""What a page says it is, in the words of the page types of fyke.clean."""
+TITLES = (
+    "dc:title", "dcterm:title", "dcterms:title", "og:title", "weibo:article:title", "weibo:webpage:title",
+    "citation_title", "title", "twitter:title", "parsely-title", "sailthru:title",
+)  # fmt: skip
+AUTHORS = (
+    "dc:creator", "dcterm:creator", "dcterms:creator", "dc:author", "author", "parsely-author", "article:author",
+    "og:article:author", "citation_author", "sailthru:author", "byl", "article:author_name", "creator",
+    "twitter:creator:name",
+)  # fmt: skip
+SITES = ("og:site_name", "dc:publisher", "dcterms:publisher", "application-name", "cre", "publisher")
+DESCRIPTIONS = (
+    "dc:description", "dcterm:description", "dcterms:description", "og:description", "weibo:article:description",
+    "weibo:webpage:description", "description", "twitter:description", "dc:abstract", "abstract",
+)  # fmt: skip
+TAGS = ("article:tag", "news_keywords", "keywords", "parsely-tags", "dc:subject", "dcterms:subject", "sailthru:tags")
+IMAGES = ("og:image:secure_url", "og:image", "og:image:url", "twitter:image", "twitter:image:src", "image", "thumbnail")
+LICENCES = (
+    "dcterms:license",
+    "dc:rights:license",
+    "license",
+    "dc:license",
+    "cc:license",
+    "dc:rights",
+    "dcterms:rights",
+)
+
+MAX_NAME = 100
+"""Characters of a byline: more is a sentence."""
+MAX_PARAGRAPH = 1_000
+"""Of a paragraph that stands for a description."""
+LINE = 40
+"""Characters of a line that is a paragraph, in scripts of letters."""
+MAX_TAGS = 40
+MAX_ALTERNATES = 200
+_BY = re.compile(
+    r"^(?:(?:written|posted|published|photographs?|words|story|text)?\s*by|par|von|por|di|de|door|av|autor(?:in)?|author"
+    r"|(?:ein )?(?:gast)?beitrag von|from)\b\s*:?\s*",
+    re.IGNORECASE,
+)
+_BYLINES = (b"byline", b"author", b"writtenby", b"dateline")
+_NOT_A_NAME = re.compile(
+    r"https?://|www\.|@\w+\.|^\W*$|share|comment|follow|subscribe|newsletter|more from|sign in|log ?in|cookie"
+    r"|about the author"
+    r"|read more|view all|see all|contact|profile",
+    re.IGNORECASE,
+)
+_DATE_TAIL = re.compile(
+    r"\s*(?:[|•·,–—-]\s*)?(?:on\s+)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+)?\b[^\W\d_]{0,9}\.?\s*\d.*$",
+    re.IGNORECASE,
+)
+_BARS = re.compile(r"\s[|\-–—\\/>»]\s")
+_HIERARCHY = re.compile(r"\s[\\/>»]\s")
+_SPACES = re.compile(r"\s+")
+
+
+Found = tuple[str, str]
+"""A value and its source."""
+NOTHING: Found = ("", "")
+
+
+def describe(
+    facts: Facts,
+    text: str = "",
+    main: str = "",
+    pairs: Iterable[tuple[str, str]] = (),
+    table: Table = TABLE,
+) -> Described:
+    """Return what a page says of itself.
+
+    ``text`` is what can be read of it, ``main`` its main content: a date is looked for in the one, the language and a
+    description in the other. ``pairs`` are tags that a container gives (a feed's, a mail's): they count before the
+    page's own. ``table`` may know a user's names of tags.
+    """
+    said = [thing for script in facts.linked_data for thing in things([decode_json_ld(script)])]
+    own = sorted((thing for thing in said if _is_page(thing)), key=lambda thing: ARTICLES.isdisjoint(types(thing)))
+    items = list(things([*microdata(facts), *rdfa(facts)])) if facts.has_items else []
+    marked = sorted(items, key=lambda thing: ARTICLES.isdisjoint(types(thing)))
+    pairs = list(pairs)
+    base, base_title = canonical([*pairs, *_flat(facts, [*own, *marked], table)], table)
+    given, given_title = canonical(pairs, table) if pairs else (_NO_META, "")
+    title = _first([given_title], "container") or _title(facts, own, marked)
+    when, in_text = published(facts, own, marked, text)
+    changed = modified(facts, own, marked)
+    changed = changed if changed.iso else in_text
+    join = _joiner(facts)
+    fields: dict[str, Found] = {
+        "author": _first([given.author], "container", author=True) or _author(facts, own, marked),
+        "published": (given.published, "container") if given.published else (when.iso, when.source),
+        "updated": (given.updated, "container") if given.updated else (changed.iso, changed.source),
+        "site": _site(facts, own, said),
+        "description": _text_of(facts, own, "description", DESCRIPTIONS, marked),
+        "keywords": _tags(facts, own),
+        "image": _address(facts, own, marked, "image", IMAGES, join),
+        "licence": _licence(facts, own, marked, join),
+        "canonical": (join(facts.canonical), "link") if facts.canonical else NOTHING,
+        "kind": _kind(facts, own, marked),
+    }
+    if not fields["description"][0] and text and main:
+        fields["description"] = (first_paragraph(main), "text")
+    known = {name: value for name, (value, _) in fields.items() if value or name == "author"}
+    sources = {name: source for name, (value, source) in fields.items() if value}
+    if title[0]:
+        sources["title"] = title[1]
+    language = identify(main or text)
+    all_fields: dict[str, Any] = {
+        **{name: getattr(base, name) for name in _FROM_TABLE}, **known, "alternates": _alternates(facts, join),
+        "sources": tuple(sources.items()), "declared": facts.language, "language_score": language.score,
+    }  # fmt: skip
+    meta = Meta(**all_fields)
+    if language.score < LIKELY:
+        language = Language(primary(facts.language) or language.code, 0.0)
+    return Described(title[0] or base_title * (not is_placeholder(base_title)), language.code, meta)
+
+
+def first_paragraph(main: str) -> str:
+    """Return the first line of a text that is more than a heading or a byline; else the first line."""
+    lines = [line.strip() for line in main[:20_000].split("\n") if line.strip()]
+    best = next((line for line in lines if len(line) >= LINE and line.rstrip('”"»）)')[-1:] in ".!?。！？:…;"), "")
+    return _SPACES.sub(" ", (best or next(iter(lines), ""))[:MAX_PARAGRAPH])
+
+
+_NO_META = Meta()
+_FROM_TABLE = tuple(Meta.__slots__)
+
+
+def _flat(facts: Facts, about: Iterable[Thing], table: Table) -> Iterator[tuple[str, str]]:
+    """Yield what the page says as tags for the table of synonyms, which knows more fields and a user's own names."""
+    if table is TABLE:
+        for name in facts.metas.keys() & table.ranks.keys():
+            yield name, facts.metas[name][0]
+    else:
+        yield from facts.page.metas
+    for thing in about:
+        for key, value in islice(thing.items(), 40):
+            yield from ((local(key), said) for said in strings(value, 2))
+
+
+def _is_page(thing: Thing) -> bool:
+    """Whether a thing is the page, or what the page is about: no part of the site, no list of crumbs."""
+    return not _FURNITURE.issuperset(types(thing) or {"Thing"})
+
+
+_FURNITURE = frozenset({
+    "Organization", "NewsMediaOrganization", "Corporation", "WebSite", "BreadcrumbList", "Person", "ImageObject",
+    "VideoObject", "SiteNavigationElement", "WPHeader", "WPFooter", "SearchAction", "Comment", "Review", "ListItem",
+    "PostalAddress", "ContactPoint", "Rating", "AggregateRating", "ItemList", "EntryPoint", "Brand", "Thing",
+})  # fmt: skip
+
+
+def _first(values: Iterable[str], source: str, author: bool = False) -> Found | None:
+    return next(((value, source) for value in values if value and not is_placeholder(value, author=author)), None)
+
+
+def _metas(facts: Facts, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        yield from facts.metas.get(name, ())
+
+
+def _of(own: Iterable[Thing], *keys: str) -> Iterator[str]:
+    for thing in own:
+        for key in keys:
+            yield from strings(thing.get(key))
+
+
+# ---- title
+
+
+def _title(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
+    articles = [thing for thing in own if not ARTICLES.isdisjoint(types(thing))]
+    return (
+        _article_title(facts, articles)
+        or _first(_metas(facts, TITLES), "meta")
+        or _first([_from_title(facts)], "title")
+        or _first(_of([t for t in marked if not ARTICLES.isdisjoint(types(t))], "headline", "name"), "microdata")
+        or _first([heading_of(facts), *(said for _, said in facts.headings)], "heading")
+        or NOTHING
+    )
+
+
+def _article_title(facts: Facts, articles: list[Thing]) -> Found | None:
+    """Of name and headline, take the one that is like the title of the page."""
+    names, headlines = list(_of(articles, "name")), list(_of(articles, "headline"))
+    if names and headlines and names[0] != headlines[0]:
+        title = _from_title(facts)
+        if _alike(headlines[0], title) > 0.75 >= _alike(names[0], title):
+            return _first(headlines, "json-ld")
+    return _first([*names, *headlines], "json-ld")
+
+
+def _alike(one: str, other: str) -> float:
+    left, right = set(one.casefold().split()), set(other.casefold().split())
+    return 2 * len(left & right) / (len(left) + len(right)) if left and right else 0.0
+
+
+def _from_title(facts: Facts) -> str:
+    """Return ``<title>`` without the site's name: before or behind a bar, where enough is left."""
+    whole = title = facts.title
+    site = next(_metas(facts, SITES[:1]), "")
+    if site and whole.endswith(site) and _BARS.fullmatch(whole[: -len(site)][-3:]):
+        return whole[: -len(site) - 3].strip()
+    cuts = list(_BARS.finditer(title))
+    if cuts:
+        title = whole[: cuts[-1].start()]
+        if len(title.split()) < 3:
+            title = whole[cuts[0].end() :]
+    elif not 15 <= len(title) <= 150:
+        level_one = [said for level, said in facts.headings if level == 1]
+        if len(level_one) == 1:
+            title = level_one[0]
+    title = title.strip()
+    words = len(title.split())
+    if words <= 4 and (not _HIERARCHY.search(whole) or words != len(_BARS.sub(" ", whole).split()) - 1):
+        title = whole
+    return title
+
+
+# ---- author
+
+
+def _author(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
+    articles = [thing for thing in own if not ARTICLES.isdisjoint(types(thing))] or own
+    names = [name for thing in articles[:3] for name in strings(thing.get("author") or thing.get("creator"))]
+    if found := _names(names):
+        return found, "json-ld"
+    for name in AUTHORS:
+        if found := _names(facts.metas.get(name, ())):
+            return found, "meta"
+    for thing in marked:
+        if not ARTICLES.isdisjoint(types(thing)) and (found := _names(strings(thing.get("author")))):
+            return found, "microdata"
+    if found := next(_bylines(facts), ""):
+        return found, "element"
+    return NOTHING
+
+
+def _names(values: Iterable[str]) -> str:
+    """Return the names among values, each once, joined by commas."""
+    kept: dict[str, None] = {}
+    for value in values:
+        name = clean_name(value)
+        if name:
+            kept.setdefault(name)
+    return ", ".join(list(kept)[:10])
+
+
+def clean_name(value: str) -> str:
+    """Return an author's name without "by"; empty where it is an address, a placeholder or a sentence."""
+    name = _BY.sub("", _SPACES.sub(" ", value).strip()).strip(" ,;:|·•–—-\u00a0")
+    if not name or len(name) > MAX_NAME or _NOT_A_NAME.search(name) or is_placeholder(name, author=True):
+        return ""
+    return name
+
+
+def _bylines(facts: Facts) -> Iterator[str]:
+    """Yield the names in elements that are named after authors, the most certain first."""
+    tags = [tag for tag in facts.marked(*_BYLINES) if tag.name not in ("meta", "link", "script", "body", "html", "img")]
+    certain = [tag for tag in tags if "author" in tag.get("rel").split() or "author" in tag.get("itemprop").split()]
+    for tag in [*certain, *tags]:
+        marks = f"{tag.get('class')} {tag.get('id')}".casefold()
+        if any(
+            word in marks
+            for word in ("comment", "avatar", "image", "photo", "bio", "share", "social", "date ", "count")
+        ):
+            continue
+        said = facts.content(tag)
+        if len(said) > MAX_NAME + 60:
+            continue
+        name = clean_name(_DATE_TAIL.sub("", _BY.sub("", said)))
+        if name and len(name.split()) <= 12:
+            yield name
+
+
+# ---- the rest
+
+
+def _site(facts: Facts, own: list[Thing], said: list[Thing]) -> Found:
+    articles = [thing for thing in own if not ARTICLES.isdisjoint(types(thing))]
+    return (
+        _first(_of(articles, "publisher"), "json-ld")
+        or _first(_metas(facts, SITES), "meta")
+        or _first(_of([thing for thing in said if "WebSite" in types(thing)], "name"), "json-ld")
+        or NOTHING
+    )
+
+
+def _text_of(facts: Facts, own: list[Thing], key: str, names: tuple[str, ...], marked: list[Thing]) -> Found:
+    articles = [thing for thing in own if not ARTICLES.isdisjoint(types(thing))]
+    return (
+        _first(_of(articles, key), "json-ld")
+        or _first(_metas(facts, names), "meta")
+        or _first(_of(own, key), "json-ld")
+        or _first(_of(marked[:3], key), "microdata")
+        or NOTHING
+    )
+
+
+def _tags(facts: Facts, own: list[Thing]) -> Found:
+    for source, values in (("meta", _metas(facts, TAGS[:1])), ("json-ld", _of(own, "keywords")),
+                           ("meta", _metas(facts, TAGS[1:]))):  # fmt: skip
+        kept: dict[str, None] = {}
+        for value in values:
+            for tag in value.split(","):
+                if len(kept) < MAX_TAGS and (tag := tag.strip()):
+                    kept.setdefault(tag)
+        if kept:
+            return ", ".join(kept), source
+    return NOTHING
+
+
+def _address(
+    facts: Facts, own: list[Thing], marked: list[Thing], key: str, names: tuple[str, ...], join: Callable[[str], str]
+) -> Found:
+    for value in _metas(facts, names):
+        return join(value), "meta"
+    for source, among in (("json-ld", own), ("microdata", marked[:3])):
+        for thing in among:
+            for value in addresses(thing.get(key)):
+                return join(value), source
+    for relation in facts.relations:
+        if "image_src" in relation.rel.split() and key == "image":
+            return join(relation.href), "link"
+    return NOTHING
+
+
+def _licence(facts: Facts, own: list[Thing], marked: list[Thing], join: Callable[[str], str]) -> Found:
+    for relation in facts.relations:
+        if "license" in relation.rel.split() and relation.href:
+            return join(relation.href), "link"
+    for source, among in (("json-ld", own), ("microdata", marked)):
+        for thing in among:
+            for value in addresses(thing.get("license")):
+                return (join(value) if value.startswith(("http", "/")) else value), source
+    for tag in facts.related(b"license"):
+        if tag.get("href"):
+            return join(tag.get("href")), "element"
+    return _first(_metas(facts, LICENCES), "meta") or NOTHING
+
+
+def _kind(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
+    for source, among in (("json-ld", own), ("microdata", marked)):
+        for thing in among:
+            for name in types(thing):
+                if name in KINDS:
+                    return KINDS[name], source
+    for value in _metas(facts, ("og:type",)):
+        if kind := KINDS.get(value.strip().lower()):
+            return kind, "meta"
+    return NOTHING
+
+
+def _alternates(facts: Facts, join: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
+    """Return the languages that the page is in elsewhere, each with its address."""
+    found = {
+        relation.hreflang.lower(): join(relation.href)
+        for relation in facts.relations
+        if relation.hreflang and relation.href and "alternate" in relation.rel.split()
+    }
+    return tuple(list(found.items())[:MAX_ALTERNATES])
+
+
+def _joiner(facts: Facts) -> Callable[[str], str]:
+    """Return what makes an address absolute, as far as the page's own is known."""
+
+    @cache
+    def root() -> Url | None:
+        found: Url | None = None
+        for part in (facts.url, facts.base):
+            with suppress(UrlError):
+                if part:
+                    found = found.join(part) if found else Url.parse(part)
+        return found
+
+    def join(href: str) -> str:
+        if href.startswith(("https://", "http://")):
+            return href
+        with suppress(UrlError):
+            if base := root():
+                return base.join(href).href
+        return href
+
+    return join

@@ -1,0 +1,240 @@
+"""When a page was published and changed: the places that say so, the most trustworthy first.
+
+    JSON-LD of the article → <meta> → microdata, RDFa → <time> → the URL → elements named after dates → text behind a
+    word like "published" → the first date of the text → what says only when the page changed
+
+Each step is taken only where those before found nothing. A date is read by ``dates``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from fyke.convert.dates import date_in_url, dates_in, read_date
+from fyke.convert.facts import Facts
+from fyke.convert.structured import Thing, strings, types
+
+PUBLISHED = (
+    "article:published_time", "og:article:published_time", "og:published_time", "datepublished", "dc:date:issued",
+    "dcterms:issued", "dc:issued", "citation_publication_date", "citation_online_date", "parsely-pub-date",
+    "sailthru:date", "publish-date", "publishdate", "publish_date", "publication_date", "published_time",
+    "published", "pubdate", "pub_date", "article_date_original", "article:published", "article:post_date",
+    "bt:pubdate", "cxenseparse:recs:publishtime", "cxenseparse:publishtime", "rnews:datepublished",
+    "originalpublicationdate", "ptime", "shareaholic:article_published_time", "dc:date:created", "dcterms:created",
+    "dc:created", "datecreated", "dc:date", "dcterms:date", "date", "og:regdate", "citation_date", "article:create",
+    "creation_date", "created", "release_date", "timestamp", "datum", "dat", "video:release_date", "live_date",
+    "displaydate", "blogger:published", "pdate", "article:publicationdate", "article:date", "last-publish-date",
+    "vr:published_time", "eomportal-lastupdate",
+)  # fmt: skip
+"""Names of ``<meta>`` that tell when a page was published, best first; a dot is written as a colon."""
+MODIFIED = (
+    "article:modified_time", "og:article:modified_time", "og:updated_time", "datemodified", "dcterms:modified",
+    "dc:modified", "dc:date:modified", "last-modified", "lastmod", "modified", "modificationdate", "revised",
+    "updated", "last_updated", "lastupdate", "article:updated", "og:modified_time",
+)  # fmt: skip
+_PUBLISHED, _MODIFIED = ({name: rank for rank, name in enumerate(names)} for names in (PUBLISHED, MODIFIED))
+MAX_TEXT = 20_000
+"""Characters of a text in which a date is looked for."""
+NEAR = (300, 700)
+"""Characters before and after the page's heading in which a date is the page's own."""
+
+_PARTS = frozenset(
+    {"VideoObject", "ImageObject", "AudioObject", "Comment", "Review", "Event", "Person", "Organization"}
+)
+"""Things on a page whose dates are not the page's."""
+_ARTICLE_WORDS = (b"publish", b"pubdate", b"posted", b"entry-date", b"post-date", b"created", b"artikeldatum")
+_DATE_WORDS = (b"date", b"datum", b"fecha", b"time", b"byline", b"meta", b"info")
+_OTHER = re.compile(
+    r"comment|kommentar|sidebar|related|footer|copyright|widget|calendar|today|current|event|update|modif|clock|archive"
+    r"|navbar|expir|runtime|duration|reading|timeline|metabox|popup",
+    re.IGNORECASE,
+)
+_CUES = re.compile(
+    r"(?:published|publish date|posted|first posted|erstellt|veröffentlicht|publié|mis en ligne|publicado|publicada"
+    r"|pubblicato|geplaatst|gepubliceerd|opublikowano|опубликовано|datum|date|stand)\b",
+    re.IGNORECASE,
+)
+_SEPARATOR = re.compile(r"\s[|\-–—:»·•/]\s")
+_CHANGED = re.compile(
+    r"(?:updated|modified|aktualisiert|geändert|mis à jour|actualizado|bearbeitet|änderung|zuletzt)", re.IGNORECASE
+)
+_OTHERWISE = {
+    "changed": _CHANGED,
+    "right": re.compile(r"(?:©|copyright|\(c\))[^\n]{0,40}$", re.IGNORECASE),
+    "elsewhen": re.compile(
+        r"(?:joined|registered|registriert|mitglied seit|member since|born|geboren|aktuelle zeit|since|seit|until|bis)"
+        r"[^\n]{0,15}$",
+        re.IGNORECASE,
+    ),
+}
+"""Dates that are not the publication's: what stands before them."""
+
+
+class Dated(NamedTuple):
+    """A date and what it is from."""
+
+    iso: str = ""
+    source: str = ""
+
+
+UNDATED = Dated()
+
+
+def is_american(language: str) -> bool:
+    """Whether 3/4/2020 is in March where that is the language."""
+    return language.lower().replace("_", "-") in ("en-us", "en", "")
+
+
+def published(facts: Facts, things: list[Thing], items: list[Thing], text: str) -> tuple[Dated, Dated]:
+    """Return when a page was published, and when its text says it was changed, if the text was asked.
+
+    ``things`` are JSON-LD's about the page, ``items`` microdata's and RDFa's.
+    """
+    american = is_american(facts.language)
+    in_url = date_in_url(facts.url) or date_in_url(facts.canonical)
+    for source, said in _structured(facts, things, items, _PUBLISHED, ("datePublished", "dateCreated")):
+        if len(found := read_date(said, american)) >= 10:
+            return _own_day(Dated(found, source), in_url), UNDATED
+    for tag, said in facts.times:
+        marks = f"{tag.get('class')} {tag.get('itemprop')}"
+        own = "pubdate" in tag.attributes or "publish" in marks or "entry-date" in marks
+        if own and "updat" not in marks and len(found := read_date(said, american)) >= 10:
+            return Dated(found, "time"), UNDATED
+    seen = _in_text(text, heading_of(facts), american)
+    described = facts.metas.get("description", []) + facts.metas.get("og:description", [])
+    when = (
+        _first([in_url], "url")
+        or _first([seen.near], "text")
+        or _first(_named(facts, _ARTICLE_WORDS, american), "element")
+        or _first((read_date(said, american) for tag, said in facts.times if not _other(tag.get("class"))), "time")
+        or _first(_named(facts, _DATE_WORDS, american), "element")
+        or _first([seen.cued], "text")
+        or _first((date.iso for said in described for date in dates_in(said, american)), "meta")
+        or _first(_in_scripts(facts, american), "script")
+        or _first(map(date_in_url, facts.metas.get("og:image", ())), "image")
+        or _first([modified(facts, things, items).iso], "modified")
+        or UNDATED
+    )
+    return when, Dated(seen.changed, "text") if seen.changed else UNDATED
+
+
+def _own_day(found: Dated, in_url: str) -> Dated:
+    """Return a date, or the URL's where that is earlier, or is the day beside a moment in UTC: the page's own day."""
+    if not in_url:
+        return found
+    day = found.iso[:10]
+    next_day = f"{datetime.fromisoformat(day) + timedelta(days=1):%Y-%m-%d}"
+    if in_url < day or (in_url == next_day and found.iso.endswith("Z")):
+        return Dated(in_url, "url")
+    return found
+
+
+def modified(facts: Facts, things: list[Thing], items: list[Thing]) -> Dated:
+    """Return when a page says that it was last changed."""
+    american = is_american(facts.language)
+    for source, said in _structured(facts, things, items, _MODIFIED, ("dateModified",)):
+        if found := read_date(said, american):
+            return Dated(found, source)
+    return UNDATED
+
+
+def _structured(
+    facts: Facts, things: list[Thing], items: list[Thing], names: dict[str, int], keys: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
+    for key in keys:
+        for thing in things:
+            if _PARTS.isdisjoint(types(thing)):
+                yield from (("json-ld", said) for said in strings(thing.get(key)))
+    for name in sorted(names.keys() & facts.metas.keys(), key=names.__getitem__):
+        yield from (("meta", said) for said in facts.metas[name])
+    for key in keys:
+        for item in items:
+            yield from (("microdata", said) for said in strings(item.get(key)))
+
+
+def _first(found: Iterable[str], source: str) -> Dated | None:
+    return next((Dated(iso, source) for iso in found if len(iso) >= 10), None)
+
+
+def _other(marks: str) -> bool:
+    return _OTHER.search(marks) is not None
+
+
+def _named(facts: Facts, words: tuple[bytes, ...], american: bool) -> Iterator[str]:
+    """Yield the dates of elements whose class, id or property is named so."""
+    for tag in facts.marked(*words):
+        marks = " ".join(tag.get(name) for name in ("class", "id", "itemprop", "property", "rel"))
+        if tag.name in ("html", "body", "head", "meta", "link", "script", "form", "input") or _other(marks):
+            continue
+        for name in ("datetime", "content", "data-datetime", "data-time", "title"):
+            if (said := tag.get(name)) and (found := read_date(said, american)):
+                yield found
+        said = facts.content(tag)
+        if said and not _CHANGED.search(said[:60]):
+            for date in dates_in(said, american):
+                yield date.iso
+                break
+
+
+def heading_of(facts: Facts) -> str:
+    """Return the heading that the title repeats, else the first of the first level."""
+    titles = [title.casefold() for title in (facts.title, *facts.metas.get("og:title", ()))]
+    starts = [start for title in titles if len(start := _SEPARATOR.split(title)[0]) > 10]
+    for _, said in facts.headings:
+        folded = said.casefold()
+        if len(said) > 10 and (any(folded in title for title in titles) or any(start in folded for start in starts)):
+            return said
+    return next((said for level, said in facts.headings if level == 1 and said), "")
+
+
+class _Seen(NamedTuple):
+    """What the dates of a text are; each the first of its kind."""
+
+    near: str = ""
+    """By the page's heading: behind a word like "published", else the first below it, else the last above it."""
+    cued: str = ""
+    """Behind such a word anywhere; else behind one like "updated"; else the first date, a copyright's last."""
+    changed: str = ""
+
+
+def _in_text(text: str, heading: str, american: bool) -> _Seen:
+    text = text[:MAX_TEXT]
+    at = text.find(heading) if heading else -1
+    low, end, high = at - NEAR[0], at + len(heading), at + len(heading) + NEAR[1]
+    found: dict[str, str] = {}
+    for date in dates_in(text, american):
+        before = text[max(0, date.start - 40) : date.start]
+        cued = _CUES.search(before[-25:]) is not None
+        other = next((kind for kind, words in _OTHERWISE.items() if words.search(before)), "")
+        if other:
+            found.setdefault(other, date.iso)
+            continue
+        found.setdefault("cued" if cued else "first", date.iso)
+        if at >= 0 and low <= date.start <= high:
+            if date.start < at:
+                found["above"] = date.iso
+            found.setdefault("near" if cued else "below" if date.start >= end else "above", date.iso)
+    near = found.get("near") or found.get("below") or found.get("above") or ""
+    anywhere = (found[kind] for kind in ("cued", "changed", "first", "right") if kind in found)
+    return _Seen(near, next(anywhere, ""), found.get("changed", ""))
+
+
+_KEYS = (
+    b'"datePublished"', b'"publishedDate"', b'"publishDate"', b'"published_at"', b'"publishedAt"', b'"pubDate"',
+    b'"published"', b'"createdAt"', b'"created_at"', b'"datecreated"', b'"publicationDate"', b'"dateCreated"',
+)  # fmt: skip
+_SAID = re.compile(rb'\s*:\s*\\?"?([^"\\,}]{8,40})')
+
+
+def _in_scripts(facts: Facts, american: bool) -> Iterator[str]:
+    """Yield what scripts that are no JSON-LD hold under names of such dates."""
+    data = facts.tokens.data
+    if not any(part in data for part in (b"ublish", b"reated", b'"pubDate')):
+        return
+    for key in _KEYS:
+        at = data.find(key)
+        if at >= 0 and (match := _SAID.match(data, at + len(key))):
+            yield read_date(match[1].decode("utf-8", "replace"), american)

@@ -1,0 +1,56 @@
+"""What documents of all formats say of themselves: title, language, author, dates, site, and where each is from.
+
+Part of the vocabulary: ``fyke.values`` hands it on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """The canonical fields that documents of all formats share (formats/tags.py maps source tags to them).
+
+    Dates are ISO 8601 with the precision of the source: ``2008``, ``2008-09``, ``2008-09-28T23:41:50Z``. Those of pages
+    keep the zone that the page names (``…T23:41:50+02:00``), so that their day is the page's own; others are in UTC.
+    """
+
+    author: str = ""
+    published: str = ""
+    updated: str = ""
+    received: str = ""
+    section: str = ""
+    source: str = ""
+    place: str = ""
+    description: str = ""
+    keywords: str = ""
+    """Tags, separated by commas."""
+    site: str = ""
+    """The name of the site, as it calls itself."""
+    image: str = ""
+    """The address of the picture that stands for the document."""
+    licence: str = ""
+    """The address of the licence, or what it is called."""
+    canonical: str = ""
+    """Where the document says its true address is."""
+    kind: str = ""
+    """What the document says it is: article, forum, product, listing, service, documentation; else empty."""
+    alternates: tuple[tuple[str, str], ...] = ()
+    """Languages in which it is elsewhere (hreflang), each with the address."""
+    declared: str = ""
+    """The language that it declares, as written."""
+    language_score: float = 0.0
+    """How sure its language is: 0 … 1, by its text; 0.0 where only the declaration tells."""
+    sources: tuple[tuple[str, str], ...] = ()
+    """Field and where it is from: ``json-ld``, ``meta``, ``microdata``, ``time``, ``url``, ``text``, …"""
+
+
+class Described(NamedTuple):
+    """What a document is called, the language it is in, and what else it says of itself."""
+
+    title: str = ""
+    language: str = ""
+    """By its text where that is likely, else as declared: a code as fyke.text.language writes it."""
+    meta: Meta = Meta()

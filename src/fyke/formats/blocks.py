@@ -1,0 +1,355 @@
+"""Tagged text as a tree: blocks that hold blocks, or runs of text with style and link. Markdown is written from it.
+
+The input is markup in canonical form: what conversion and cleaning write (``values.TAG_NAMES``), or any page written
+out by ``formats.html``. Names are in lower case, attributes in double quotes, elements well nested. Text that is not
+so is read without harm. Linear; blocks beyond ``MAX_DEPTH`` are transparent.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, IntFlag
+from html import unescape
+from typing import NamedTuple
+
+MAX_DEPTH = 24
+"""Quotes, lists and items within one another that are kept: Markdown repeats each of them on every line."""
+MAX_SPAN = 64
+"""Columns and rows of a cell."""
+
+
+class Style(IntFlag):
+    """How a run of text is set; the order is that of nesting, the outermost first."""
+
+    PLAIN = 0
+    STRONG = 1
+    EM = 2
+    DEL = 4
+    SUP = 8
+    SUB = 16
+    CODE = 32
+    MATH = 64
+    """Beside CODE: the text is a formula in TeX."""
+
+
+class Link(NamedTuple):
+    """Where a run leads. ``number`` tells neighbours to the same address apart."""
+
+    href: str
+    title: str
+    number: int
+
+
+class Image(NamedTuple):
+    """A picture among runs."""
+
+    alt: str
+    source: str
+    title: str
+
+
+class Run(NamedTuple):
+    """Text of one style; ``content`` is an Image for a picture and None for a line break."""
+
+    content: str | Image | None
+    style: Style = Style.PLAIN
+    link: Link | None = None
+
+
+class Kind(Enum):
+    """What a block is."""
+
+    DOCUMENT = "document"
+    QUOTE = "quote"
+    UL = "ul"
+    OL = "ol"
+    ITEM = "item"
+    TABLE = "table"
+    ROW = "row"
+    CELL = "cell"
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    CODE = "code"
+    RULE = "rule"
+
+
+class Block:
+    """A block and what is in it: ``blocks``, or for headings and paragraphs ``runs``, for code ``runs`` of raw text."""
+
+    __slots__ = ("blocks", "is_own", "is_special", "kind", "language", "number", "rows", "runs")
+
+    def __init__(self, kind: Kind, number: int = 0) -> None:
+        self.kind = kind
+        self.number = number
+        """A heading's level, an ordered list's first number, the columns of a cell."""
+        self.rows = 1
+        """The rows of a cell."""
+        self.blocks: list[Block] = []
+        self.runs: list[Run] = []
+        self.language = ""
+        """Of code; of a cell, how it is aligned."""
+        self.is_own = False
+        """A paragraph whose text stood in its block without a ``p``."""
+        self.is_special = False
+        """A list's items are paragraphs apart; a table's cells hold more than lines; a cell is a heading."""
+
+
+_STYLES = {
+    **dict.fromkeys(("strong", "b"), Style.STRONG),
+    **dict.fromkeys(("em", "i", "cite", "dfn", "var"), Style.EM),
+    **dict.fromkeys(("del", "s", "strike"), Style.DEL),
+    **dict.fromkeys(("code", "kbd", "samp", "tt"), Style.CODE),
+    "sup": Style.SUP,
+    "sub": Style.SUB,
+}
+_CONTAINERS = {
+    **dict.fromkeys(("ul", "dl", "menu", "dir"), Kind.UL),
+    **dict.fromkeys(("li", "dt", "dd"), Kind.ITEM),
+    **dict.fromkeys(("td", "th"), Kind.CELL),
+    "ol": Kind.OL,
+    "blockquote": Kind.QUOTE,
+    "table": Kind.TABLE,
+    "tr": Kind.ROW,
+}
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_CODE = frozenset({"pre", "listing", "xmp"})
+_PARAGRAPHS = frozenset({"p", "caption", "figcaption"})
+_TRANSPARENT = frozenset(
+    (
+        *("span", "u", "ins", "mark", "small", "big", "font", "abbr", "acronym", "label", "time", "q", "bdi", "bdo"),
+        *("data", "wbr", "ruby", "rb", "rt", "rp", "picture", "source", "map", "area", "nobr", "object"),
+    )
+)
+_DROPPED = frozenset(
+    (
+        *("head", "title", "script", "style", "template", "svg", "canvas", "audio", "video", "iframe", "noframes"),
+        *("noembed", "math", "textarea", "select"),
+    )
+)
+_TOKEN = re.compile(
+    r'<(/?)([a-z][^\s/>]*)((?:[^>"]|(?<==)"[^"]*"|")*+)>|<!--.*?-->|<[!?][^>]*>|([^<]+|<)', re.DOTALL | re.IGNORECASE
+)
+_ATTRIBUTE = re.compile(r'([^\s="]+)="([^"]*)"')
+_LANGUAGE = re.compile(r"(?:^|[\s-])lang(?:uage)?-([\w+#.-]{1,40})")
+_ALIGNED = re.compile(r'(?:align="|text-align: ?)(left|center|right)', re.IGNORECASE)
+_NUMBER = re.compile(r"\s*(\d{1,9})")
+
+
+def read(markup: str) -> Block:
+    """Return the tree of canonical markup. Linear; never raises."""
+    return _Reader().read(markup)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._root = Block(Kind.DOCUMENT)
+        self._open = [self._root]
+        self._leaf: Block | None = None
+        self._over = 0  # open containers beyond MAX_DEPTH
+        self._depths = dict.fromkeys(Style, 0)
+        self._style = Style.PLAIN
+        self._link: Link | None = None
+        self._links = 0
+        self._pre = 0
+        self._dropping = ""
+        self._in_head = False  # of a table
+
+    def read(self, markup: str) -> Block:
+        dropped = 0
+        for end, name, attributes, text in _TOKEN.findall(markup):
+            if text:
+                if not self._dropping:
+                    self._text(text)
+            elif self._dropping:
+                if name == self._dropping:
+                    dropped += -1 if end else 1
+                    if dropped == 0:
+                        self._dropping = ""
+            elif name in _DROPPED:
+                if not end:
+                    self._dropping, dropped = name, 1
+            elif end:
+                self._end(name)
+            elif name:
+                self._start(name, attributes)
+        return self._root
+
+    def _text(self, text: str) -> None:
+        if "&" in text:
+            text = unescape(text)
+        leaf = self._leaf
+        if leaf is None:
+            if text.isspace():
+                return
+            leaf = self._paragraph(is_own=True)
+        leaf.runs.append(Run(text, self._style, self._link))
+
+    def _paragraph(self, is_own: bool = False) -> Block:
+        """Begin a paragraph in the innermost block."""
+        leaf = self._leaf = Block(Kind.PARAGRAPH)
+        leaf.is_own = is_own
+        self._open[-1].blocks.append(leaf)
+        return leaf
+
+    def _start(self, name: str, attributes: str) -> None:
+        if name in _STYLES:
+            self._start_style(_STYLES[name], attributes)
+        elif name == "a":
+            self._links += 1
+            said = _attributes(attributes)
+            self._link = Link(said["href"], said.get("title", ""), self._links) if said.get("href") else None
+        elif name == "br":
+            self._break()
+        elif name == "img":
+            said = _attributes(attributes)
+            image = Image(said.get("alt", ""), said.get("src", ""), said.get("title", ""))
+            if image.source or image.alt:
+                leaf = self._leaf or self._paragraph(is_own=True)
+                leaf.runs.append(Run(image, self._style & ~(Style.CODE | Style.MATH), self._link))
+        elif name == "input":
+            said = _attributes(attributes)
+            if said.get("type") == "checkbox" and self._open[-1].kind is Kind.ITEM:
+                self._text("[x] " if "checked" in said else "[ ] ")
+        elif name not in _TRANSPARENT:
+            self._start_block(name, attributes)
+
+    def _break(self) -> None:
+        """End a line; two ends are the end of a paragraph, as in the plain text."""
+        leaf = self._leaf
+        if leaf is None:
+            return
+        if self._pre or self._style & Style.CODE:
+            leaf.runs.append(Run("\n", self._style, self._link))
+            return
+        if leaf.kind is Kind.PARAGRAPH:
+            while leaf.runs and isinstance(leaf.runs[-1].content, str) and leaf.runs[-1].content.isspace():
+                leaf.runs.pop()
+            if leaf.runs and leaf.runs[-1].content is None:
+                self._leaf = None
+                return
+        leaf.runs.append(Run(None))
+
+    def _start_style(self, style: Style, attributes: str) -> None:
+        language = _language(attributes) if style is Style.CODE and attributes else ""
+        if self._pre and self._leaf is not None:
+            self._leaf.language = self._leaf.language or language
+            return
+        self._depths[style] += 1
+        if style is Style.CODE or not self._style & Style.CODE:  # code is of one piece
+            self._style |= style | (Style.MATH if language == "math" else Style.PLAIN)
+
+    def _start_block(self, name: str, attributes: str) -> None:
+        leaf = self._leaf
+        if self._pre:
+            return
+        if leaf is not None and leaf.kind is Kind.HEADING:
+            leaf.runs.append(Run(" "))  # a heading is one line
+            return
+        self._leaf = None
+        parent = self._open[-1]
+        kind = _CONTAINERS.get(name)
+        if kind is not None:
+            self._start_container(kind, name, attributes)
+        elif name in _HEADINGS:
+            self._leaf = Block(Kind.HEADING, _HEADINGS[name])
+            parent.blocks.append(self._leaf)
+            self._mark_tables()
+        elif name in _CODE:
+            self._pre += 1
+            self._leaf = Block(Kind.CODE)
+            self._leaf.language = _language(attributes)
+            parent.blocks.append(self._leaf)
+            self._mark_tables()
+        elif name in _PARAGRAPHS:
+            self._paragraph()
+        elif name == "hr":
+            parent.blocks.append(Block(Kind.RULE))
+        elif name == "thead":
+            self._in_head = True
+
+    def _start_container(self, kind: Kind, name: str, attributes: str) -> None:
+        if len(self._open) >= MAX_DEPTH:
+            self._over += 1
+            return
+        block = Block(kind)
+        if kind is Kind.OL:
+            start = _NUMBER.match(_attributes(attributes).get("start", "1"))
+            block.number = int(start[1]) if start else 1
+        elif kind is Kind.CELL:
+            said = _attributes(attributes)
+            block.number, block.rows = _span(said, "colspan"), _span(said, "rowspan")
+            block.is_special = name == "th" or self._in_head
+            aligned = _ALIGNED.search(attributes)
+            block.language = aligned[1] if aligned else ""
+        elif kind in (Kind.TABLE, Kind.QUOTE):
+            self._mark_tables()
+        self._open[-1].blocks.append(block)
+        self._open.append(block)
+
+    def _mark_tables(self) -> None:
+        """What begins now cannot stand in a line of a table."""
+        for block in self._open:
+            if block.kind is Kind.TABLE:
+                block.is_special = True
+
+    def _end(self, name: str) -> None:
+        if name in _STYLES:
+            style = _STYLES[name]
+            if self._depths[style]:
+                self._depths[style] -= 1
+                if not self._depths[style]:
+                    self._style &= ~(style | (Style.MATH if style is Style.CODE else Style.PLAIN))
+        elif name == "a":
+            self._link = None
+        elif name not in _TRANSPARENT:
+            self._end_block(name)
+
+    def _end_block(self, name: str) -> None:
+        leaf = self._leaf
+        if self._pre:
+            if name in _CODE:
+                self._pre = 0
+                self._leaf = None
+            return
+        if leaf is not None and leaf.kind is Kind.HEADING and name not in _HEADINGS:
+            leaf.runs.append(Run(" "))
+            return
+        self._leaf = None
+        kind = _CONTAINERS.get(name)
+        if kind is None:
+            self._in_head = self._in_head and name != "thead"
+            return
+        if self._over:
+            self._over -= 1
+        elif self._open[-1].kind is kind:
+            block = self._open.pop()
+            if kind is Kind.ITEM and self._open[-1].kind in (Kind.UL, Kind.OL) and _is_loose(block):
+                self._open[-1].is_special = True
+
+
+def _is_loose(item: Block) -> bool:
+    """Whether an item needs empty lines: it is more than a line of text and lists right under it."""
+    blocks = item.blocks
+    if not blocks:
+        return False
+    if blocks[0].kind is Kind.PARAGRAPH and not blocks[0].is_own:
+        return True
+    return any(inner.kind is not Kind.UL and not (inner.kind is Kind.OL and inner.number == 1) for inner in blocks[1:])
+
+
+def _attributes(text: str) -> dict[str, str]:
+    if "&" in text:
+        return {name: unescape(value) for name, value in _ATTRIBUTE.findall(text)}
+    return dict(_ATTRIBUTE.findall(text))
+
+
+def _language(attributes: str) -> str:
+    if "lang" not in attributes:
+        return ""
+    found = _LANGUAGE.search(_attributes(attributes).get("class", ""))
+    return found[1] if found else ""
+
+
+def _span(attributes: dict[str, str], name: str) -> int:
+    found = _NUMBER.match(attributes.get(name, "1"))
+    return min(max(int(found[1]), 1), MAX_SPAN) if found else 1

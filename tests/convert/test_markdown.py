@@ -1,0 +1,68 @@
+"""Pages to Markdown, compared with what other converters' own tests expect."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from fyke.convert import convert_here, prepare
+from fyke.formats.markdown import markdown
+
+PAIRS = Path(__file__).parents[3] / "shared" / "data" / "markdown" / "pairs.jsonl"
+COMMONMARK = MarkdownIt("commonmark", {"html": True, "maxNesting": 200}).enable(["table", "strikethrough"])
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+BLOCK_TAG = re.compile(r"\s*(</?(?:p|ul|ol|li|h\d|table|thead|tbody|tr|t[dh]|pre|blockquote|hr|div|br)[^>]*>)\s*")
+
+
+def compared(text: str) -> str:
+    """Rendered Markdown without what dialects differ in: white space and comments."""
+    html = COMMONMARK.render(COMMENT.sub("", text.strip("\n")))
+    return BLOCK_TAG.sub(r"\1", re.sub(r"\s+", " ", html)).strip()
+
+
+def test_nine_of_ten_pairs_of_other_converters_give_the_same_document() -> None:
+    if not PAIRS.exists():
+        pytest.skip("the public pairs of HTML and Markdown are not here")
+    rows = [json.loads(line) for line in PAIRS.read_text("utf-8").splitlines()]
+    same = 0
+    for row in rows:
+        wanted = row["markdown"]
+        if row["suite"] == "turndown-gfm":  # GFM takes one tilde, this renderer two
+            wanted = re.sub(r"(?<!~)~(?!~)", "~~", wanted)
+        document = convert_here(prepare(row["html"].encode(), "text/html; charset=utf-8"))
+        same += compared(markdown(document.html)) == compared(wanted)
+    assert same >= 0.9 * len(rows)
+
+
+@pytest.mark.kernel
+def test_a_page_keeps_what_markdown_can_say() -> None:
+    page = b"""<h1>T</h1><p>a <kbd>b</kbd> <s>c</s> x<sup>2</sup><hr><ol start=4><li>d<ol><li>e</ol></ol>
+    <pre><code class="language-py">f = 1
+</code></pre><p><img src=/g.png alt=g title=h> <a href=/i title=j>k</a>
+    <table><thead><tr><td>l<td align=right>m</thead><tr><td colspan=2>n</table>
+    <p><math alttext="o^2"><mi>o</mi></math></p><ul><li><input type=checkbox checked> p</ul>"""
+    document = convert_here(prepare(page, "text/html"))
+    assert markdown(document.html) == (
+        "# T\n\na `b` ~~c~~ x<sup>2</sup>\n\n* * *\n\n4. d\n   1. e\n\n```py\nf = 1\n```\n\n"
+        '![g](/g.png "h") [k](/i "j")\n\n| l | m |\n| --- | --: |\n| n |  |\n\n$`o^2`$\n\n- [x] p\n'
+    )
+    assert "g k" in document.text
+
+
+@pytest.mark.kernel
+def test_rules_pictures_and_formulas_write_no_empty_lines() -> None:
+    page = (
+        b"<p>a</p><img src=/x.png><hr><ul><li><hr></ul><p>b<math><semantics><mi>x</mi>"
+        b"<annotation encoding='application/x-tex'>x_1</annotation></semantics></math></p><h1>c<hr>d</h1>"
+        b"<code class=language-math>y</code> <math><mi>z</mi></math>"
+    )
+    found = convert_here(prepare(page, "text/html"))
+    assert found.whole == "a\n\nbx_1\n\nc\nd\n\ny z"
+    assert found.html == (
+        '<p>a</p><p><img alt="" src="/x.png"></p><hr><ul><li><hr></li></ul><p>b'
+        '<code class="language-math">x_1</code></p><h1>c<br>d</h1><p><code class="language-math">y</code> z</p>'
+    )

@@ -1,0 +1,52 @@
+"""What says nothing, and what only looks so."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fyke.text.placeholders import is_placeholder
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["", "  ", "—", "…", "untitled", "Untitled", "(anonymous)", "Untitled Document", "untitled-3", "Slide 1",
+     "Folie 12",
+     "Cover Page", "PowerPoint Presentation", "Document1", "Sheet1", "無題", "Ohne Titel", "[title]",
+     "{{ page.title }}",
+     "${title}", "undefined", "urn:uuid:0c7e1a1c-8a5e-4b4e-9d5e-2f1c7f7f7f7f", "0c7e1a1c-8a5e-4b4e-9d5e-2f1c7f7f7f7f",
+     "d41d8cd98f00b204e9800998ecf8427e", "Microsoft Word - draft_3.doc", "index.html", "paper.dvi", "(no subject)"],
+)  # fmt: skip
+def test_what_no_one_wrote_is_no_title(title: str) -> None:
+    assert is_placeholder(title)
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Untitled No More", "The Slide Rule", "Slide 1 of the Watergate tapes", "1984", "Anonymous: a history", "Node.js",
+     "Admin", "Covers", "Page 3 girls", "Deadbeef", "2001", "日本", "Décadence", "C++", "Chapter and verse", "R"],
+)  # fmt: skip
+def test_short_and_odd_titles_stay(title: str) -> None:
+    assert not is_placeholder(title)
+
+
+@pytest.mark.parametrize(
+    "author",
+    ["pdftk-java", "pdftk-java 3.3.3", "admin", "python-docx", "Microsoft Office User", "(anonymous)", "unknown"],
+)
+def test_programs_are_no_authors(author: str) -> None:
+    assert is_placeholder(author, author=True)
+
+
+@pytest.mark.parametrize(
+    "author", ["Ada Lovelace", "Unknown Mortal Orchestra", "Ölga", "李白", "Max Power", "Tex Avery"]
+)
+def test_people_are_authors(author: str) -> None:
+    assert not is_placeholder(author, author=True)
+
+
+@given(st.text(max_size=300), st.booleans())
+def test_any_text_is_judged(text: str, author: bool) -> None:
+    assert is_placeholder(text, author=author) in (True, False)
+    assert is_placeholder(f"  {text}\n", author=author) == is_placeholder(text, author=author)
