@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from fyke.clean import elements
 from fyke.clean.block_kernels import MAX_DEPTH
 from fyke.clean.columns import BODIED, BREAKS, IDEOGRAPHS, LINKED, POINTS, TAGS, TITLED, WORDS
+from fyke.clean.main import main_texts
 from fyke.clean.page import Page, read
 from fyke.clean.render import block_texts
+from fyke.formats.html import parse
 from fyke.formats.markup_names import ELEMENTS
 
 
@@ -163,3 +165,16 @@ def test_hostile_pages_are_read_in_bounded_memory(name: str) -> None:
 def test_depth_is_bounded() -> None:
     page = read(b"<div>" * 2000 + b"x")
     assert len(page.parent) <= MAX_DEPTH
+
+
+def test_text_in_noscript_is_read_where_there_is_next_to_nothing_else() -> None:
+    """Some forums keep all their text there, for who runs no scripts; a short note there is no text."""
+    posts = "".join(
+        f"<div class=post><p>Post {n} says something about the fish in the river.</p></div>" for n in range(60)
+    )
+    hidden = f"<body><p>Loading</p><noscript>{posts}</noscript></body>"
+    assert "Post 59 says" in "\n".join(texts(hidden))
+    [main] = main_texts([parse(hidden)])
+    assert "Post 59 says" in main.text
+    shown = f"<body>{posts}<noscript><p>Please enable scripts.</p></noscript></body>"
+    assert "enable" not in "\n".join(texts(shown))

@@ -67,6 +67,12 @@ def inlined(function: F) -> F:
     return _registered(function, _nrt=False, forceinline=True)
 
 
+def vector(function: F) -> F:
+    """Make a leaf whose loops become vectors: optimised by itself, before what calls it knows too much to see that."""
+    _vectors.add(function.__name__)
+    return _registered(function, _nrt=False)
+
+
 def _registered(function: F, **options: bool) -> F:
     plain = cast(FunctionType, function)
     REGISTRY.append(plain)
@@ -75,6 +81,10 @@ def _registered(function: F, **options: bool) -> F:
 
 def _compiled(plain: FunctionType, **options: bool) -> Any:
     return _dispatchers()(plain, options)
+
+
+_vectors: set[str] = set()
+"""Names of the kernels that are optimised by themselves."""
 
 
 @functools.cache
@@ -94,7 +104,8 @@ def _dispatchers() -> Any:
             ll_module.data_layout = self._codegen._data_layout
 
         def _optimize_final_module(self) -> None:
-            pass
+            if self.name in _vectors:
+                super()._optimize_final_module()
 
         def _finalize_final_module(self) -> None:
             self._finalize_dynamic_globals()

@@ -7,7 +7,6 @@ Every method takes any page, answers in linear time and never raises for what a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from fyke.clean.page import Page
 from fyke.clean.slope import Plateau, Slices
 from fyke.errors import UserError
 from fyke.formats import html
+from fyke.formats.lazy import lazy
 from fyke.values import Block
 
 
@@ -71,14 +71,14 @@ class Found:
         self.page, self.weights, self.kept, self.kind = page, weights, kept, kind
         self._marked = marked
 
-    @cached_property
+    @lazy
     def text(self) -> str:
         """The content, a line for each block, or for each run of tokens where the method marks these."""
         if self._marked is not None:
             return render.marked_text(self.page.tokens, self._marked)
         return render.kept_text(self.page, self.kept)
 
-    @cached_property
+    @lazy
     def blocks(self) -> tuple[Block, ...]:
         """Every block of the page with its kind and weight."""
         return render.block_values(self.page, self.weights, self.kept)

@@ -91,9 +91,10 @@ def main_texts(sources: Sequence[html.Page]) -> list[Main]:
     batch = sources[0].cut.batch
     said = [declared_of(source) for source in sources]
     declared = np.array([model.declared(types) for types, _ in said], np.uint8)
-    spans = batch.spans[[source.cut.number for source in sources]]
-    size = int((spans[:, 1] - spans[:, 0]).sum()), int((spans[:, 3] - spans[:, 2]).sum())
-    out, results = np.empty(2 * size[0] + 3 * size[1], np.uint8), np.empty((len(sources), RESULTS), np.int64)
+    whole = len(sources) == len(batch.spans)
+    spans = batch.spans if whole else batch.spans[[source.cut.number for source in sources]]
+    room = sum(2 * len(source.tokens.data) + 3 * len(source.tokens.tokens) for source in sources)
+    out, results = np.empty(room, np.uint8), np.empty((len(sources), RESULTS), np.int64)
     tables = model.shipped().tables
     main_of_pages(batch.buffer, spans, batch.tokens, batch.attributes, declared, tables, 1.0, out, results)
     found, begin, data = [], 0, out.data

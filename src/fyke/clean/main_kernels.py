@@ -9,15 +9,17 @@ import numpy as np
 from fyke.bits.jit import LANES, kernel, leaf
 from fyke.clean.block_kernels import MAX_BLOCKS, Tree, build_blocks
 from fyke.clean.choice_kernels import choose, pack_weights
-from fyke.clean.columns import COLUMNS, TEXT, TEXT_END
-from fyke.clean.elements import Array
+from fyke.clean.columns import COLUMNS, TEXT, TEXT_END, WORDS
+from fyke.clean.elements import ID, Array
 from fyke.clean.model_kernels import judge
 from fyke.clean.word_kernels import Known, remember_words, write
+from fyke.formats.markup_rows import OPEN
 
 _TITLE_SLOTS, _TITLE_WORDS = 256, 64
 _MAX_REMARKS = 64
 """Comments that are noted: a hostile page gets no more attention."""
 _FEW = 200
+_NOSCRIPT = ID["noscript"]
 _NEWLINE = 10
 
 BEGIN, END, TOKEN, TOKEN_END, ATTRIBUTE, ATTRIBUTE_END, TITLE, SPANS = range(8)
@@ -95,6 +97,20 @@ def write_kept(text: Array, blocks: Array, kept: Array, out: Array, size: int) -
     return size
 
 
+@leaf
+def has_more(tokens: Array, blocks: Array) -> bool:
+    """Whether there is so little text that there may be more in noscript, and there is one."""
+    words = 0
+    for k in range(blocks.shape[0]):
+        words += blocks[k, WORDS]
+    if words >= _FEW:
+        return False
+    for at in range(tokens.shape[0] - 1):
+        if tokens[at, 0] == OPEN and tokens[at, 1] & 255 == _NOSCRIPT:
+            return True
+    return False
+
+
 @kernel
 def main_of_pages(
     buffer: Array, spans: Array, tokens: Array, attributes: Array, declared: Array, tables: Tables, wanted: float,
@@ -116,7 +132,7 @@ def main_of_pages(
         cut = read_blocks(page, own, named, span[TITLE], nothing, False)
         tree, blocks = cut.tree, cut.blocks
         count = blocks.shape[0]
-        if count == 0 or cut.remarks.size or own.shape[0] < _FEW:
+        if count == 0 or cut.remarks.size or has_more(own, blocks):
             continue
         t = tables
         _, _, chances, types = judge(

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.bits.jit import inlined, kernel, leaf
+from fyke.bits.jit import inlined, kernel, leaf, vector
 from fyke.clean.container_kernels import fill_features
 from fyke.clean.context_kernels import context_features, page_features
 from fyke.clean.elements import Array
 from fyke.clean.feature_kernels import width_of
 from fyke.clean.features import FIRST_ROWS, PAD, PAGE_COLUMNS, ROW, ROWS, TOP
 from fyke.clean.prior import RULE_BOUNDS, RULE_ODDS, RULE_ROWS, START_ODDS, SURE, UNIT, UNSURE
+from fyke.clean.word_kernels import find
 
 _TYPE_0, _ROWS, _PAGE = ROW["type_article"], len(ROWS), len(PAGE_COLUMNS)
 _BAG_0 = PAGE_COLUMNS.index("bag_article")
 assert len(FIRST_ROWS) < _TYPE_0
 
 
-@leaf
+@vector
 def prior_odds(rows: Array, odds: Array) -> None:
     """Write the odds that the rules of fyke.clean.prior give each block."""
     odds[:] = START_ODDS
@@ -27,7 +28,7 @@ def prior_odds(rows: Array, odds: Array) -> None:
             odds[k] += RULE_ODDS[rule] if values[k] > RULE_BOUNDS[rule] else 0
 
 
-@leaf
+@vector
 def add_scores(rows: Array, places: Array, shifts: Array, thresholds: Array, leaves: Array, leaf_of: Array,
                odds: Array) -> None:  # fmt: skip
     """Add to ``odds`` what the trees say of each column of ``rows``.
@@ -70,11 +71,15 @@ def bag_features(words: Array, count: int, bags: Array, out: Array) -> None:
     ``bags`` is the weight of each word for each type, in 1/16; the sum is by the root of their number, and beside the
     mean over the types.
     """
-    met, sums, different = np.zeros(bags.shape[0], np.bool_), np.zeros(bags.shape[1], np.int64), 0
+    room = 4
+    while room < 2 * count:
+        room *= 2
+    met, sums, different = np.zeros(room, np.int64), np.zeros(bags.shape[1], np.int64), 0
     for n in range(count):
-        word = words[n]
-        if not met[word]:
-            met[word] = True
+        word = int(words[n])
+        slot = find(met, word + 1)
+        if met[slot] == 0:
+            met[slot] = word + 1
             different += 1
             for t in range(sums.size):
                 sums[t] += bags[word, t]

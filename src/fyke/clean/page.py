@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from fyke.clean.columns import WORDS
 from fyke.clean.elements import Array
 from fyke.formats import html as formats_html
 from fyke.formats import linked_data
+from fyke.formats.lazy import lazy
 from fyke.formats.markup import Markup
 
 _FEW = 200
@@ -46,12 +46,12 @@ class Page:
         self.types, self.body = declared_of(source)
         """What the page says that it is (``Article``, ``og:article``, …), and the text that it says is its own."""
         self._build(False)
-        if self.markup.count < _FEW and b"<noscript" in self.markup.data:
-            words = self._words()
-            if len(self.tree.parent) + words < _FEW:
-                self._build(True)
-                if self._words() <= words + _FEW:
-                    self._build(False)
+        words = self._words()
+        if words < _FEW and b"<noscript" in self.markup.data and len(self.tokens.kinds) < _FEW:
+            self.__dict__.pop("tokens")
+            self._build(True)
+            if self._words() <= words + _FEW:
+                self._build(False)
 
     def _words(self) -> int:
         return int(self.blocks[:, WORDS].sum())
@@ -91,7 +91,7 @@ class Page:
         """The start tag of a container as it stands in the page."""
         return self.markup.source(int(self.tree.opened[container])) if container else b""
 
-    @cached_property
+    @lazy
     def tokens(self) -> Tokens:
         """The words and tags that blocks are made of."""
         markup = self.markup

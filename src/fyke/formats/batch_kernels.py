@@ -10,10 +10,12 @@ from fyke.formats.markup_kernels import MAX_FOREIGN, Bytes, Rows, tokenize
 from fyke.formats.markup_names import ATTRIBUTE, ELEMENT
 from fyke.formats.markup_rows import ELEMENT_, FIRST, KIND, NAME, RAW, SELF_CLOSING
 
-TOKENS, ATTRIBUTES, NOTED, HREFS, TEXTS, RELS, TITLE, ANNOTATED, COLUMNS = range(9)
-"""Of a page, in its row: where its tokens (the one that ends them too), attributes and noted tokens end; where its
-columns of anchors end in the output; the token that is its title's text, or -1; whether an element but meta and link
-has microdata or RDFa."""
+BEGIN, END, TOKEN, TOKEN_END, ATTRIBUTE_, ATTRIBUTE_END, TITLE, NOTED, HREFS, TEXTS, RELS, ANNOTATED, COLUMNS = range(
+    13
+)
+"""Of a page, in its row: where its bytes, tokens (the one that ends them too) and attributes begin and end; the token
+of its own that is its title's text, or -1; where its noted tokens end, and its columns of anchors in the output;
+whether an element but meta and link has microdata or RDFa."""
 _TITLE, _META, _LINK = ELEMENT["title"], ELEMENT["meta"], ELEMENT["link"]
 _ITEMPROP, _PROPERTY = ATTRIBUTE["itemprop"], ATTRIBUTE["property"]
 
@@ -63,9 +65,10 @@ def cut_pages(
         own = tokens[t : t + sizes[0] + 1]
         named = attributes[a : a + sizes[1]]
         row = rows[page]
+        row[BEGIN], row[END], row[TOKEN], row[ATTRIBUTE_] = bounds[page], bounds[page + 1], t, a
         row[TITLE] = find_title(own, noted[n:], sizes[2])
         row[ANNOTATED] = is_annotated(own, named)
         t, a, n = t + sizes[0] + 1, a + sizes[1], n + sizes[2]
-        row[TOKENS], row[ATTRIBUTES], row[NOTED] = t, a, n
+        row[TOKEN_END], row[ATTRIBUTE_END], row[NOTED] = t, a, n
         o = write_anchors(source, own, named, out, o, row[HREFS : RELS + 1])
     return bounds.size - 1

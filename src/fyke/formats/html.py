@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
 from fyke.formats import linked_data
+from fyke.formats.lazy import lazy
 from fyke.formats.markup import OPEN, RAW, Cut, Tag, cut, fold, value_of
 from fyke.formats.markup_names import ELEMENT
 
@@ -87,7 +87,7 @@ class Page:
         self.tokens = cut.markup
         """The tokens, from which all else is made."""
 
-    @cached_property
+    @lazy
     def noted(self) -> dict[str, list[Tag]]:
         """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), by name, in order."""
         found: dict[str, list[Tag]] = {}
@@ -107,7 +107,7 @@ class Page:
             return self.tokens.source(following).decode("utf-8", "replace")
         return None
 
-    @cached_property
+    @lazy
     def tree(self) -> turbohtml.Document:
         """The page's tree."""
         import turbohtml
@@ -115,7 +115,7 @@ class Page:
         source = self.tokens.data.decode("utf-8", "replace")
         return turbohtml.parse(source, positions=False, allow_declarative_shadow_roots=False)
 
-    @cached_property
+    @lazy
     def markup(self) -> bytes:
         """The tree in canonical form, as UTF-8.
 
@@ -135,12 +135,12 @@ class Page:
         """The first ``<title>`` that is no picture's, as it stands."""
         return self.tokens.source(self.cut.title) if self.cut.title >= 0 else b""
 
-    @cached_property
+    @lazy
     def title(self) -> str:
         """The text of the first ``<title>`` that is no picture's."""
         return fold(unescape(self.raw_title.decode("utf-8", "replace")))
 
-    @cached_property
+    @lazy
     def language(self) -> str:
         """The ``lang`` of the root, or what ``content-language`` says; as written."""
         for tag in self._of("html"):
@@ -148,7 +148,7 @@ class Page:
                 return said
         return self.meta("content-language").partition(",")[0].strip()
 
-    @cached_property
+    @lazy
     def base(self) -> str:
         """The ``href`` of the first ``<base>`` that has one."""
         return next((tag.get("href") for tag in self._of("base") if "href" in tag.attributes), "")
@@ -157,7 +157,7 @@ class Page:
     def _has_frames(self) -> bool:
         return not _FRAMING.isdisjoint(self.noted)
 
-    @cached_property
+    @lazy
     def headings(self) -> list[tuple[int, str]]:
         """Each heading as (level 1 … 6, text), in order."""
         found = sorted((tag for n in range(1, 7) for tag in self._of(f"h{n}")), key=lambda tag: tag.token)
@@ -185,7 +185,7 @@ class Page:
                     found.add(href, tag.get("title"), name)
         return found
 
-    @cached_property
+    @lazy
     def metas(self) -> list[tuple[str, str]]:
         """Each ``<meta>`` as (name, property, itemprop or http-equiv in lower case; content), in order."""
         found = []
@@ -210,7 +210,7 @@ class Page:
             if tag.get("type").partition(";")[0].strip().lower() == "application/ld+json":
                 yield self.raw(tag) or ""
 
-    @cached_property
+    @lazy
     def linked_items(self) -> list[object]:
         """What the JSON-LD scripts hold, decoded (linked_data); what is no JSON is left out."""
         return [item for script in self.linked_data if (item := linked_data.decode(script)) is not None]
@@ -228,7 +228,7 @@ class Page:
         """Contents of ``<meta name=robots>``, and of those addressed to ``agents`` (lower-case product names)."""
         return [content for name, content in self.metas if name == "robots" or name in agents]
 
-    @cached_property
+    @lazy
     def relations(self) -> list[Relation]:
         """Every ``<link href rel>``, in order."""
         found = []

@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from html import unescape
 from html.entities import html5
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
-from fyke.formats.batch_kernels import ATTRIBUTES as ATTRIBUTES_END
-from fyke.formats.batch_kernels import COLUMNS, TITLE, cut_pages
-from fyke.formats.batch_kernels import TOKENS as TOKENS_END
+from fyke.formats.batch_kernels import COLUMNS, cut_pages
 from fyke.formats.markup_kernels import Bytes, Rows
 from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS
 from fyke.formats.markup_rows import (
@@ -160,7 +159,7 @@ class Batch(NamedTuple):
     tokens: Rows
     attributes: Rows
     spans: Rows
-    """Of each page where its bytes, tokens and attributes begin and end, and its title's token."""
+    """A row for each page: where its bytes, tokens and attributes begin and end, its title's token, and more."""
 
 
 class Cut(NamedTuple):
@@ -182,8 +181,7 @@ def cut(pages: Sequence[bytes]) -> list[Cut]:
     """Cut pages in UTF-8 into tokens, all in one call. REQUIRES: together they have less than 2 GB."""
     data = [page[:MAX_BYTES] for page in pages]
     joined = data[0] if len(data) == 1 else b"".join(data)
-    bounds = np.zeros(len(data) + 1, np.int32)
-    np.cumsum([len(page) for page in data], out=bounds[1:])
+    bounds = np.array([0, *accumulate(map(len, data))], np.int32)
     buffer = np.frombuffer(joined or b" ", np.uint8)
     room = len(joined) // _BYTES_PER_TOKEN + _LEAST_ROOM * len(data)
     most = MAX_TOKENS * len(data)
@@ -195,23 +193,16 @@ def cut(pages: Sequence[bytes]) -> list[Cut]:
         if cut_pages(buffer, bounds, tokens, attributes, noted, out, rows, room >= most) == len(data):
             break
         room = min(4 * room, most)
-    spans = np.zeros((len(data), 7), np.int32)
-    spans[:, 0], spans[:, 1], spans[:, 6] = bounds[:-1], bounds[1:], rows[:, TITLE]
-    spans[:, 3], spans[:, 5] = rows[:, TOKENS_END], rows[:, ATTRIBUTES_END]
-    spans[1:, 2], spans[1:, 4] = spans[:-1, 3], spans[:-1, 5]
-    return [*_cuts(data, Batch(buffer, tokens, attributes, spans), rows, noted, out.data)]
+    return [*_cuts(data, Batch(buffer, tokens, attributes, rows), noted, out.data)]
 
 
-def _cuts(data: list[bytes], batch: Batch, rows: Rows, noted: Rows, out: memoryview) -> Iterator[Cut]:
+def _cuts(data: list[bytes], batch: Batch, noted: Rows, out: memoryview) -> Iterator[Cut]:
     n = o = 0
-    told = zip(batch.spans.tolist(), rows.tolist(), strict=True)
-    for page, ((b, b_end, t, t_end, a, a_end, title), (_, _, n_end, hrefs, texts, rels, _, annotated)) in enumerate(
-        told
-    ):
-        markup = Markup(
-            data[page], batch.buffer[b:b_end], batch.tokens[t:t_end], batch.attributes[a:a_end], noted[n:n_end]
-        )
-        anchors = out[o:hrefs].tobytes(), out[hrefs:texts].tobytes(), out[texts:rels].tobytes()
+    buffer, tokens, attributes, spans = batch
+    for page, row in enumerate(spans.tolist()):
+        b, b_end, t, t_end, a, a_end, title, n_end, hrefs, texts, rels, annotated = row
+        markup = Markup(data[page], buffer[b:b_end], tokens[t:t_end], attributes[a:a_end], noted[n:n_end])
+        anchors = bytes(out[o:hrefs]), bytes(out[hrefs:texts]), bytes(out[texts:rels])
         yield Cut(markup, anchors, title, bool(annotated), batch, page)
         n, o = n_end, rels
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,7 @@ from fyke.dedupe.sketch import words_sketch
 from fyke.formats.encoding import Decoded, decoded
 from fyke.formats.html import Page, parse_many
 from fyke.formats.http import Head
+from fyke.formats.lazy import lazy
 from fyke.formats.sniff import sniff
 from fyke.reading.conversion import MARKUP, Source, convert_here, prepare
 from fyke.reading.links import NOWHERE
@@ -94,7 +94,7 @@ class Reading:
         """The type of a page: article, forum, listing, …; else empty."""
         return self._main.kind
 
-    @cached_property
+    @lazy
     def blocks(self) -> str:
         """All its text; that of a page by blocks, BLOCK_END between them."""
         return self.document.whole
@@ -104,12 +104,12 @@ class Reading:
         """Of a page a byte for each block (fyke.clean.main); else empty."""
         return self._main.weights
 
-    @cached_property
+    @lazy
     def whole(self) -> str:
         """All its text."""
         return self.blocks.replace(BLOCK_END, "\n")
 
-    @cached_property
+    @lazy
     def text(self) -> str:
         """Its main text; where nothing looks like content, and where the format has no furniture, all of it."""
         return self._main.text or self.whole
@@ -118,17 +118,17 @@ class Reading:
         """Return what its copies are known by."""
         return Material(self.body, self.text, truncated)
 
-    @cached_property
+    @lazy
     def words(self) -> npt.NDArray[np.uint64]:
         """The hashes of the words of the text."""
         return word_hashes(self.text)
 
-    @cached_property
+    @lazy
     def digests(self) -> Digests:
         """The digests of body and text."""
         return Digests(hashlib.sha256(self.body).digest(), words_digest(self.words))
 
-    @cached_property
+    @lazy
     def sketch(self) -> npt.NDArray[np.uint32]:
         """The MinHash signature of the text."""
         return words_sketch(self.words)
