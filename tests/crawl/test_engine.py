@@ -33,14 +33,16 @@ async def convert(source: Source) -> Document:
     return convert_here(source)  # not in a thread, which virtual time does not see: every run is the same
 
 
-def crawl(path: Path, world: World, clock: VirtualClock, **options: object) -> tuple[Tally, WorldTransport]:
+def crawl(
+    path: Path, world: World, clock: VirtualClock, *, tablets: int = 4, **options: object
+) -> tuple[Tally, WorldTransport]:
     settings = CrawlSettings(scope="any", **options)  # type: ignore[arg-type]
     processor = Processor("fyke", convert)
     transport = WorldTransport(world, clock)
     seeds = [Url.parse(seed) for seed in world.seeds]
 
     async def main() -> Tally:
-        with Store.open(path, settings=Settings(tablets=4)) as store:
+        with Store.open(path, settings=Settings(tablets=tablets)) as store:
             agent = Agent(
                 store,
                 Frontier(Politeness(delay=settings.delay)),

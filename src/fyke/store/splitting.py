@@ -90,15 +90,14 @@ def _copy(path: Path, settings: Settings, building: Path, tablets: int, progress
 
 _QUEUE_ROWS = {b"s": 1, b"q": 1, b"t": 9, b"k": 0, b"m": 0}
 """Kinds of keys in the family ``queue``, and where the host or row key stands in them; 0 for what is not copied."""
-_MAIL_COUNTERS = frozenset((b"n", b"a", b"w", b"e"))
+_OUTBOX_ROWS = {b"s": 1, b"n": 0, b"a": 0, b"w": 0, b"e": 0}
+"""The same of ``outbox``, but for letters. Mail's counters begin anew, as all letters have come; so does the watermark
+of anchors, at the price of anchors that are put twice."""
 
 
 def _refuse_if_crawling(store: Store) -> None:
     for tablet in store.tablets():
-        for family in ("queue", "outbox"):
-            # Mail's counters ("n", "a") may be there: they begin anew, as all letters have come; so does the watermark
-            # of anchors ("w"), at the price of anchors that are put twice.
-            known = _QUEUE_ROWS if family == "queue" else _MAIL_COUNTERS
+        for family, known in (("queue", _QUEUE_ROWS), ("outbox", _OUTBOX_ROWS)):
             if any(key[:1] not in known for key, _ in tablet.items(family)):
                 holds = "letters between its tablets, or an order of its own"
                 raise StorageError(f"{store.path} holds {holds}; let its crawl end, then split")
@@ -133,10 +132,11 @@ def _deal(tablet: Tablet, new: Store, copied: int, progress: Callable[[int], Non
             number = tablet_of(key[1:], new.settings.tablets)
             dealer.put_dictionary(number, decode_totals(value).dictionary)
             dealer.put(number, OWN, key, value)
-    for key, value in tablet.items("queue"):
-        row = _QUEUE_ROWS[key[:1]]
-        if row:  # else it is made anew
-            dealer.put(tablet_of(key[row:], new.settings.tablets), "queue", key, value)
+    for family, rows in (("queue", _QUEUE_ROWS), ("outbox", _OUTBOX_ROWS)):
+        for key, value in tablet.items(family):
+            row = rows[key[:1]]
+            if row:  # else it is made anew
+                dealer.put(tablet_of(key[row:], new.settings.tablets), family, key, value)
     for family in (*ROW_FAMILIES, "host", "seen"):
         for key, value in tablet.items(family):
             number = tablet_of(key, new.settings.tablets)
