@@ -18,7 +18,7 @@ from fyke.clock import VirtualClock
 from fyke.crawl import plan
 from fyke.crawl.budget import RevisitSettings
 from fyke.frontier.revisit import DAY
-from fyke.store import Store
+from fyke.store import Store, manifest
 from fyke.store.maintenance import check
 from fyke.world.config import START, WorldConfig
 from fyke.world.transport import WorldTransport
@@ -49,9 +49,11 @@ def documents(path: Path) -> set[str]:
 
 
 def test_it_is_whole(old: Path) -> None:
+    assert manifest.read(old).version == 2
     with Store.open(old) as store:
         assert check(store).faults == 0
     assert len(documents(old)) >= 25
+    assert manifest.read(old).version == 3, "a fyke that knows no queues by site must not write it any more"
     found = plan.read(old)
     assert found is not None
     assert found.settings.scope == "any"

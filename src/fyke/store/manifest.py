@@ -21,7 +21,9 @@ from fyke.store.codec import Codec
 
 NAME = "fyke-store.json"
 FORMAT = "fyke-store"
-VERSION = 2
+VERSION = 3
+READ = (2, 3)
+"""Versions that are read: 2 queued URLs by host and numbered letters without epochs; a writer makes it 3."""
 ROW_KEY = "xxh3-16(host) host scheme target"
 """Names the function that makes row keys (``Url.key``); another one would be another format."""
 MAX_TABLETS = 4096
@@ -103,9 +105,9 @@ def read(store: Path) -> Manifest:
         raise StorageError(f"{store / NAME} is damaged; restore it from a copy") from None
     if kind.format != FORMAT:
         raise StorageError(f"{store / NAME} is of the format {kind.format!r}, not {FORMAT!r}; give another directory")
-    if kind.version != VERSION or kind.row_key != ROW_KEY:
+    if kind.version not in READ or kind.row_key != ROW_KEY:
         raise StorageError(
-            f"{store} has version {kind.version} of the format ({kind.row_key!r}) and this fyke reads {VERSION}; "
+            f"{store} has version {kind.version} of the format ({kind.row_key!r}) and this fyke reads {READ[0]} to {READ[-1]}; "
             "export it with the fyke that wrote it and import it with this one"
         )
     try:

@@ -103,7 +103,7 @@ class Store:
                 _refuse_split(path, mode)  # one that began, or came to its end, before the locks were ours
                 if manifest.read(path).settings.tablets != chosen.tablets:
                     raise StorageError(f"{path} was split just now; open it again")
-                if chosen != found.settings:
+                if chosen != found.settings or found.version != manifest.VERSION:
                     manifest.write(path, Manifest(chosen))
             except StorageError:
                 store.close()
