@@ -12,7 +12,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 EARLIEST, LATEST = 1990, 2049
 """Years of a web page: the other numbers of four digits are something else."""
@@ -73,7 +76,7 @@ _COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?(Z|[+
 _MONTH = re.compile(rf"(?:(?P<name>{_NAME})\.?,?\s)?(?P<year>(?:19|20)\d\d)(?:-(?P<month>\d\d))?", re.IGNORECASE)
 _EPOCH = re.compile(r"1\d{9}(?:\d{3})?")
 _YEAR = re.compile(r"[0-9](?:(?<=1)99[0-9]|(?<=2)0[0-4][0-9]|[./][0-9]{1,2}[./][0-9]{2})")
-"""Begins with a set, by which the search is five times as fast."""
+"""What ``_years`` finds."""
 _AROUND = 40
 """Characters before and after a year in which the rest of a date stands."""
 MAX_VALUE = 120
@@ -117,12 +120,32 @@ def dates_in(text: str, american: bool = False) -> Iterator[Date]:
         yield from _dates(text, 0, len(text), american)
         return
     start = end = 0
-    for match in islice(_YEAR.finditer(text), MAX_YEARS):
-        if match.start() - _AROUND > end:
+    for first, last in islice(_years(text), MAX_YEARS):
+        if first - _AROUND > end:
             yield from _dates(text, start, end, american)
-            start = match.start() - _AROUND
-        end = match.end() + _AROUND
-    yield from _dates(text, start, end, american)
+            start = first - _AROUND
+        end = last + _AROUND
+    if end:
+        yield from _dates(text, start, end, american)
+
+
+def _years(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where ``_YEAR.finditer`` matches; it looks at every character, this at digits that may begin a year."""
+    codes: npt.NDArray[np.unsignedinteger[Any]]
+    if text.isascii():
+        codes = np.frombuffer(text.encode(), np.uint8)
+    else:
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    digits = (codes[:-1] - codes.dtype.type(48) < 10).nonzero()[0]
+    if not len(digits):
+        return
+    first, second = codes[digits], codes[digits + 1]
+    likely = ((first == 50) & (second == 48)) | ((first == 49) & (second == 57)) | (second == 46) | (second == 47)
+    end = 0
+    for at in digits[likely].tolist():
+        if at >= end and (match := _YEAR.match(text, at)):
+            end = match.end()
+            yield at, end
 
 
 def _dates(text: str, start: int, end: int, american: bool) -> Iterator[Date]:

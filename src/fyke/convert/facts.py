@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from html import unescape
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.formats.html import Page
+from fyke.formats.lazy import lazy
 from fyke.formats.markup import FIRST, Tag, fold
 from fyke.formats.markup_names import ATTRIBUTE
 from fyke.formats.markup_rows import VALUE, VALUE_END
@@ -60,7 +60,7 @@ class Facts:
         """The noted start tags by name, in order."""
         return self.page.noted
 
-    @cached_property
+    @lazy
     def metas(self) -> dict[str, list[str]]:
         """What ``<meta>`` elements say, by each of their names in lower case; never empty."""
         found: dict[str, list[str]] = {}
@@ -72,7 +72,7 @@ class Facts:
                         found.setdefault(name.replace(".", ":"), []).append(content)
         return found
 
-    @cached_property
+    @lazy
     def relations(self) -> list[Relation]:
         """Every ``<link rel href>``, in order."""
         return [
@@ -81,7 +81,7 @@ class Facts:
             if "rel" in tag.attributes and "href" in tag.attributes
         ]
 
-    @cached_property
+    @lazy
     def canonical(self) -> str:
         """Where the page says its true address is, as written; empty where it does not."""
         for relation in self.relations:
@@ -89,18 +89,18 @@ class Facts:
                 return relation.href
         return next(iter(self.metas.get("og:url", ())), "")
 
-    @cached_property
+    @lazy
     def title(self) -> str:
         """The text of the first ``<title>`` that is no picture's."""
         said = (self.page.raw(tag) for tag in self.tags.get("title", ()))
         return next((fold(unescape(text)) for text in said if text is not None), "")
 
-    @cached_property
+    @lazy
     def base(self) -> str:
         """The ``href`` of the first ``<base>`` that has one."""
         return next((tag.get("href") for tag in self.tags.get("base", ()) if "href" in tag.attributes), "")
 
-    @cached_property
+    @lazy
     def language(self) -> str:
         """The language that the page declares, as written."""
         for tag in self.tags.get("html", ()):
@@ -108,13 +108,13 @@ class Facts:
                 return said
         return next(iter(self.metas.get("content-language", ())), "").partition(",")[0].strip()
 
-    @cached_property
+    @lazy
     def headings(self) -> list[tuple[int, str]]:
         """Each of the first headings as (level, text), in order."""
         found = sorted((tag for n in range(1, 4) for tag in self.tags.get(f"h{n}", ())[:20]), key=lambda tag: tag.token)
         return [(int(tag.name[1]), self.content(tag)) for tag in found]
 
-    @cached_property
+    @lazy
     def linked_data(self) -> list[str]:
         """The scripts of JSON-LD."""
         return [
@@ -123,7 +123,7 @@ class Facts:
             if "ld+json" in tag.attributes.get("type", "").lower()
         ]
 
-    @cached_property
+    @lazy
     def times(self) -> list[tuple[Tag, str]]:
         """The first ``<time>`` elements with what they say: their attribute, else their text."""
         return [
@@ -139,14 +139,14 @@ class Facts:
         owners = np.unique(np.searchsorted(rows[:, FIRST], held, side="right") - 1)
         return [self.tokens.tag(token) for token in owners[:MAX_TAGS].tolist()]
 
-    @cached_property
+    @lazy
     def has_items(self) -> bool:
         """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
         count = self._counts
         heads = sum("itemprop" in t.attributes or "property" in t.attributes for t in self.tags.get("meta", ()))
         return int(count[_ITEMS].sum()) > heads
 
-    @cached_property
+    @lazy
     def _counts(self) -> Numbers:
         """How often each attribute stands in the page, by its number."""
         return np.bincount(self.tokens.attributes[:, 0], minlength=256)
@@ -162,19 +162,25 @@ class Facts:
                 owner = int(np.searchsorted(self.tokens.tokens[:, FIRST], at, side="right")) - 1
                 yield self.tokens.tag(owner)
 
-    @cached_property
+    @lazy
     def _marks(self) -> tuple[bytes, Numbers, Numbers]:
         """Classes, ids and other marks in lower case, one behind the other; where each begins; the token of each."""
         rows, data = self.tokens.attributes, self.tokens.data
         held = np.flatnonzero(_MARKS[rows[:, 0]])[:MAX_MARKS]
-        values = [data[start:end] for start, end in rows[held][:, [VALUE, VALUE_END]].tolist()]
-        starts = np.cumsum([0, *(len(value) + 1 for value in values)])[:-1]
+        if not len(held):
+            return b"", held, held
+        marks = rows[held]
+        values = [data[start:end] for _, start, end in marks.tolist()]
+        sizes = marks[:, VALUE_END] - marks[:, VALUE] + 1
+        starts = np.cumsum(sizes) - sizes
         owners = np.searchsorted(self.tokens.tokens[:, FIRST], held, side="right") - 1
         return b" ".join(values).lower(), starts, owners
 
     def marked(self, *words: bytes) -> Iterator[Tag]:
         """Yield the start tags whose class, id, rel, itemprop or role holds one of ``words``, in order."""
         text, starts, owners = self._marks
+        if not text:
+            return
         places: list[int] = []
         for word in words:
             at = text.find(word)

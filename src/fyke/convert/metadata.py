@@ -94,6 +94,7 @@ _DATE_TAIL = re.compile(
 _BARS = re.compile(r"\s[|\-–—\\/>»]\s")
 _HIERARCHY = re.compile(r"\s[\\/>»]\s")
 _SPACES = re.compile(r"\s+")
+_LINE = re.compile(r"[^\n]+")
 
 
 Found = tuple[str, str]
@@ -157,9 +158,14 @@ def describe(
 
 def first_paragraph(main: str) -> str:
     """Return the first line of a text that is more than a heading or a byline; else the first line."""
-    lines = [line.strip() for line in main[:20_000].split("\n") if line.strip()]
-    best = next((line for line in lines if len(line) >= LINE and line.rstrip('”"»）)')[-1:] in ".!?。！？:…;"), "")
-    return _SPACES.sub(" ", (best or next(iter(lines), ""))[:MAX_PARAGRAPH])
+    first = ""
+    for match in _LINE.finditer(main, 0, 20_000):
+        line = match[0].strip()
+        if len(line) >= LINE and line.rstrip('”"»）)')[-1:] in ".!?。！？:…;":
+            first = line
+            break
+        first = first or line
+    return " ".join(first[:MAX_PARAGRAPH].split())
 
 
 _NO_META = Meta()

@@ -232,7 +232,7 @@ _SAID = re.compile(rb'\s*:\s*\\?"?([^"\\,}]{8,40})')
 def _in_scripts(facts: Facts, american: bool) -> Iterator[str]:
     """Yield what scripts that are no JSON-LD hold under names of such dates."""
     data = facts.tokens.data
-    if not any(part in data for part in (b"ublish", b"reated", b'"pubDate')):
+    if "script" not in facts.tags or not any(part in data for part in (b"ublish", b"reated", b'"pubDate')):
         return
     for key in _KEYS:
         at = data.find(key)

@@ -14,8 +14,8 @@ import pycld2
 
 from fyke.values import BLOCK_END
 
-SAMPLE = 1000
-"""Characters looked at: half from the beginning, half from the middle. About 35 µs."""
+SAMPLE = 500
+"""Characters looked at: half from the beginning, half from the middle. About 20 µs; more are no better."""
 LIKELY = 0.5
 """Scores below are no better than a guess."""
 

@@ -7,6 +7,7 @@ Office programs say "Untitled", "Slide 1", "PowerPoint Presentation"; libraries 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MAX_LENGTH = 120
 """Characters: what is longer was written by somebody."""
@@ -71,7 +72,11 @@ _FILE = re.compile(
 
 def is_placeholder(text: str, *, author: bool = False) -> bool:
     """Whether what stands as a title (or as an author) says nothing: a default, an id, a field, a file's name."""
-    value = text[: 4 * MAX_LENGTH].strip()
+    return _is_placeholder(text[: 4 * MAX_LENGTH].strip(), author)
+
+
+@lru_cache(maxsize=1024)  # a page's title is judged more than once, a site's name and authors on each of its pages
+def _is_placeholder(value: str, author: bool) -> bool:
     if not _LETTER.search(value):
         return True
     if len(value) > MAX_LENGTH or value.count(" ") > MAX_SPACES:
