@@ -32,7 +32,6 @@ _NAMES = ("property", "name", "itemprop", "http-equiv")
 _MARKS = np.isin(np.arange(256), [ATTRIBUTE[name] for name in ("class", "id", "rel", "itemprop", "property", "role")])
 
 
-_ITEMS = [ATTRIBUTE["itemprop"], ATTRIBUTE["property"]]
 _REL = ATTRIBUTE["rel"]
 
 
@@ -139,12 +138,10 @@ class Facts:
         owners = np.unique(np.searchsorted(rows[:, FIRST], held, side="right") - 1)
         return [self.tokens.tag(token) for token in owners[:MAX_TAGS].tolist()]
 
-    @lazy
+    @property
     def has_items(self) -> bool:
         """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
-        count = self._counts
-        heads = sum("itemprop" in t.attributes or "property" in t.attributes for t in self.tags.get("meta", ()))
-        return int(count[_ITEMS].sum()) > heads
+        return self.page.is_annotated
 
     @lazy
     def _counts(self) -> Numbers:

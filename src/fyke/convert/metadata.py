@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -19,7 +18,8 @@ from fyke.convert.facts import Facts
 from fyke.convert.publication import heading_of, modified, published
 from fyke.convert.structured import Thing, addresses, decode_json_ld, local, microdata, rdfa, strings, things, types
 from fyke.errors import UrlError
-from fyke.formats.tags import TABLE, Table, canonical
+from fyke.formats.lazy import lazy
+from fyke.formats.tags import NO_META, TABLE, Table, canonical
 from fyke.text.language import LIKELY, Language, identify, primary
 from fyke.text.placeholders import is_placeholder
 from fyke.url import Url
@@ -116,19 +116,18 @@ def describe(
     page's own. ``table`` may know a user's names of tags.
     """
     said = [thing for script in facts.linked_data for thing in things([decode_json_ld(script)])]
-    own = sorted((thing for thing in said if _is_page(thing)), key=lambda thing: ARTICLES.isdisjoint(types(thing)))
-    items = list(things([*microdata(facts), *rdfa(facts)])) if facts.has_items else []
-    marked = sorted(items, key=lambda thing: ARTICLES.isdisjoint(types(thing)))
+    own = _articles_first(thing for thing in said if _is_page(thing)) if said else []
+    marked = _articles_first(things([*microdata(facts), *rdfa(facts)])) if facts.has_items else []
     pairs = list(pairs)
     base, base_title = canonical([*pairs, *_flat(facts, [*own, *marked], table)], table)
-    given, given_title = canonical(pairs, table) if pairs else (_NO_META, "")
-    title = _first([given_title], "container") or _title(facts, own, marked)
-    when, in_text = published(facts, own, marked, text)
+    given, given_title = canonical(pairs, table) if pairs else (NO_META, "")
+    title = (given_title and _first([given_title], "container")) or _title(facts, own, marked)
     changed = modified(facts, own, marked)
+    when, in_text = published(facts, own, marked, text, changed)
     changed = changed if changed.iso else in_text
-    join = _joiner(facts)
+    join = _Joiner(facts)
     fields: dict[str, Found] = {
-        "author": _first([given.author], "container", author=True) or _author(facts, own, marked),
+        "author": (given.author and _first([given.author], "container", author=True)) or _author(facts, own, marked),
         "published": (given.published, "container") if given.published else (when.iso, when.source),
         "updated": (given.updated, "container") if given.updated else (changed.iso, changed.source),
         "site": _site(facts, own, said),
@@ -146,8 +145,9 @@ def describe(
     if title[0]:
         sources["title"] = title[1]
     language = identify(main or text)
+    from_table = {} if base is NO_META else {name: getattr(base, name) for name in _FROM_TABLE}
     all_fields: dict[str, Any] = {
-        **{name: getattr(base, name) for name in _FROM_TABLE}, **known, "alternates": _alternates(facts, join),
+        **from_table, **known, "alternates": _alternates(facts, join),
         "sources": tuple(sources.items()), "declared": facts.language, "language_score": language.score,
     }  # fmt: skip
     meta = Meta(**all_fields)
@@ -168,7 +168,6 @@ def first_paragraph(main: str) -> str:
     return " ".join(first[:MAX_PARAGRAPH].split())
 
 
-_NO_META = Meta()
 _FROM_TABLE = tuple(Meta.__slots__)
 
 
@@ -200,27 +199,44 @@ def _first(values: Iterable[str], source: str, author: bool = False) -> Found | 
     return next(((value, source) for value in values if value and not is_placeholder(value, author=author)), None)
 
 
-def _metas(facts: Facts, names: Iterable[str]) -> Iterator[str]:
-    for name in names:
-        yield from facts.metas.get(name, ())
+def _metas(facts: Facts, names: tuple[str, ...]) -> list[str]:
+    metas = facts.metas
+    return [said for name in names if name in metas for said in metas[name]] if metas else []
 
 
-def _of(own: Iterable[Thing], *keys: str) -> Iterator[str]:
+def _of(own: list[Thing], *keys: str) -> Iterator[str]:
     for thing in own:
         for key in keys:
             yield from strings(thing.get(key))
+
+
+def _meta(facts: Facts, names: tuple[str, ...]) -> Found | None:
+    said = _metas(facts, names)
+    return _first(said, "meta") if said else None
+
+
+def _told(own: list[Thing], source: str, *keys: str) -> Found | None:
+    return _first(_of(own, *keys), source) if own else None
+
+
+def _articles(own: list[Thing]) -> list[Thing]:
+    return [thing for thing in own if not ARTICLES.isdisjoint(types(thing))] if own else own
+
+
+def _articles_first(found: Iterable[Thing]) -> list[Thing]:
+    return sorted(found, key=lambda thing: ARTICLES.isdisjoint(types(thing)))
 
 
 # ---- title
 
 
 def _title(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
-    articles = [thing for thing in own if not ARTICLES.isdisjoint(types(thing))]
+    articles = _articles(own)
     return (
         _article_title(facts, articles)
-        or _first(_metas(facts, TITLES), "meta")
+        or _meta(facts, TITLES)
         or _first([_from_title(facts)], "title")
-        or _first(_of([t for t in marked if not ARTICLES.isdisjoint(types(t))], "headline", "name"), "microdata")
+        or _told(_articles(marked), "microdata", "headline", "name")
         or _first([heading_of(facts), *(said for _, said in facts.headings)], "heading")
         or NOTHING
     )
@@ -228,6 +244,8 @@ def _title(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
 
 def _article_title(facts: Facts, articles: list[Thing]) -> Found | None:
     """Of name and headline, take the one that is like the title of the page."""
+    if not articles:
+        return None
     names, headlines = list(_of(articles, "name")), list(_of(articles, "headline"))
     if names and headlines and names[0] != headlines[0]:
         title = _from_title(facts)
@@ -244,7 +262,7 @@ def _alike(one: str, other: str) -> float:
 def _from_title(facts: Facts) -> str:
     """Return ``<title>`` without the site's name: before or behind a bar, where enough is left."""
     whole = title = facts.title
-    site = next(_metas(facts, SITES[:1]), "")
+    site = next(iter(_metas(facts, SITES[:1])), "")
     if site and whole.endswith(site) and _BARS.fullmatch(whole[: -len(site)][-3:]):
         return whole[: -len(site) - 3].strip()
     cuts = list(_BARS.finditer(title))
@@ -267,12 +285,12 @@ def _from_title(facts: Facts) -> str:
 
 
 def _author(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
-    articles = [thing for thing in own if not ARTICLES.isdisjoint(types(thing))] or own
+    articles = _articles(own) or own
     names = [name for thing in articles[:3] for name in strings(thing.get("author") or thing.get("creator"))]
-    if found := _names(names):
+    if names and (found := _names(names)):
         return found, "json-ld"
-    for name in AUTHORS:
-        if found := _names(facts.metas.get(name, ())):
+    for name in AUTHORS if facts.metas else ():
+        if name in facts.metas and (found := _names(facts.metas[name])):
             return found, "meta"
     for thing in marked:
         if not ARTICLES.isdisjoint(types(thing)) and (found := _names(strings(thing.get("author")))):
@@ -323,22 +341,22 @@ def _bylines(facts: Facts) -> Iterator[str]:
 
 
 def _site(facts: Facts, own: list[Thing], said: list[Thing]) -> Found:
-    articles = [thing for thing in own if not ARTICLES.isdisjoint(types(thing))]
+    articles = _articles(own)
     return (
-        _first(_of(articles, "publisher"), "json-ld")
-        or _first(_metas(facts, SITES), "meta")
-        or _first(_of([thing for thing in said if "WebSite" in types(thing)], "name"), "json-ld")
+        _told(articles, "json-ld", "publisher")
+        or _meta(facts, SITES)
+        or _told([thing for thing in said if "WebSite" in types(thing)], "json-ld", "name")
         or NOTHING
     )
 
 
 def _text_of(facts: Facts, own: list[Thing], key: str, names: tuple[str, ...], marked: list[Thing]) -> Found:
-    articles = [thing for thing in own if not ARTICLES.isdisjoint(types(thing))]
+    articles = _articles(own)
     return (
-        _first(_of(articles, key), "json-ld")
-        or _first(_metas(facts, names), "meta")
-        or _first(_of(own, key), "json-ld")
-        or _first(_of(marked[:3], key), "microdata")
+        _told(articles, "json-ld", key)
+        or _meta(facts, names)
+        or _told(own, "json-ld", key)
+        or _told(marked[:3], "microdata", key)
         or NOTHING
     )
 
@@ -382,7 +400,7 @@ def _licence(facts: Facts, own: list[Thing], marked: list[Thing], join: Callable
     for tag in facts.related(b"license"):
         if tag.get("href"):
             return join(tag.get("href")), "element"
-    return _first(_metas(facts, LICENCES), "meta") or NOTHING
+    return _meta(facts, LICENCES) or NOTHING
 
 
 def _kind(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
@@ -407,24 +425,25 @@ def _alternates(facts: Facts, join: Callable[[str], str]) -> tuple[tuple[str, st
     return tuple(list(found.items())[:MAX_ALTERNATES])
 
 
-def _joiner(facts: Facts) -> Callable[[str], str]:
-    """Return what makes an address absolute, as far as the page's own is known."""
+class _Joiner:
+    """Makes an address absolute, as far as the page's own is known."""
 
-    @cache
-    def root() -> Url | None:
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    @lazy
+    def _root(self) -> Url | None:
         found: Url | None = None
-        for part in (facts.url, facts.base):
+        for part in (self._facts.url, self._facts.base):
             with suppress(UrlError):
                 if part:
                     found = found.join(part) if found else Url.parse(part)
         return found
 
-    def join(href: str) -> str:
+    def __call__(self, href: str) -> str:
         if href.startswith(("https://", "http://")):
             return href
         with suppress(UrlError):
-            if base := root():
+            if base := self._root:
                 return base.join(href).href
         return href
-
-    return join

@@ -88,10 +88,10 @@ def is_american(language: str) -> bool:
     return language.lower().replace("_", "-") in ("en-us", "en", "")
 
 
-def published(facts: Facts, things: list[Thing], items: list[Thing], text: str) -> tuple[Dated, Dated]:
+def published(facts: Facts, things: list[Thing], items: list[Thing], text: str, changed: Dated) -> tuple[Dated, Dated]:
     """Return when a page was published, and when its text says it was changed, if the text was asked.
 
-    ``things`` are JSON-LD's about the page, ``items`` microdata's and RDFa's.
+    ``things`` are JSON-LD's about the page, ``items`` microdata's and RDFa's; ``changed`` is what ``modified`` says.
     """
     american = is_american(facts.language)
     in_url = date_in_url(facts.url) or date_in_url(facts.canonical)
@@ -115,7 +115,7 @@ def published(facts: Facts, things: list[Thing], items: list[Thing], text: str) 
         or _first((date.iso for said in described for date in dates_in(said, american)), "meta")
         or _first(_in_scripts(facts, american), "script")
         or _first(map(date_in_url, facts.metas.get("og:image", ())), "image")
-        or _first([modified(facts, things, items).iso], "modified")
+        or _first([changed.iso], "modified")
         or UNDATED
     )
     return when, Dated(seen.changed, "text") if seen.changed else UNDATED
@@ -144,13 +144,14 @@ def modified(facts: Facts, things: list[Thing], items: list[Thing]) -> Dated:
 def _structured(
     facts: Facts, things: list[Thing], items: list[Thing], names: dict[str, int], keys: tuple[str, ...]
 ) -> Iterator[tuple[str, str]]:
-    for key in keys:
+    for key in keys if things else ():
         for thing in things:
             if _PARTS.isdisjoint(types(thing)):
                 yield from (("json-ld", said) for said in strings(thing.get(key)))
-    for name in sorted(names.keys() & facts.metas.keys(), key=names.__getitem__):
-        yield from (("meta", said) for said in facts.metas[name])
-    for key in keys:
+    metas = facts.metas
+    for name in sorted(names.keys() & metas.keys(), key=names.__getitem__) if metas else ():
+        yield from (("meta", said) for said in metas[name])
+    for key in keys if items else ():
         for item in items:
             yield from (("microdata", said) for said in strings(item.get(key)))
 

@@ -133,7 +133,8 @@ class Synonyms:
                 raise ValueError(f"unknown field {name!r}; write one of {', '.join(SYNONYMS)}")
 
 
-_NO_META = Meta()
+NO_META = Meta()
+"""Of who says nothing."""
 _KNOWN = frozenset(field.name for field in fields(Meta))
 
 
@@ -155,7 +156,7 @@ def canonical(pairs: Iterable[tuple[str, str]], table: Table = TABLE) -> tuple[M
         if value and (field not in best or rank < best[field][0]) and not _is_address(field, value):
             best[field] = rank, value
     if not best:
-        return _NO_META, ""
+        return NO_META, ""
     title = best.get("title", (0, ""))[1]
     known: dict[str, Any] = {name: value for name, (_, value) in best.items() if name in _KNOWN}
     return Meta(**known), title
