@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
@@ -33,6 +34,9 @@ _MARKS = np.isin(np.arange(256), [ATTRIBUTE[name] for name in ("class", "id", "r
 
 
 _REL = ATTRIBUTE["rel"]
+_SEPARATOR = re.compile(r"\s[|\-–—:»·•/]\s")
+_LONG = 10
+"""Characters of a heading by which it may be told."""
 
 
 Numbers = npt.NDArray[np.int64]
@@ -112,6 +116,18 @@ class Facts:
         """Each of the first headings as (level, text), in order."""
         found = sorted((tag for n in range(1, 4) for tag in self.tags.get(f"h{n}", ())[:20]), key=lambda tag: tag.token)
         return [(int(tag.name[1]), self.content(tag)) for tag in found]
+
+    @lazy
+    def heading(self) -> str:
+        """The heading that the title repeats, else the first of the first level."""
+        titles = [title.casefold() for title in (self.title, *self.metas.get("og:title", ()))]
+        starts = [start for title in titles if len(start := _SEPARATOR.split(title)[0]) > _LONG]
+        for _, said in self.headings:
+            if len(said) > _LONG:
+                folded = said.casefold()
+                if any(folded in title for title in titles) or any(start in folded for start in starts):
+                    return said
+        return next((said for level, said in self.headings if level == 1 and said), "")
 
     @lazy
     def linked_data(self) -> list[str]:

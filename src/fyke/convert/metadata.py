@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from fyke.convert.facts import Facts
-from fyke.convert.publication import heading_of, modified, published
+from fyke.convert.publication import modified, published
 from fyke.convert.structured import Thing, addresses, decode_json_ld, local, microdata, rdfa, strings, things, types
 from fyke.errors import UrlError
 from fyke.formats.lazy import lazy
@@ -237,7 +237,7 @@ def _title(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
         or _meta(facts, TITLES)
         or _first([_from_title(facts)], "title")
         or _told(_articles(marked), "microdata", "headline", "name")
-        or _first([heading_of(facts), *(said for _, said in facts.headings)], "heading")
+        or _first([facts.heading, *(said for _, said in facts.headings)], "heading")
         or NOTHING
     )
 

@@ -57,7 +57,6 @@ _CUES = re.compile(
     r"|pubblicato|geplaatst|gepubliceerd|opublikowano|опубликовано|datum|date|stand)\b",
     re.IGNORECASE,
 )
-_SEPARATOR = re.compile(r"\s[|\-–—:»·•/]\s")
 _CHANGED = re.compile(
     r"(?:updated|modified|aktualisiert|geändert|mis à jour|actualizado|bearbeitet|änderung|zuletzt)", re.IGNORECASE
 )
@@ -103,7 +102,7 @@ def published(facts: Facts, things: list[Thing], items: list[Thing], text: str, 
         own = "pubdate" in tag.attributes or "publish" in marks or "entry-date" in marks
         if own and "updat" not in marks and len(found := read_date(said, american)) >= 10:
             return Dated(found, "time"), UNDATED
-    seen = _in_text(text, heading_of(facts), american)
+    seen = _in_text(text, facts.heading, american)
     described = facts.metas.get("description", []) + facts.metas.get("og:description", [])
     when = (
         _first([in_url], "url")
@@ -178,17 +177,6 @@ def _named(facts: Facts, words: tuple[bytes, ...], american: bool) -> Iterator[s
             for date in dates_in(said, american):
                 yield date.iso
                 break
-
-
-def heading_of(facts: Facts) -> str:
-    """Return the heading that the title repeats, else the first of the first level."""
-    titles = [title.casefold() for title in (facts.title, *facts.metas.get("og:title", ()))]
-    starts = [start for title in titles if len(start := _SEPARATOR.split(title)[0]) > 10]
-    for _, said in facts.headings:
-        folded = said.casefold()
-        if len(said) > 10 and (any(folded in title for title in titles) or any(start in folded for start in starts)):
-            return said
-    return next((said for level, said in facts.headings if level == 1 and said), "")
 
 
 class _Seen(NamedTuple):

@@ -91,9 +91,7 @@ class Page:
     def noted(self) -> dict[str, list[Tag]]:
         """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), by name, in order."""
         found: dict[str, list[Tag]] = {}
-        tag = self.tokens.tag
-        for token in self.tokens.noted.tolist():
-            this = tag(token)
+        for this in self.tokens.noted_tags():
             found.setdefault(this.name, []).append(this)
         return found
 

@@ -42,6 +42,8 @@ MAX_TOKENS = 1 << 22
 _BYTES_PER_TOKEN = 12
 """A first guess at the room that is needed; pages have 15 to 40."""
 _LEAST_ROOM = 16
+_FEW_TOKENS = 8
+"""Tokens of an element that are read at a time: headings and names have fewer."""
 _ENTITY = re.compile(r"&(#(?:\d+|[xX][0-9a-fA-F]+)|[A-Za-z][A-Za-z0-9]*)(;|(?![=A-Za-z0-9]))")
 _NAME_MASK = SELF_CLOSING - 1
 
@@ -95,8 +97,7 @@ class Markup:
 
     def text(self, token: int) -> str:
         """The text of a token: entities resolved where they are."""
-        said = self.source(token).decode("utf-8", "replace")
-        return unescape(said) if "&" in said and self.tokens[token, KIND] != CDATA else said
+        return _text(self.source(token), self.kind(token))
 
     def get(self, token: int, name: str) -> str | None:
         """The value of the first attribute of that name of a start tag, or None. REQUIRES: ``name`` is listed."""
@@ -109,11 +110,24 @@ class Markup:
     def tag(self, token: int) -> Tag:
         """A start tag with all its listed attributes."""
         (_, element, _, _, first), (_, _, _, _, last) = self.tokens[token : token + 2].tolist()
+        return Tag(ELEMENTS[element & _NAME_MASK], token, self._attributes(first, last) if last > first else {})
+
+    def noted_tags(self) -> list[Tag]:
+        """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), in order."""
+        rows, noted = self.tokens, self.noted
+        elements, firsts = rows[noted, ELEMENT_COLUMN] & _NAME_MASK, rows[noted, FIRST]
+        found = []
+        for token, element, first, last in zip(
+            noted.tolist(), elements.tolist(), firsts.tolist(), rows[noted + 1, FIRST].tolist(), strict=True
+        ):
+            found.append(Tag(ELEMENTS[element], token, self._attributes(first, last) if last > first else {}))
+        return found
+
+    def _attributes(self, first: int, last: int) -> dict[str, str]:
         found: dict[str, str] = {}
-        if last > first:
-            for number, start, end in self.attributes[first:last].tolist():
-                found.setdefault(ATTRIBUTES[number], value_of(self.data[start:end]))
-        return Tag(ELEMENTS[element & _NAME_MASK], token, found)
+        for number, start, end in self.attributes[first:last].tolist():
+            found.setdefault(ATTRIBUTES[number], value_of(self.data[start:end]))
+        return found
 
     def tags(self, *names: str) -> Iterator[Tag]:
         """Yield the start tags of these elements, in order."""
@@ -136,11 +150,14 @@ class Markup:
 
         Raw content (title, textarea) counts as text; scripts, styles and comments do not.
         """
-        rows = self.tokens[token : token + limit].tolist()
-        name = rows[0][ELEMENT_COLUMN] & _NAME_MASK
+        end, name = min(token + limit, self.count), -1
         depth, parts = 0, []
-        for at, (kind, tag, *_) in enumerate(rows[: self.count - token]):
+        for at in range(token, end):
+            if (at - token) % _FEW_TOKENS == 0:
+                rows = iter(self.tokens[at : min(at + _FEW_TOKENS, end)].tolist())
+            kind, tag, start, stop, _ = next(rows)
             element = tag & _NAME_MASK
+            name = element if at == token else name
             if kind == OPEN and element == name:
                 depth += 1
             elif kind == CLOSE and element == name:
@@ -148,7 +165,7 @@ class Markup:
                 if depth == 0:
                     break
             elif kind in (TEXT, CDATA) or (kind == RAW and element not in _UNSEEN):
-                parts.append(self.text(token + at))
+                parts.append(_text(self.data[start:stop], kind))
         return "".join(parts)
 
 
@@ -208,6 +225,11 @@ def _cuts(data: list[bytes], batch: Batch, noted: Rows, out: memoryview) -> Iter
 
 
 _UNSEEN = frozenset(ELEMENT[name] for name in ("script", "style", "iframe", "noembed", "noframes"))
+
+
+def _text(source: bytes, kind: int) -> str:
+    said = source.decode("utf-8", "replace")
+    return unescape(said) if "&" in said and kind != CDATA else said
 
 
 def value_of(value: bytes) -> str:
