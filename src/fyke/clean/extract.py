@@ -57,6 +57,8 @@ class Switches:
 
     def dropped(self) -> frozenset[str]:
         """Return the kinds of blocks to drop."""
+        if self.comments and self.tables and self.captions:
+            return frozenset()
         named = {"comment": self.comments, "table": self.tables, "caption": self.captions}
         return frozenset(kind for kind, wanted in named.items() if not wanted)
 

@@ -43,9 +43,12 @@ _BYTES_PER_TOKEN = 12
 """A first guess at the room that is needed; pages have 15 to 40."""
 _LEAST_ROOM = 16
 _FEW_TOKENS = 8
-"""Tokens of an element that are read at a time: headings and names have fewer."""
+"""Tokens of an element that are read at a time: headings and names have fewer. So many tags are not worth columns."""
 _ENTITY = re.compile(r"&(#(?:\d+|[xX][0-9a-fA-F]+)|[A-Za-z][A-Za-z0-9]*)(;|(?![=A-Za-z0-9]))")
 _NAME_MASK = SELF_CLOSING - 1
+np.empty(1 << 22, np.uint8)
+"""Freed at once: the C library's allocator now keeps that much, where it would have every page's arrays mapped and
+zeroed anew. That is a third of the time of a page of 150 KB."""
 
 
 class Tag(NamedTuple):
@@ -115,13 +118,14 @@ class Markup:
     def noted_tags(self) -> list[Tag]:
         """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), in order."""
         rows, noted = self.tokens, self.noted
+        if len(noted) < _FEW_TOKENS:
+            return [self.tag(token) for token in noted.tolist()]
         elements, firsts = rows[noted, ELEMENT_COLUMN] & _NAME_MASK, rows[noted, FIRST]
-        found = []
-        for token, element, first, last in zip(
-            noted.tolist(), elements.tolist(), firsts.tolist(), rows[noted + 1, FIRST].tolist(), strict=True
-        ):
-            found.append(Tag(ELEMENTS[element], token, self._attributes(first, last) if last > first else {}))
-        return found
+        columns = noted.tolist(), elements.tolist(), firsts.tolist(), rows[noted + 1, FIRST].tolist()
+        return [
+            Tag(ELEMENTS[element], token, self._attributes(first, last) if last > first else {})
+            for token, element, first, last in zip(*columns, strict=True)
+        ]
 
     def _attributes(self, first: int, last: int) -> dict[str, str]:
         found: dict[str, str] = {}

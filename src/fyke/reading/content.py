@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache
 from html import escape, unescape
 
 from fyke.clean.curve import draw
@@ -47,13 +46,13 @@ def extract(
     text = html if isinstance(html, str) else decoded(html, "text/html").text
     page = parse(text)
     found = find(page, _favouring(method, favour), Switches(comments, tables, captions))
-
-    @cache
-    def written() -> str:
-        return _html(found, page, links, url)
-
     return Content(
-        found.text, found.kind, written, lambda: found.blocks, lambda: _described(page, found, url), markdown
+        found.text,
+        found.kind,
+        lambda: _html(found, page, links, url),
+        lambda: found.blocks,
+        lambda: _described(page, found, url),
+        markdown,
     )
 
 
