@@ -196,7 +196,10 @@ _FURNITURE = frozenset({
 
 
 def _first(values: Iterable[str], source: str, author: bool = False) -> Found | None:
-    return next(((value, source) for value in values if value and not is_placeholder(value, author=author)), None)
+    for value in values:
+        if value and not is_placeholder(value, author=author):
+            return value, source
+    return None
 
 
 def _metas(facts: Facts, names: tuple[str, ...]) -> list[str]:
@@ -362,6 +365,8 @@ def _text_of(facts: Facts, own: list[Thing], key: str, names: tuple[str, ...], m
 
 
 def _tags(facts: Facts, own: list[Thing]) -> Found:
+    if not facts.metas and not own:
+        return NOTHING
     for source, values in (("meta", _metas(facts, TAGS[:1])), ("json-ld", _of(own, "keywords")),
                            ("meta", _metas(facts, TAGS[1:]))):  # fmt: skip
         kept: dict[str, None] = {}

@@ -105,16 +105,16 @@ def published(facts: Facts, things: list[Thing], items: list[Thing], text: str, 
     seen = _in_text(text, facts.heading, american)
     described = facts.metas.get("description", []) + facts.metas.get("og:description", [])
     when = (
-        _first([in_url], "url")
-        or _first([seen.near], "text")
+        _dated(in_url, "url")
+        or _dated(seen.near, "text")
         or _first(_named(facts, _ARTICLE_WORDS, american), "element")
         or _first((read_date(said, american) for tag, said in facts.times if not _other(tag.get("class"))), "time")
         or _first(_named(facts, _DATE_WORDS, american), "element")
-        or _first([seen.cued], "text")
+        or _dated(seen.cued, "text")
         or _first((date.iso for said in described for date in dates_in(said, american)), "meta")
         or _first(_in_scripts(facts, american), "script")
         or _first(map(date_in_url, facts.metas.get("og:image", ())), "image")
-        or _first([changed.iso], "modified")
+        or _dated(changed.iso, "modified")
         or UNDATED
     )
     return when, Dated(seen.changed, "text") if seen.changed else UNDATED
@@ -155,8 +155,15 @@ def _structured(
             yield from (("microdata", said) for said in strings(item.get(key)))
 
 
+def _dated(iso: str, source: str) -> Dated | None:
+    return Dated(iso, source) if len(iso) >= 10 else None
+
+
 def _first(found: Iterable[str], source: str) -> Dated | None:
-    return next((Dated(iso, source) for iso in found if len(iso) >= 10), None)
+    for iso in found:
+        if len(iso) >= 10:
+            return Dated(iso, source)
+    return None
 
 
 def _other(marks: str) -> bool:
