@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fyke.clean.main import main_text
+from fyke.convert import dates
 from fyke.convert.dates import EARLIEST, LATEST, date_in_url, dates_in, read_date
 from fyke.convert.facts import Facts
 from fyke.convert.metadata import describe
@@ -136,3 +137,8 @@ def test_the_public_set() -> None:
         wrong += bool(day) and day != truth["date"]
     assert right >= 0.85 * len(lines)
     assert wrong <= 0.1 * len(lines)
+
+
+@given(st.text(st.sampled_from("0123456789./- \x1eaé年日\U0001f600٣"), max_size=200))
+def test_years_are_found_where_a_search_of_all_characters_finds_them(text: str) -> None:
+    assert list(dates._years(text)) == [match.span() for match in dates._YEAR.finditer(text)]

@@ -77,6 +77,8 @@ _MONTH = re.compile(rf"(?:(?P<name>{_NAME})\.?,?\s)?(?P<year>(?:19|20)\d\d)(?:-(
 _EPOCH = re.compile(r"1\d{9}(?:\d{3})?")
 _YEAR = re.compile(r"[0-9](?:(?<=1)99[0-9]|(?<=2)0[0-4][0-9]|[./][0-9]{1,2}[./][0-9]{2})")
 """What ``_years`` finds."""
+_SECOND = np.isin(np.arange(256), [ord(character) for character in "90./"])
+"""Characters that follow the first digit of what ``_YEAR`` matches; the last stands for all beyond."""
 _AROUND = 40
 """Characters before and after a year in which the rest of a date stands."""
 MAX_VALUE = 120
@@ -137,12 +139,10 @@ def _years(text: str) -> Iterator[tuple[int, int]]:
     else:
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     digits = (codes[:-1] - codes.dtype.type(48) < 10).nonzero()[0]
-    if not len(digits):
+    if not digits.size:
         return
-    first, second = codes[digits], codes[digits + 1]
-    likely = ((first == 50) & (second == 48)) | ((first == 49) & (second == 57)) | (second == 46) | (second == 47)
     end = 0
-    for at in digits[likely].tolist():
+    for at in digits[_SECOND.take(codes.take(digits + 1), mode="clip")].tolist():
         if at >= end and (match := _YEAR.match(text, at)):
             end = match.end()
             yield at, end
