@@ -58,14 +58,8 @@ DESCRIPTIONS = (
 TAGS = ("article:tag", "news_keywords", "keywords", "parsely-tags", "dc:subject", "dcterms:subject", "sailthru:tags")
 IMAGES = ("og:image:secure_url", "og:image", "og:image:url", "twitter:image", "twitter:image:src", "image", "thumbnail")
 LICENCES = (
-    "dcterms:license",
-    "dc:rights:license",
-    "license",
-    "dc:license",
-    "cc:license",
-    "dc:rights",
-    "dcterms:rights",
-)
+    "dcterms:license", "dc:rights:license", "license", "dc:license", "cc:license", "dc:rights", "dcterms:rights",
+)  # fmt: skip
 
 MAX_NAME = 100
 """Characters of a byline: more is a sentence."""
@@ -81,6 +75,7 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _BYLINES = (b"byline", b"author", b"writtenby", b"dateline")
+_NOT_BYLINES = ("comment", "avatar", "image", "photo", "bio", "share", "social", "date ", "count")
 _NOT_A_NAME = re.compile(
     r"https?://|www\.|@\w+\.|^\W*$|share|comment|follow|subscribe|newsletter|more from|sign in|log ?in|cookie"
     r"|about the author"
@@ -279,7 +274,7 @@ def _from_title(facts: Facts) -> str:
             title = level_one[0]
     title = title.strip()
     words = len(title.split())
-    if words <= 4 and (not _HIERARCHY.search(whole) or words != len(_BARS.sub(" ", whole).split()) - 1):
+    if words <= 4 and (not cuts or not _HIERARCHY.search(whole) or words != len(_BARS.sub(" ", whole).split()) - 1):
         title = whole
     return title
 
@@ -327,10 +322,7 @@ def _bylines(facts: Facts) -> Iterator[str]:
     certain = [tag for tag in tags if "author" in tag.get("rel").split() or "author" in tag.get("itemprop").split()]
     for tag in [*certain, *tags]:
         marks = f"{tag.get('class')} {tag.get('id')}".casefold()
-        if any(
-            word in marks
-            for word in ("comment", "avatar", "image", "photo", "bio", "share", "social", "date ", "count")
-        ):
+        if any(word in marks for word in _NOT_BYLINES):
             continue
         said = facts.content(tag)
         if len(said) > MAX_NAME + 60:
