@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import fyke
 
 FACE: list[str] = [
@@ -30,3 +33,16 @@ def test_face_is_pinned() -> None:
 def test_every_name_loads() -> None:
     for name in fyke.__all__:
         assert getattr(fyke, name).__doc__, f"fyke.{name} has no docstring"
+
+
+def test_modules_of_a_room_with_a_public_name_are_imported_by_any_way() -> None:
+    script = (
+        "import fyke\n"
+        "fyke.crawl, fyke.convert, fyke.simulate\n"
+        "import fyke.crawl.engine as engine\n"
+        "import fyke.convert.html as html\n"
+        "import fyke.simulate.run as run\n"
+        "from fyke.crawl import engine as again\n"
+        "assert engine is again and callable(fyke.crawl) and callable(fyke.convert)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -31,12 +31,18 @@ _FACE: dict[str, str] = {
 }
 """Public name to the module that defines it."""
 
+_ROOMS = ("convert", "crawl", "simulate")
+"""Public names that are rooms, too."""
+
 __all__ = list(_FACE)
 
 
 def __getattr__(name: str) -> Any:
     if name in _FACE:
-        return getattr(importlib.import_module(_FACE[name]), name)
+        found = getattr(importlib.import_module(_FACE[name]), name)
+        if name in _ROOMS:  # so that `import fyke.crawl.engine as engine` finds its way past the function
+            found.__name__ = f"{__name__}.{name}"
+        return found
     raise AttributeError(f"module 'fyke' has no attribute {name!r}")
 
 

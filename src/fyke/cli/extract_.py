@@ -69,9 +69,7 @@ def extract(
     favour: Annotated[
         Favour | None, typer.Option(help="What the method auto should rather have: nothing wrong, or nothing missed.")
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A model trained on pages of your own (docs/content.md).")
-    ] = None,
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help="A model trained on pages of your own.")] = None,
     comments: Annotated[bool, typer.Option(help="Keep comments that the method chose.")] = True,
     tables: Annotated[bool, typer.Option(help="Keep tables that the method chose.")] = True,
     captions: Annotated[bool, typer.Option(help="Keep captions that the method chose.")] = True,

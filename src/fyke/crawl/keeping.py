@@ -165,6 +165,8 @@ class Keeper:
         entry = lease.entry
         if outcome.reason in PASSING and self._again(entry) and not final:
             due = outcome.retry_at or now + RETRY_DELAY * 4**entry.tries  # what the server asks decides
+            if not entry.depth:
+                self.troubled(lease.site, outcome)
             tablet = self.queues.store.tablet(self.queues.tablet_of(outcome.url))
             batch = tablet.batch()
             self.queues.postpone(batch, msgspec.structs.replace(entry, tries=entry.tries + 1), due)

@@ -50,6 +50,7 @@ class Focus:
         self._store, self._model, self._topic = store, model, model.topic
         self._hosts: dict[str, list[float]] = {}
         self._pages = self._relevant = 0
+        self._warned = False
         self._sequence = 0
         self._lessons: list[tuple[int, bytes]] = []
         self._probability = 0.0  # of the page that was read last
@@ -116,7 +117,8 @@ class Focus:
         if p >= self._topic.threshold:
             self._relevant += 1
             batch.count("relevant")
-        if self._pages == QUIET and not self._relevant:
+        if self._pages >= QUIET and not self._relevant and not self._warned:
+            self._warned = True
             log.warning(
                 "none of the first %d pages is about the topic %s: the crawl goes on breadth first; "
                 "give seeds that are about it, or more examples", QUIET, self._topic.name,

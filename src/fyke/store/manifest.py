@@ -107,7 +107,7 @@ def read(store: Path) -> Manifest:
         raise StorageError(f"{store / NAME} is of the format {kind.format!r}, not {FORMAT!r}; give another directory")
     if kind.version not in READ or kind.row_key != ROW_KEY:
         raise StorageError(
-            f"{store} has version {kind.version} of the format ({kind.row_key!r}) and this fyke reads {READ[0]} to {READ[-1]}; "
+            f"{store} has version {kind.version} of the format ({kind.row_key!r}); this fyke reads {READ}: "
             "export it with the fyke that wrote it and import it with this one"
         )
     try:

@@ -151,7 +151,6 @@ async def retry_after(net: Internet) -> Any:
 def test_one_silent_url_holds_up_nobody() -> None:
     found = run_inside(silent_url)
     assert found["missing"] == []
-    assert found["silent"] == "timeout"
     assert found["stretch"] < 3 * found["stall"], "its host goes on between two tries"
 
 
@@ -164,12 +163,11 @@ async def silent_url(net: Internet) -> Any:
     net.host("one.example", "93.184.1.4", handle)
     await net.open()
     stall = 3.0
-    await net.crawl("http://one.example/", *QUICK, "--no-sitemaps", "--stall-timeout", str(stall))
+    await net.crawl("http://one.example/", *QUICK, "--no-sitemaps", "--stall-timeout", str(stall), "--patience", "5")
     answered = [each.at for each in net.log if each.target != "/1"]
     wanted = {f"http://one.example/{i or ''}" for i in range(10) if i != 1}
     return {
         "missing": sorted(wanted - net.pages()),
-        "silent": net.rows().get("http://one.example/1"),
         "stretch": max(answered) - min(answered),
         "stall": stall,
     }
