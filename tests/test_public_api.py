@@ -45,4 +45,4 @@ def test_modules_of_a_room_with_a_public_name_are_imported_by_any_way() -> None:
         "from fyke.crawl import engine as again\n"
         "assert engine is again and callable(fyke.crawl) and callable(fyke.convert)\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
