@@ -66,7 +66,7 @@ def _noted(decorate: Callable[[Kernel], Kernel]) -> Callable[[Kernel], Kernel]:
 
 
 if not jit.JIT:  # before any room is imported; watching every call of Python instead takes twice as long
-    for _name in ("kernel", "leaf", "inlined"):
+    for _name in ("kernel", "leaf", "inlined", "vector"):
         setattr(jit, _name, _noted(getattr(jit, _name)))
 
 

@@ -12,7 +12,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 import msgspec
 
@@ -38,7 +38,9 @@ def read(
     """
     settings: dict[str, object] = {**(defaults or {})}
     if path is not None:
-        settings.update(_read_toml(path))
+        lists = {name for name, hint in get_type_hints(kind).items() if get_origin(hint) is tuple}
+        for key, value in _read_toml(path).items():
+            settings[key] = _pairs(value) if key in lists and isinstance(value, dict) else value
     settings.update({key: value for key, value in (overrides or {}).items() if value is not None})
     return build(kind, settings, where=str(path) if path else "the settings")
 
@@ -60,8 +62,7 @@ def build(kind: type[C], settings: Mapping[str, object], where: str = "the setti
 
 def _read_toml(path: Path) -> dict[str, object]:
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-        return {key: _pairs(value) if isinstance(value, dict) else value for key, value in found.items()}
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}; give the path of a TOML file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

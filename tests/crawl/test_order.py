@@ -153,7 +153,8 @@ def test_a_topic_that_nobody_links_to(
 ) -> None:
     """The crawl goes on breadth first, finds all there is, and says so."""
     model = PageModel(Topic("zyzzyva", words=("zyzzyva",), explore=0.0))
-    came = crawl(tmp_path / "s", world, lambda store, reserve: Focus(store, model, reserve))
+    with caplog.at_level("WARNING", logger="fyke"):
+        came = crawl(tmp_path / "s", world, lambda store, reserve: Focus(store, model, reserve))
     assert set(came) == set(everything[1])
     assert [r.getMessage() for r in caplog.records if "none of the first 100 pages" in r.getMessage()]
     with Store.open(tmp_path / "s", "r") as store:

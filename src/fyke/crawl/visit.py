@@ -156,7 +156,7 @@ class Visits:
             self._doubt(lease.host, now)
             return False
         self._frontier.sites.reached(lease.site)
-        if self._keeper.troubles:
+        if self._keeper.troubles and not isinstance(outcome, Failed) and not outcome.exchange.incomplete:
             self._keeper.troubles.pop(lease.site, None)
         if self.network.answered(now):
             opened = self._frontier.open(UNREACHABLE, now)
