@@ -147,12 +147,14 @@ class Internet:
         environment = {**os.environ, "SSL_CERT_FILE": str(self.folder / "ca.pem")}
         if not (self.folder / "ca.pem").exists():
             del environment["SSL_CERT_FILE"]
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "fyke", *words),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=environment,
         )
+        self._stack.callback(_end, process)
+        return process
 
     async def crawl(self, *words: str) -> Crawl:
         """Run ``fyke crawl … --json`` into the store of this net."""
@@ -249,6 +251,12 @@ class _Names(asyncio.DatagramProtocol):
         head = data[:2] + struct.pack("!HHHHH", 0x8180 | code, 1, len(wanted), 0, 0)
         assert self._transport is not None
         self._transport.sendto(head + question + records, client)
+
+
+def _end(process: asyncio.subprocess.Process) -> None:
+    """Leave no process behind, whatever became of the scenario."""
+    if process.returncode is None:
+        process.kill()
 
 
 async def _closed(server: asyncio.Server) -> None:
