@@ -153,6 +153,7 @@ def quickly(target: Any) -> Iterator[None]:
     """Let numba compile parts, quickly. REQUIRES: its lock is held."""
     from numba.core import ir
     from numba.core.types.functions import BaseFunction
+    from numba.np import arrayobj
 
     codegen = target.codegen()
     set_env = codegen.set_env
@@ -178,6 +179,7 @@ def quickly(target: Any) -> Iterator[None]:
                 (codegen, "set_env", set_env_if_known),
                 (codegen, "_check_llvm_bugs", lambda: None),
                 (target, "get_abi_sizeof", get_abi_sizeof),
+                (arrayobj, "raise_with_shape_context", _shape_error()),
                 (BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
                 (ir.Stmt, "list_vars", lambda self: _variables(self.__dict__.values(), [])),
                 (ir.Expr, "list_vars", lambda self: _variables(self._kws.values(), [])),
@@ -186,6 +188,7 @@ def quickly(target: Any) -> Iterator[None]:
             yield
     finally:
         if collecting:
+            gc.freeze()  # most of what was made is kept; to look for the rest takes a twentieth of the time to compile
             gc.enable()
 
 
@@ -199,6 +202,24 @@ def with_room(call: Callable[[], T]) -> T:
 
 
 with_room.__code__ = with_room.__code__.replace(co_stacksize=80_000)
+
+
+@functools.cache
+def _shape_error() -> Any:
+    """Return what raises an error where a slice gets an array of another shape: numba's compiles strings to tell it."""
+    from numba.extending import overload
+
+    def mismatch(source: Any, target: Any) -> None:
+        raise NotImplementedError
+
+    @overload(mismatch)  # type: ignore[untyped-decorator]
+    def _typed(source: Any, target: Any) -> Any:
+        def implementation(source: Any, target: Any) -> None:
+            raise ValueError("cannot assign to a slice of another shape")
+
+        return implementation
+
+    return mismatch
 
 
 @contextlib.contextmanager

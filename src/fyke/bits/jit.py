@@ -47,7 +47,7 @@ PORTABLE_FEATURES = (
 )
 """What a platform wheel's kernels are compiled for: the processors of the last ten years."""
 
-SOURCE = b"".join(Path(module.__file__).read_bytes() for module in (sys.modules[__name__], compiling) if module.__file__)
+SOURCE = b"".join(Path(__file__).with_name(name).read_bytes() for name in ("jit.py", "compiling.py"))
 _module_keys: dict[str, str] = {}
 
 
