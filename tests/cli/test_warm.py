@@ -69,18 +69,35 @@ def test_after_warm_no_command_compiles(fyke: Fyke, tmp_path: Path) -> None:
     assert not log.exists(), log.read_text()
 
 
-def test_a_warm_that_is_killed_leaves_a_cache_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("kernels", "words"), [(0, ("warm", "extract")), (2, ("warm", "extract")), (1, ("extract", "page.html"))]
+)
+def test_what_is_killed_while_it_compiles_leaves_a_cache_that_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: int, words: tuple[str, ...]
+) -> None:
+    """Killed after some kernels, whole tree: what is whole is used, what is not is compiled, no file is torn."""
+    folder = tmp_path / "cache" / "kernels"
     monkeypatch.setenv("FYKE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # a killed process leaves its scratch folder behind
-    process = subprocess.Popen([sys.executable, "-m", "fyke", "warm", "extract"], start_new_session=True)
-    folder = tmp_path / "cache" / "kernels"
-    while not (folder.is_dir() and any(folder.iterdir())):
+    workloads.page(tmp_path, "page.html", 0)
+    process = subprocess.Popen([sys.executable, "-m", "fyke", *words], cwd=tmp_path, start_new_session=True)
+    while not folder.is_dir() or len(compiled(folder)) < kernels:
         assert process.poll() is None
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert warming.needed("extract"), "no mark was left"
-    kernelcache.save("a", b"x")
-    assert kernelcache.load("a", None) == b"x"
+    kept = {path.name: path.stat().st_mtime_ns for path in compiled(folder)}
+    done = subprocess.run(
+        [sys.executable, "-m", "fyke", "extract", "page.html"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert workloads.text(0) in done.stdout
+    assert kept.items() <= {path.name: path.stat().st_mtime_ns for path in compiled(folder)}.items()
+
+
+def compiled(folder: Path) -> list[Path]:
+    """List the kernels that are whole."""
+    return [path for path in folder.iterdir() if not path.name.startswith(("lock-", "warm-")) and path.suffix != ".tmp"]
 
 
 def test_a_mark_says_that_a_set_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

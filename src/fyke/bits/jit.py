@@ -1,4 +1,4 @@
-"""Kernels: compiled hot loops, cached on disk by their source. The only module that mentions numba.
+"""Kernels: compiled hot loops, cached on disk by their source. Only this and bits/compiling.py mention numba.
 
 ``@kernel`` compiles a function over arrays the first time it is called with arguments of given types and
 keeps the machine code under ``$FYKE_CACHE_DIR`` (default ``~/.cache/fyke``)``/kernels`` (bits/kernelcache.py). The key
@@ -22,18 +22,17 @@ function crashes in the next process.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-from fyke.bits import kernelcache
+from fyke.bits import compiling, kernelcache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,7 +47,7 @@ PORTABLE_FEATURES = (
 )
 """What a platform wheel's kernels are compiled for: the processors of the last ten years."""
 
-SOURCE = Path(__file__).read_bytes()
+SOURCE = b"".join(Path(__file__).with_name(name).read_bytes() for name in ("jit.py", "compiling.py"))
 _module_keys: dict[str, str] = {}
 
 
@@ -69,7 +68,7 @@ def inlined(function: F) -> F:
 
 def vector(function: F) -> F:
     """Make a leaf whose loops become vectors: optimised by itself, before what calls it knows too much to see that."""
-    _vectors.add(function.__name__)
+    compiling.vectors.add(function.__name__)
     return _registered(function, _nrt=False)
 
 
@@ -83,61 +82,15 @@ def _compiled(plain: FunctionType, **options: bool) -> Any:
     return _dispatchers()(plain, options)
 
 
-_vectors: set[str] = set()
-"""Names of the kernels that are optimised by themselves."""
-
-
 @functools.cache
 def _dispatchers() -> Any:
     """Return the class of kernels: numba's dispatcher with a compiler and a cache of our own."""
     from numba.core import sigutils
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import CPUDispatcher
     from numba.core.types.misc import unliteral
 
-    class Part(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
-        """Code that is only ever linked into a kernel: optimised there, and nowhere before."""
-
-        def _optimize_functions(self, ll_module: Any) -> None:
-            ll_module.data_layout = self._codegen._data_layout
-
-        def _optimize_final_module(self) -> None:
-            if self.name in _vectors:
-                super()._optimize_final_module()
-
-        def _finalize_final_module(self) -> None:
-            self._finalize_dynamic_globals()
-            self._finalized = True
-
-        def get_pointer_to_function(self, name: str) -> int:
-            self._ensure_finalized()
-            return 0
-
-    class WholeCompiler(Compiler):  # type: ignore[misc]
-        """Compiles what Python calls; the libraries that numba makes meanwhile are parts."""
-
-        def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
-            whole = JITCodeLibrary(target.codegen(), "kernel")
-            whole.enable_object_caching()
-            super().__init__(typing, target, whole, *rest)
-
-    @contextlib.contextmanager
-    def parts(target: Any) -> Iterator[None]:
-        codegen = target.codegen()
-        library, set_env = codegen._library_class, codegen.set_env
-
-        def set_env_if_known(name: str, environment: object) -> None:
-            if codegen._engine.get_global_value_address(name):  # not that of a part
-                set_env(name, environment)
-
-        codegen._library_class, codegen.set_env = Part, set_env_if_known
-        try:
-            with _quick_typing():
-                yield
-        finally:
-            codegen._library_class, codegen.set_env = library, set_env
+    made_by = compiling.machinery()
 
     class Inner(CPUDispatcher):  # type: ignore[misc]
         """A kernel as other kernels call it."""
@@ -156,8 +109,9 @@ def _dispatchers() -> Any:
 
         def __init__(self, plain: FunctionType, options: dict[str, bool]) -> None:
             target = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, **options}
-            super().__init__(plain, targetoptions=target, pipeline_class=WholeCompiler)
-            self.inner = Inner(plain, targetoptions={**target, "no_cpython_wrapper": True})
+            super().__init__(plain, targetoptions=target, pipeline_class=made_by.whole)
+            options = {**target, "no_cpython_wrapper": True}
+            self.inner = Inner(plain, targetoptions=options, pipeline_class=made_by.inner)
 
         def compile(self, sig: Any) -> Any:
             args, return_type = sigutils.normalize_signature(sig)
@@ -180,8 +134,8 @@ def _dispatchers() -> Any:
         def _compiled_whole(self, args: Any, return_type: Any) -> Any:
             kernelcache.tell("compiling kernels, once; the next run starts at once")
             began = time.process_time()
-            with parts(self.targetctx):
-                made = self._compiler.compile(args, return_type)
+            with compiling.quickly(self.targetctx):
+                made = compiling.with_room(lambda: self._compiler.compile(args, return_type))
                 for environment in made._find_referenced_environments():
                     self.targetctx.codegen().set_env(environment.env_name, environment)
             _note(f"{self.py_func.__module__}.{self.py_func.__name__}", args, time.process_time() - began)
@@ -194,52 +148,6 @@ def _dispatchers() -> Any:
             return self.inner.get_overload(sig)
 
     return Kernel
-
-
-@contextlib.contextmanager
-def _quick_typing() -> Iterator[None]:
-    """Remember what the operators of given types are, instead of trying some thirty templates every time."""
-    from numba.core.targetconfig import ConfigStack
-    from numba.core.types.functions import BaseFunction
-
-    resolve = BaseFunction.get_call_type
-    known: dict[Any, Any] = _known_calls()
-
-    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
-        flags = ConfigStack.top_or_none()
-        options = known.get(id(flags))
-        if options is None:
-            values = None if flags is None else tuple(sorted((n, str(v)) for n, v in flags._values.items()))
-            options = known[id(flags)] = flags, values
-        key = id(self), tuple(args), tuple(kws.items()), options[1]
-        found = known.get(key)
-        if found is None:
-            signature = resolve(self, context, args, kws)
-            if signature is not None:
-                known[key] = self, signature, self._impl_keys[signature.args]
-            return signature
-        _, signature, implementation = found
-        self._impl_keys[signature.args] = implementation
-        return signature
-
-    setattr(BaseFunction, "get_call_type", get_call_type)  # noqa: B010 - numba's types are skipped, its names are not
-    try:
-        yield
-    finally:
-        setattr(BaseFunction, "get_call_type", resolve)  # noqa: B010
-
-
-@functools.cache
-def _known_calls() -> dict[Any, Any]:
-    """Return where calls are remembered. What a key identifies by its id is kept alive in the value."""
-    from numba.core.targetconfig import TargetConfig
-
-    equal = TargetConfig.__eq__  # compares forty properties, and its hash is the same for all
-    TargetConfig.__hash__ = lambda self: 0
-    TargetConfig.__eq__ = lambda self, other: (
-        (type(self) is type(other) and self._values == other._values) or equal(self, other)
-    )
-    return {}
 
 
 def _kept(made: Any) -> bytes:

@@ -8,6 +8,7 @@ processes. Since they are commands as users type them, no list of kernels and ty
 from __future__ import annotations
 
 import contextlib
+import gc
 import http.server
 import io
 import json
@@ -213,6 +214,7 @@ def main(names: list[str]) -> int:
     from fyke.cli import warming
     from fyke.cli.echo import echo
 
+    gc.disable()  # compiling leaves much behind, and the process ends soon
     kernelcache.quiet()
     warming.mark_workload()
     status = 0
