@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from datetime import date
 from pathlib import Path
 
@@ -139,6 +140,15 @@ def test_the_public_set() -> None:
     assert wrong <= 0.1 * len(lines)
 
 
+_YEAR = re.compile(r"[0-9](?:(?<=1)99[0-9]|(?<=2)0[0-4][0-9]|[./][0-9]{1,2}[./][0-9]{2})")
+
+
+@pytest.mark.kernel
 @given(st.text(st.sampled_from("0123456789./- \x1eaé年日\U0001f600٣"), max_size=200))
 def test_years_are_found_where_a_search_of_all_characters_finds_them(text: str) -> None:
-    assert list(dates._years(text)) == [match.span() for match in dates._YEAR.finditer(text)]
+    assert dates._years(text) == [list(match.span()) for match in _YEAR.finditer(text)]
+
+
+@pytest.mark.kernel
+def test_no_more_years_are_looked_at_than_there_is_room_for() -> None:
+    assert len(dates._years("2001 " * 1000)) == dates.MAX_YEARS

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from fyke.convert.date_kernels import BEHIND, find_years
 
 EARLIEST, LATEST = 1990, 2049
 """Years of a web page: the other numbers of four digits are something else."""
@@ -75,10 +76,8 @@ _DATE = re.compile(
 _COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d{2}:?\d{2})?)?")
 _MONTH = re.compile(rf"(?:(?P<name>{_NAME})\.?,?\s)?(?P<year>(?:19|20)\d\d)(?:-(?P<month>\d\d))?", re.IGNORECASE)
 _EPOCH = re.compile(r"1\d{9}(?:\d{3})?")
-_YEAR = re.compile(r"[0-9](?:(?<=1)99[0-9]|(?<=2)0[0-4][0-9]|[./][0-9]{1,2}[./][0-9]{2})")
-"""What ``_years`` finds."""
-_SECOND = np.isin(np.arange(256), [ord(character) for character in "90./"])
-"""Characters that follow the first digit of what ``_YEAR`` matches; the last stands for all beyond."""
+_DAY_ALONE = re.compile(r"(?<!\d)(?:\d{1,2}|\d{5,6})(?!\d)")
+"""What every date holds: the number of its day, by itself or right before the year."""
 _AROUND = 40
 """Characters before and after a year in which the rest of a date stands."""
 MAX_VALUE = 120
@@ -122,7 +121,7 @@ def dates_in(text: str, american: bool = False) -> Iterator[Date]:
         yield from _dates(text, 0, len(text), american)
         return
     start = end = 0
-    for first, last in islice(_years(text), MAX_YEARS):
+    for first, last in _years(text):
         if first - _AROUND > end:
             yield from _dates(text, start, end, american)
             start = first - _AROUND
@@ -131,24 +130,18 @@ def dates_in(text: str, american: bool = False) -> Iterator[Date]:
         yield from _dates(text, start, end, american)
 
 
-def _years(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where ``_YEAR.finditer`` matches; it looks at every character, this at digits that may begin a year."""
-    codes: npt.NDArray[np.unsignedinteger[Any]]
-    if text.isascii():
-        codes = np.frombuffer(text.encode(), np.uint8)
-    else:
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    digits = (codes[:-1] - codes.dtype.type(48) < 10).nonzero()[0]
-    if not digits.size:
-        return
-    end = 0
-    for at in digits[_SECOND.take(codes.take(digits + 1), mode="clip")].tolist():
-        if at >= end and (match := _YEAR.match(text, at)):
-            end = match.end()
-            yield at, end
+def _years(text: str) -> list[list[int]]:
+    """Return where the first years and short dates of a text stand: 1990 … 2049, 3.4.20."""
+    if not text:
+        return []
+    found = np.empty((MAX_YEARS, 2), np.int32)
+    data = text.encode("utf-8", "replace") + BEHIND
+    return found[: find_years(np.frombuffer(data, np.uint8), found)].tolist()  # type: ignore[no-any-return]
 
 
 def _dates(text: str, start: int, end: int, american: bool) -> Iterator[Date]:
+    if not _DAY_ALONE.search(text, start, end):
+        return
     for match in _DATE.finditer(text, start, end):
         said = match.groupdict()
         if said["y1"]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED
 from fyke.formats.html import Page
 from fyke.formats.lazy import lazy
 from fyke.formats.markup import FIRST, Tag, fold
@@ -92,16 +93,15 @@ class Facts:
                 return relation.href
         return next(iter(self.metas.get("og:url", ())), "")
 
-    @lazy
+    @property
     def title(self) -> str:
         """The text of the first ``<title>`` that is no picture's."""
-        said = (self.page.raw(tag) for tag in self.tags.get("title", ()))
-        return next((fold(unescape(text)) for text in said if text is not None), "")
+        return self.page.title
 
-    @lazy
+    @property
     def base(self) -> str:
         """The ``href`` of the first ``<base>`` that has one."""
-        return next((tag.get("href") for tag in self.tags.get("base", ()) if "href" in tag.attributes), "")
+        return self.page.base
 
     @lazy
     def language(self) -> str:
@@ -157,16 +157,11 @@ class Facts:
     @property
     def has_items(self) -> bool:
         """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
-        return self.page.is_annotated
-
-    @lazy
-    def _counts(self) -> Numbers:
-        """How often each attribute stands in the page, by its number."""
-        return np.bincount(self.tokens.attributes[:, 0], minlength=256)
+        return bool(self.page.cut.held & ANNOTATED)
 
     def related(self, rel: bytes) -> Iterator[Tag]:
         """Yield the tags with a rel that holds this word."""
-        if not self._counts[_REL]:
+        if not self.page.cut.held & RELATED:
             return
         rows = self.tokens.attributes
         data = self.tokens.data
@@ -180,8 +175,6 @@ class Facts:
         """Classes, ids and other marks in lower case, one behind the other; where each begins; the token of each."""
         rows, data = self.tokens.attributes, self.tokens.data
         held = np.flatnonzero(_MARKS[rows[:, 0]])[:MAX_MARKS]
-        if not len(held):
-            return b"", held, held
         marks = rows[held]
         values = [data[start:end] for _, start, end in marks.tolist()]
         sizes = marks[:, VALUE_END] - marks[:, VALUE] + 1
@@ -191,9 +184,9 @@ class Facts:
 
     def marked(self, *words: bytes) -> Iterator[Tag]:
         """Yield the start tags whose class, id, rel, itemprop or role holds one of ``words``, in order."""
-        text, starts, owners = self._marks
-        if not text:
+        if not self.page.cut.held & MARKED:
             return
+        text, starts, owners = self._marks
         places: list[int] = []
         for word in words:
             at = text.find(word)

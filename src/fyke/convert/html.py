@@ -25,6 +25,7 @@ from fyke.formats.encoding import Decoded
 from fyke.formats.encoding import decoded as decode
 from fyke.formats.html import Page, References, parse
 from fyke.formats.tags import TABLE, Table
+from fyke.text.language import Language
 from fyke.url import Url
 from fyke.values import Document, Link, Tags
 
@@ -36,6 +37,7 @@ _RELATIVE = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
 _BYTES_PER_STEP = 12
 """Markup per step of its plan, a first guess: pages have 15 to 40. Where it falls short tags are counted."""
 _STEPS_PER_TAG = 2
+_UNDECODED = Decoded("", "", "", 0)
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 """Types whose text may be asked for a date: elsewhere dates in the text are of anything."""
 
@@ -89,40 +91,41 @@ def document(
     links: tuple[Link, ...] | None = None,
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
-    text: str | None = None,
     main: str = "",
     blocks: str = "",
 ) -> Document:
     """Return the document of a page at ``url``.
 
     ``links`` are its links if the caller has resolved them already; ``pairs`` are source tags that the page itself
-    does not hold (those of a container, say), which count before its own. Where its ``text`` is known already there is
-    no HTML and there are no tags. ``main`` is its main text, ``blocks`` the text of all its blocks: what they say
-    of date and language counts where the page says nothing.
+    does not hold (those of a container, say), which count before its own. ``main`` is its main text, ``blocks`` the
+    text of all its blocks: what they say of date and language counts where the page says nothing.
     """
-    html, text, tags = Tagged("", text, Tags()) if text is not None else tagged(page)
+    html, text, tags = tagged(page)
     if page.base and url is not None:
         html = _RELATIVE.sub(lambda m: f'{m[1]}="{_absolute(m[2], page.base, url)}"', html)
-    said = describe(
-        Facts(page, url.href if url else ""),
-        (blocks or text) if media_type in _PAGES else "",
-        main or text,
-        pairs,
-        table,
-    )
+    origin = decoded or _UNDECODED
+    facts = Facts(page, url.href if url else "")
+    said = describe(facts, (blocks or text) if media_type in _PAGES else "", main or text, pairs, table)
     return Document(
-        html=html,
-        text=text,
-        tags=tags,
-        title=said.title,
-        language=said.language,
-        media_type=media_type,
-        encoding=decoded.encoding if decoded else "",
-        encoding_from=decoded.how if decoded else "",
-        replaced=decoded.replaced if decoded else 0,
-        meta=said.meta,
-        links=resolve(page.links(), page.base, url) if links is None else links,
-    )
+        html, text, tags, said.title, said.language, media_type, origin.encoding, origin.how, origin.replaced,
+        said.meta, resolve(page.links(), page.base, url) if links is None else links,
+    )  # fmt: skip
+
+
+def text_document(
+    page: Page, decoded: Decoded, url: Url, media_type: str, main: str, blocks: str, language: Language
+) -> Document:
+    """Return the document of a page that is kept as text: as ``document``, without HTML, tags and links.
+
+    ``language`` is what its text is likely in.
+    """
+    said = describe(
+        Facts(page, url.href), blocks if media_type in _PAGES else "", main or blocks, language=language
+    )  # fmt: skip
+    return Document(
+        "", blocks, Tags(), said.title, said.language, media_type, decoded.encoding, decoded.how, decoded.replaced,
+        said.meta,
+    )  # fmt: skip
 
 
 def resolve(references: References, base: str, url: Url | None) -> tuple[Link, ...]:

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from fyke.convert.facts import Facts
-from fyke.convert.publication import modified, published
+from fyke.convert.publication import UNDATED, modified, published
 from fyke.convert.structured import Thing, addresses, decode_json_ld, local, microdata, rdfa, strings, things, types
 from fyke.errors import UrlError
 from fyke.formats.lazy import lazy
@@ -103,21 +103,25 @@ def describe(
     main: str = "",
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
+    language: Language | None = None,
 ) -> Described:
     """Return what a page says of itself.
 
     ``text`` is what can be read of it, ``main`` its main content: a date is looked for in the one, the language and a
     description in the other. ``pairs`` are tags that a container gives (a feed's, a mail's): they count before the
-    page's own. ``table`` may know a user's names of tags.
+    page's own. ``table`` may know a user's names of tags. ``language`` is that of the text, where it is known already.
     """
     said = [thing for script in facts.linked_data for thing in things([decode_json_ld(script)])]
     own = _articles_first(thing for thing in said if _is_page(thing)) if said else []
     marked = _articles_first(things([*microdata(facts), *rdfa(facts)])) if facts.has_items else []
     pairs = list(pairs)
-    base, base_title = canonical([*pairs, *_flat(facts, [*own, *marked], table)], table)
+    speaks = bool(facts.metas or said or marked)
+    base, base_title = NO_META, ""
+    if pairs or speaks:
+        base, base_title = canonical([*pairs, *_flat(facts, [*own, *marked], table)], table)
     given, given_title = canonical(pairs, table) if pairs else (NO_META, "")
     title = (given_title and _first([given_title], "container")) or _title(facts, own, marked)
-    changed = modified(facts, own, marked)
+    changed = modified(facts, own, marked) if speaks else UNDATED
     when, in_text = published(facts, own, marked, text, changed)
     changed = changed if changed.iso else in_text
     join = _Joiner(facts)
@@ -125,13 +129,13 @@ def describe(
         "author": (given.author and _first([given.author], "container", author=True)) or _author(facts, own, marked),
         "published": (given.published, "container") if given.published else (when.iso, when.source),
         "updated": (given.updated, "container") if given.updated else (changed.iso, changed.source),
-        "site": _site(facts, own, said),
-        "description": _text_of(facts, own, "description", DESCRIPTIONS, marked),
-        "keywords": _tags(facts, own),
+        "site": _site(facts, own, said) if speaks else NOTHING,
+        "description": _text_of(facts, own, "description", DESCRIPTIONS, marked) if speaks else NOTHING,
+        "keywords": _tags(facts, own) if speaks else NOTHING,
         "image": _address(facts, own, marked, "image", IMAGES, join),
         "licence": _licence(facts, own, marked, join),
         "canonical": (join(facts.canonical), "link") if facts.canonical else NOTHING,
-        "kind": _kind(facts, own, marked),
+        "kind": _kind(facts, own, marked) if speaks else NOTHING,
     }
     if not fields["description"][0] and text and main:
         fields["description"] = (first_paragraph(main), "text")
@@ -139,7 +143,7 @@ def describe(
     sources = {name: source for name, (value, source) in fields.items() if value}
     if title[0]:
         sources["title"] = title[1]
-    language = identify(main or text)
+    language = language or identify(main or text)
     from_table = {} if base is NO_META else {name: getattr(base, name) for name in _FROM_TABLE}
     all_fields: dict[str, Any] = {
         **from_table, **known, "alternates": _alternates(facts, join),

@@ -9,7 +9,7 @@ Each step is taken only where those before found nothing. A date is read by ``da
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -36,6 +36,8 @@ MODIFIED = (
     "updated", "last_updated", "lastupdate", "article:updated", "og:modified_time",
 )  # fmt: skip
 _PUBLISHED, _MODIFIED = ({name: rank for rank, name in enumerate(names)} for names in (PUBLISHED, MODIFIED))
+DAY = 10
+"""Characters of a date that names a day."""
 MAX_TEXT = 20_000
 """Characters of a text in which a date is looked for."""
 NEAR = (300, 700)
@@ -95,29 +97,33 @@ def published(facts: Facts, things: list[Thing], items: list[Thing], text: str, 
     american = is_american(facts.language)
     in_url = date_in_url(facts.url) or date_in_url(facts.canonical)
     for source, said in _structured(facts, things, items, _PUBLISHED, ("datePublished", "dateCreated")):
-        if len(found := read_date(said, american)) >= 10:
+        if len(found := read_date(said, american)) >= DAY:
             return _own_day(Dated(found, source), in_url), UNDATED
     for tag, said in facts.times:
         marks = f"{tag.get('class')} {tag.get('itemprop')}"
         own = "pubdate" in tag.attributes or "publish" in marks or "entry-date" in marks
-        if own and "updat" not in marks and len(found := read_date(said, american)) >= 10:
+        if own and "updat" not in marks and len(found := read_date(said, american)) >= DAY:
             return Dated(found, "time"), UNDATED
-    seen = _in_text(text, facts.heading, american)
-    described = facts.metas.get("description", []) + facts.metas.get("og:description", [])
-    when = (
-        _dated(in_url, "url")
-        or _dated(seen.near, "text")
-        or _first(_named(facts, _ARTICLE_WORDS, american), "element")
-        or _first((read_date(said, american) for tag, said in facts.times if not _other(tag.get("class"))), "time")
-        or _first(_named(facts, _DATE_WORDS, american), "element")
-        or _dated(seen.cued, "text")
-        or _first((date.iso for said in described for date in dates_in(said, american)), "meta")
-        or _first(_in_scripts(facts, american), "script")
-        or _first(map(date_in_url, facts.metas.get("og:image", ())), "image")
-        or _dated(changed.iso, "modified")
-        or UNDATED
-    )
-    return when, Dated(seen.changed, "text") if seen.changed else UNDATED
+    seen = _in_text(text, facts, american)
+    ranked = (dated for dated in _ranked(facts, in_url, seen, changed, american) if len(dated.iso) >= DAY)
+    return next(ranked, UNDATED), Dated(seen.changed, "text") if seen.changed else UNDATED
+
+
+def _ranked(facts: Facts, in_url: str, seen: _Seen, changed: Dated, american: bool) -> Iterator[Dated]:
+    """Yield what may be the date of a page that names none in so many words, the best first."""
+    yield Dated(in_url, "url")
+    yield Dated(seen.near, "text")
+    yield from (Dated(iso, "element") for iso in _named(facts, _ARTICLE_WORDS, american))
+    for tag, said in facts.times:
+        if not _other(tag.get("class")):
+            yield Dated(read_date(said, american), "time")
+    yield from (Dated(iso, "element") for iso in _named(facts, _DATE_WORDS, american))
+    yield Dated(seen.cued, "text")
+    for name in ("description", "og:description"):
+        yield from (Dated(date.iso, "meta") for said in facts.metas.get(name, ()) for date in dates_in(said, american))
+    yield from (Dated(iso, "script") for iso in _in_scripts(facts, american))
+    yield from (Dated(date_in_url(image), "image") for image in facts.metas.get("og:image", ()))
+    yield Dated(changed.iso, "modified")
 
 
 def _own_day(found: Dated, in_url: str) -> Dated:
@@ -155,17 +161,6 @@ def _structured(
             yield from (("microdata", said) for said in strings(item.get(key)))
 
 
-def _dated(iso: str, source: str) -> Dated | None:
-    return Dated(iso, source) if len(iso) >= 10 else None
-
-
-def _first(found: Iterable[str], source: str) -> Dated | None:
-    for iso in found:
-        if len(iso) >= 10:
-            return Dated(iso, source)
-    return None
-
-
 def _other(marks: str) -> bool:
     return _OTHER.search(marks) is not None
 
@@ -196,12 +191,19 @@ class _Seen(NamedTuple):
     changed: str = ""
 
 
-def _in_text(text: str, heading: str, american: bool) -> _Seen:
+NOT_SEEN = _Seen()
+
+
+def _in_text(text: str, facts: Facts, american: bool) -> _Seen:
     text = text[:MAX_TEXT]
+    dates = list(dates_in(text, american))
+    if not dates:
+        return NOT_SEEN
+    heading = facts.heading
     at = text.find(heading) if heading else -1
     low, end, high = at - NEAR[0], at + len(heading), at + len(heading) + NEAR[1]
     found: dict[str, str] = {}
-    for date in dates_in(text, american):
+    for date in dates:
         before = text[max(0, date.start - 40) : date.start]
         cued = _CUES.search(before[-25:]) is not None
         other = next((kind for kind, words in _OTHERWISE.items() if words.search(before)), "")

@@ -10,14 +10,18 @@ from fyke.formats.markup_kernels import MAX_FOREIGN, Bytes, Rows, tokenize
 from fyke.formats.markup_names import ATTRIBUTE, ELEMENT
 from fyke.formats.markup_rows import ELEMENT_, FIRST, KIND, NAME, RAW, SELF_CLOSING
 
-BEGIN, END, TOKEN, TOKEN_END, ATTRIBUTE_, ATTRIBUTE_END, TITLE, NOTED, HREFS, TEXTS, RELS, ANNOTATED, COLUMNS = range(
-    13
-)
+BEGIN, END, TOKEN, TOKEN_END, ATTRIBUTE_, ATTRIBUTE_END, TITLE, NOTED, HREFS, TEXTS, RELS, HELD, COLUMNS = range(13)
 """Of a page, in its row: where its bytes, tokens (the one that ends them too) and attributes begin and end; the token
 of its own that is its title's text, or -1; where its noted tokens end, and its columns of anchors in the output;
-whether an element but meta and link has microdata or RDFa."""
+what its attributes hold."""
+ANNOTATED, MARKED, RELATED = 1, 2, 4
+"""Bits of HELD: an element but meta and link has microdata or RDFa; some element has a class, an id or another of the
+names by which authors tell what it is; some has a rel."""
 _TITLE, _META, _LINK = ELEMENT["title"], ELEMENT["meta"], ELEMENT["link"]
-_ITEMPROP, _PROPERTY = ATTRIBUTE["itemprop"], ATTRIBUTE["property"]
+_BITS = np.zeros(256, np.uint8)
+_BITS[[ATTRIBUTE[name] for name in ("class", "id", "role")]] = MARKED
+_BITS[ATTRIBUTE["rel"]] = MARKED | RELATED
+_BITS[[ATTRIBUTE["itemprop"], ATTRIBUTE["property"]]] = MARKED | ANNOTATED
 
 
 @leaf
@@ -31,17 +35,19 @@ def find_title(tokens: Rows, noted: Rows, count: int) -> int:
 
 
 @leaf
-def is_annotated(tokens: Rows, attributes: Rows) -> bool:
-    """Whether an element but meta and link has an itemprop or a property."""
-    at = 0
+def held_by(tokens: Rows, attributes: Rows) -> int:
+    """Return what the attributes of a page hold: ANNOTATED, MARKED, RELATED."""
+    at, held = 0, 0
     for a in range(attributes.shape[0]):
-        if attributes[a, NAME] == _ITEMPROP or attributes[a, NAME] == _PROPERTY:
+        bits = int(_BITS[attributes[a, NAME]])
+        if bits & ANNOTATED and not held & ANNOTATED:
             while tokens[at + 1, FIRST] <= a:
                 at += 1
             element = tokens[at, ELEMENT_] & (SELF_CLOSING - 1)
-            if element != _META and element != _LINK:
-                return True
-    return False
+            if element == _META or element == _LINK:
+                bits &= ~ANNOTATED
+        held |= bits
+    return held
 
 
 @kernel
@@ -67,7 +73,7 @@ def cut_pages(
         row = rows[page]
         row[BEGIN], row[END], row[TOKEN], row[ATTRIBUTE_] = bounds[page], bounds[page + 1], t, a
         row[TITLE] = find_title(own, noted[n:], sizes[2])
-        row[ANNOTATED] = is_annotated(own, named)
+        row[HELD] = held_by(own, named)
         t, a, n = t + sizes[0] + 1, a + sizes[1], n + sizes[2]
         row[TOKEN_END], row[ATTRIBUTE_END], row[NOTED] = t, a, n
         o = write_anchors(source, own, named, out, o, row[HREFS : RELS + 1])

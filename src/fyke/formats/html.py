@@ -213,11 +213,6 @@ class Page:
         """What the JSON-LD scripts hold, decoded (linked_data); what is no JSON is left out."""
         return [item for script in self.linked_data if (item := linked_data.decode(script)) is not None]
 
-    @property
-    def is_annotated(self) -> bool:
-        """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
-        return self.cut.annotated
-
     def meta(self, name: str) -> str:
         """The content of the first ``<meta>`` of that name (lower case) that is not empty; else empty."""
         return next((content for known, content in self.metas if known == name and content), "")

@@ -191,8 +191,8 @@ class Cut(NamedTuple):
     """The hrefs, texts and rels of its anchors, a zero after each; white space of texts folded."""
     title: int
     """The token that is the title's text; -1 if there is none."""
-    annotated: bool
-    """Whether an element but meta and link has microdata or RDFa."""
+    held: int
+    """What its attributes hold, in bits: ANNOTATED, MARKED, RELATED (batch_kernels)."""
     batch: Batch
     number: int
     """Its place in the batch."""
@@ -221,10 +221,10 @@ def _cuts(data: list[bytes], batch: Batch, noted: Rows, out: memoryview) -> Iter
     n = o = 0
     buffer, tokens, attributes, spans = batch
     for page, row in enumerate(spans.tolist()):
-        b, b_end, t, t_end, a, a_end, title, n_end, hrefs, texts, rels, annotated = row
+        b, b_end, t, t_end, a, a_end, title, n_end, hrefs, texts, rels, held = row
         markup = Markup(data[page], buffer[b:b_end], tokens[t:t_end], attributes[a:a_end], noted[n:n_end])
         anchors = bytes(out[o:hrefs]), bytes(out[hrefs:texts]), bytes(out[texts:rels])
-        yield Cut(markup, anchors, title, bool(annotated), batch, page)
+        yield Cut(markup, anchors, title, held, batch, page)
         n, o = n_end, rels
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.clean.main import NOTHING, Main, main_texts
-from fyke.convert.html import document
+from fyke.convert.html import text_document
 from fyke.dedupe.exact import Digests, text_digest, words_digest
 from fyke.dedupe.sketch import words_sketch
 from fyke.formats.encoding import Decoded, decoded
@@ -27,6 +27,7 @@ from fyke.reading.conversion import MARKUP, Source, convert_here, prepare
 from fyke.reading.links import NOWHERE
 from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_links, read_directives
 from fyke.sites.traps import seen_key
+from fyke.text.language import identify
 from fyke.text.words import word_hashes
 from fyke.url import Url
 from fyke.values import BLOCK_END, Document, Drop, Links, Meta
@@ -172,15 +173,17 @@ class Reader:
         texts = [decoded(body, head.get("content-type")) for body, head, _ in given]
         cut = parse_many([utf8(body, text) for (body, _, _), text in zip(given, texts, strict=True)])
         mains = main_texts(cut)
-        return [
-            Reading(
-                url,
-                body,
-                document(page, text, url, kind, links=(), text=main.blocks, main=main.text, blocks=main.blocks),
-                self._links(page, head, url),
-                main,
+        languages = [identify(main.text or main.blocks) for main in mains]  # by itself: its tables fill a core's cache
+        found = [self._links(page, head, url) for page, (_, head, url) in zip(cut, given, strict=True)]
+        made = [
+            text_document(page, text, url, kind, main.text, main.blocks, language)
+            for (_, _, url), kind, text, page, main, language in zip(
+                given, kinds, texts, cut, mains, languages, strict=True
             )
-            for (body, head, url), kind, text, page, main in zip(given, kinds, texts, cut, mains, strict=True)
+        ]
+        return [
+            Reading(url, body, document, links, main)
+            for (body, _, url), document, links, main in zip(given, made, found, mains, strict=True)
         ]
 
     def _links(self, page: Page, head: Head, url: Url) -> PageLinks:
