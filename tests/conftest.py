@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import hypothesis
+import numpy as np
 import pytest
 
 from fyke.bits import jit
@@ -25,6 +26,13 @@ hypothesis.settings.load_profile("fyke")
 
 # Where the suite runs in a script's background, Ctrl-C is ignored, and by every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _hashes_wrap() -> Iterator[None]:
+    """In a kernel by themselves; where it is plain, numpy would warn."""
+    with np.errstate(over="warn" if jit.JIT else "ignore"):
+        yield
 
 
 @pytest.fixture(scope="session")

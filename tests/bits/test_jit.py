@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from fyke.bits.jit import LANES, copy_lanes, kernel
+from fyke.bits.jit import LANES, copy_lanes, eight_bytes, kernel
 
 CALLEE = "from fyke.bits.jit import kernel\n@kernel\ndef step(x):\n    return x + {step}\n"
 CALLER = (
@@ -76,3 +76,14 @@ def test_lanes_are_copied_and_nothing_beside_them() -> None:
     assert target[60 : 60 + LANES].tolist() == list(range(7, 7 + LANES))
     assert not target[:60].any()
     assert not target[60 + LANES :].any()
+
+
+@kernel
+def _eight(source: npt.NDArray[np.uint8], start: int) -> np.uint64:
+    found: np.uint64 = eight_bytes(source, start)
+    return found
+
+
+@pytest.mark.kernel
+def test_eight_bytes_are_a_number() -> None:
+    assert int(_eight(np.arange(1, 20, dtype=np.uint8), 3)) == 0x0B0A090807060504

@@ -11,10 +11,25 @@ from hypothesis import strategies as st
 
 from fyke.clean import elements
 from fyke.clean.block_kernels import MAX_DEPTH
-from fyke.clean.columns import BODIED, BREAKS, IDEOGRAPHS, LINKED, POINTS, TAGS, TITLED, WORDS
+from fyke.clean.columns import (
+    BODIED,
+    BREAKS,
+    CAPITALS,
+    CHARS,
+    DIGITS,
+    IDEOGRAPHS,
+    LINKED,
+    LOWERS,
+    POINTS,
+    TAGS,
+    TITLED,
+    UPPERS,
+    WORDS,
+)
 from fyke.clean.main import main_texts
 from fyke.clean.page import Page, read
 from fyke.clean.render import block_texts
+from fyke.clean.word_kernels import word_ends
 from fyke.formats.html import parse
 from fyke.formats.markup_names import ELEMENTS
 
@@ -178,3 +193,40 @@ def test_text_in_noscript_is_read_where_there_is_next_to_nothing_else() -> None:
     assert "Post 59 says" in main.text
     shown = f"<body>{posts}<noscript><p>Please enable scripts.</p></noscript></body>"
     assert "enable" not in "\n".join(texts(shown))
+
+
+WORD = st.text(st.sampled_from("aBz09.,'!-"), min_size=1, max_size=40)
+PLAIN = st.lists(st.one_of(WORD, st.sampled_from([" ", "\n\t ", ": "])), max_size=30).map(" ".join)
+
+
+@pytest.mark.kernel
+@given(PLAIN)
+def test_a_text_is_counted_as_its_words_say(text: str) -> None:
+    """The page ends with the text, or goes on behind it: vectors are read in the one case only."""
+    words = text.split()
+    for behind in ("", "<hr>" + "." * 80):
+        page = read(f"<p>{text}</p>{behind}")
+        if not words:
+            continue
+        row = page.blocks[0]
+        assert row[WORDS] == sum(any(map(str.isalnum, word)) for word in words)
+        assert row[CHARS] == sum(map(len, words))
+        assert row[LOWERS] == sum(map(str.islower, text))
+        assert row[UPPERS] == sum(map(str.isupper, text))
+        assert row[DIGITS] == sum(map(str.isdigit, text))
+        assert row[POINTS] == sum(character in ".,;:!?" for character in text)
+        assert row[CAPITALS] == sum(word[0].isupper() for word in words)
+        assert block_texts(page)[0] == " ".join(words)
+
+
+@pytest.mark.kernel
+@given(WORD, WORD, WORD)
+def test_words_are_equal_where_their_letters_are(one: str, other: str, before: str) -> None:
+    """However they are hashed: at once, letter by letter, beside other bytes; case and punctuation do not count."""
+    letters = ["".join(filter(str.isalnum, word)).lower() for word in (one, other)]
+    for behind in ("", "." * 80):
+        page = read(f"<title>{other}</title><p>{before}<p>{one}</p>{behind}")
+        assert page.blocks[1, TITLED] == (letters[0] == letters[1] != "")
+    text = np.frombuffer(f"{one} {other}".encode(), np.uint8)
+    hashes = word_ends(text, 0, text.size)[0], word_ends(text, len(one) + 1, text.size)[0]
+    assert (hashes[0] == hashes[1]) == (letters[0] == letters[1])

@@ -14,7 +14,8 @@ specialised by the types of their arguments, not by the values of constants. CON
 kernel quick to compile.
 
 ``leading_zeros``, ``trailing_zeros`` and ``popcount`` of a 64-bit word are one machine instruction inside a kernel;
-``bytes_equal`` and ``bytes_below`` compare LANES bytes of an array at once, ``copy_lanes`` copies as many.
+``bytes_equal`` and ``bytes_below`` compare LANES bytes of an array at once, ``copy_lanes`` copies as many,
+``eight_bytes`` reads so many.
 
 A kernel's callees are defined or imported above it. No kernel calls itself: a cached self-recursive
 function crashes in the next process.
@@ -281,10 +282,16 @@ LANES = 32
 """Bytes that are compared at once: one vector register of today's machines."""
 
 
+def _as_word(plain: Callable[..., int]) -> Callable[..., Any]:
+    import numpy as np
+
+    return lambda *arguments: np.uint64(plain(*arguments))
+
+
 def _lane_mask(name: str, predicate: str, plain: _Lanes) -> _Lanes:
     """Return ``plain`` as a comparison of vectors. REQUIRES: a contiguous array of uint8 with LANES more bytes."""
     if not JIT:
-        return plain
+        return _as_word(plain)
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic
@@ -316,6 +323,29 @@ bytes_below = _lane_mask(
     "bytes_below", "<", lambda array, at, byte: sum(1 << k for k in range(LANES) if array[at + k] < byte)
 )
 """``bytes_below(array, at, byte)``: bit k says whether ``array[at + k] < byte``."""
+
+
+def _eight_bytes(plain: Callable[[Any, int], int]) -> Callable[[Any, int], Any]:
+    if not JIT:
+        return _as_word(plain)
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    def eight_bytes(typing_context: object, array: Any, at: object) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(64).as_pointer())
+            return builder.load(place, align=1)
+
+        return types.uint64(array, types.int64), emit
+
+    return cast("Callable[[Any, int], Any]", intrinsic(eight_bytes))
+
+
+eight_bytes = _eight_bytes(lambda array, at: int.from_bytes(array[at : at + 8].tobytes(), "little"))
+"""``eight_bytes(array, at)``: eight bytes as a uint64, the first one lowest (as all machines of today have them).
+REQUIRES: a contiguous array of uint8 with so many from there on."""
 
 
 def _copy_lanes(source: Any, start: int, target: Any, place: int) -> None:

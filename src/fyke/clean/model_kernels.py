@@ -51,6 +51,16 @@ def add_scores(rows: Array, places: Array, shifts: Array, thresholds: Array, lea
             odds[k] += table[leaf_of[k]]
 
 
+@leaf
+def score_of(rows: Array, places: Array, shifts: Array, thresholds: Array, leaves: Array) -> int:
+    """Return what one tree says of column PAD alone, as ``add_scores`` does of all."""
+    found = 0
+    for level in range(places.size):
+        if rows[places[level], PAD + shifts[level]] > thresholds[level]:
+            found |= 1 << level
+    return int(leaves[found])
+
+
 @inlined
 def belief(article: float) -> float:
     """Return how much the first trees are heard on a page that is an article with this chance: 0 … 1."""
@@ -98,11 +108,10 @@ def page_types(
     column = np.zeros((_PAGE, width_of(1) + 2 * PAD), np.uint8)
     page_features(blocks, rows, first, declared, column)
     bag_features(words, words.size, bags, column)
-    odds, room = starts.copy(), np.empty(width_of(1), np.uint8)
+    odds = starts.copy()
     each = places.shape[0] // odds.size
-    for t in range(odds.size):
-        a, b = t * each, (t + 1) * each
-        add_scores(column, places[a:b], shifts[a:b], thresholds[a:b], leaves[a:b], room, odds[t : t + 1])
+    for tree in range(each * odds.size):
+        odds[tree // each] += score_of(column, places[tree], shifts[tree], thresholds[tree], leaves[tree])
     to_chances(odds, types)
 
 

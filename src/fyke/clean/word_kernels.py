@@ -6,7 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fyke.bits.jit import LANES, copy_lanes, inlined, leaf
+from fyke.bits.hashing import mix
+from fyke.bits.jit import (
+    LANES,
+    bytes_below,
+    bytes_equal,
+    copy_lanes,
+    eight_bytes,
+    inlined,
+    leaf,
+    popcount,
+    trailing_zeros,
+)
 from fyke.clean.columns import (
     BODIED,
     CAPITALS,
@@ -26,9 +37,21 @@ from fyke.clean.columns import (
 from fyke.clean.elements import BYTE, FOLDED, HASHED, PACKED, SPACE, TERMINAL, UPPER, Array
 
 _MASK = (1 << 40) - 1
+_HASH = np.uint64(_MASK)
 _SPACES = np.array([0, 32, 10], np.uint8)
-_LONGEST = 30_000
-"""Bytes of a run whose letters are counted: more would spill the counts of 16 bits."""
+_STEP = 8
+"""Letters that are hashed at once: eight of them are a number, and two such numbers are mixed for every word."""
+_SMALL = np.uint64(0x2020202020202020)
+"""Folds the case of eight letters; digits have these bits."""
+_LETTERS = np.array([(1 << 8 * min(8, count)) - 1 for count in range(2 * _STEP + 1)], np.uint64)
+"""Masks of the first letters of eight."""
+_0, _COLON, _LESS, _A, _AFTER_Z, _SMALL_A, _AFTER_SMALL_Z, _ABOVE_ASCII, _ABOVE_SPACE = (
+    np.uint8(byte) for byte in (48, 58, 60, 65, 91, 97, 123, 128, 33)
+)
+_COMMA, _DOT, _BANG, _WHAT, _AMPERSAND = (np.uint8(ord(mark)) for mark in ",.!?&")
+_BIT = np.uint64(1)
+_NONE = np.uint64(0)
+_LANE = np.uint64((1 << LANES) - 1)
 
 
 @inlined
@@ -54,6 +77,37 @@ def is_mark(page: Array, at: int) -> bool:
     return bool(page[at + 1] == (0xBC if lead == 0xEF else 0x80))
 
 
+class Spelt(NamedTuple):
+    """The hash of the letters so far: of whole eights, those after them, and how many there are."""
+
+    value: np.uint64
+    eight: np.uint64
+    size: int
+
+
+@inlined
+def spell(spelt: Spelt, letter: int) -> Spelt:
+    """Add a letter: a byte of HASHED."""
+    value, eight, count = spelt
+    eight |= np.uint64(letter - 1) << np.uint64(_STEP * (count % _STEP))
+    if count % _STEP == _STEP - 1:
+        return Spelt(mix(value ^ eight), _NONE, count + 1)
+    return Spelt(value, eight, count + 1)
+
+
+@inlined
+def hash_of(spelt: Spelt) -> int:
+    """Return the hash of a word that was spelt; 0 if it has no letters."""
+    value, eight, count = spelt
+    if count == 0:
+        return 0
+    if count % _STEP:
+        value = mix(value ^ eight)
+    if (count - 1) // _STEP % 2 == 0:
+        value = mix(value)
+    return np.int64(value & _HASH)  # type: ignore[return-value]  # to a kernel it is one
+
+
 @leaf
 def word_ends(page: Array, at: int, end: int) -> tuple[int, int]:
     """Return (hash, end) of the word at ``at``, case folded; an ideograph is a word. Hash 0: there are no letters."""
@@ -61,17 +115,17 @@ def word_ends(page: Array, at: int, end: int) -> tuple[int, int]:
         return 0, min(end, at + 3)
     if is_ideograph(page, at):
         return HASHED[page[at]] * 65536 + HASHED[page[at + 1]] * 256 + HASHED[page[at + 2]], at + 3
-    value = 0
+    spelt = Spelt(_NONE, _NONE, 0)
     while at < end:
         byte = page[at]
         if BYTE[byte] == SPACE:
             break
-        if byte >= 0xE2 and (is_ideograph(page, at) or (is_mark(page, at) and (byte != 0xE2 or value == 0))):
+        if byte >= 0xE2 and (is_ideograph(page, at) or (is_mark(page, at) and (byte != 0xE2 or spelt.size == 0))):
             break
         if HASHED[byte]:
-            value = (value * 31 + HASHED[byte]) & _MASK
+            spelt = spell(spelt, HASHED[byte])
         at += 1
-    return value, min(at, end)
+    return hash_of(spelt), min(at, end)
 
 
 @inlined
@@ -173,6 +227,83 @@ class Pen(NamedTuple):
     """0 none, 1 a space, 2 a new line."""
 
 
+@inlined
+def first_bits(count: int) -> int:
+    """Return a mask of ``count`` bits."""
+    return (_BIT << np.uint64(count)) - _BIT  # type: ignore[return-value]  # to a kernel it is one
+
+
+@leaf
+def count_bytes(page: Array, start: int, end: int, row: Array) -> bool:
+    """Add what the bytes of a text are to a block's row; return whether all are ASCII and none begins an entity."""
+    lowers, uppers, digits, points, chars, others = 0, 0, 0, 0, 0, 0
+    at = start
+    while at < end and at + LANES <= page.size:
+        own = first_bits(min(LANES, end - at))
+        below_0, below_colon = bytes_below(page, at, _0), bytes_below(page, at, _COLON)
+        marks = bytes_equal(page, at, _COMMA) | bytes_equal(page, at, _DOT) | bytes_equal(page, at, _BANG)
+        marks |= bytes_equal(page, at, _WHAT) | (bytes_below(page, at, _LESS) & ~below_colon)
+        lowers += popcount(own & bytes_below(page, at, _AFTER_SMALL_Z) & ~bytes_below(page, at, _SMALL_A))
+        uppers += popcount(own & bytes_below(page, at, _AFTER_Z) & ~bytes_below(page, at, _A))
+        digits += popcount(own & below_colon & ~below_0)
+        points += popcount(own & marks)
+        chars += popcount(own & ~bytes_below(page, at, _ABOVE_SPACE))
+        others += popcount(own & (~bytes_below(page, at, _ABOVE_ASCII) | bytes_equal(page, at, _AMPERSAND)))
+        at += LANES
+    for here in range(at, end):  # the last bytes of the page
+        byte = page[here]
+        packed = PACKED[byte]
+        lowers += packed & 1
+        uppers += packed >> 16 & 1
+        digits += packed >> 32 & 1
+        points += packed >> 48 & 1
+        chars += byte > 32
+        others += byte >= 128 or byte == 38
+    row[LOWERS] += lowers
+    row[UPPERS] += uppers
+    row[DIGITS] += digits
+    row[POINTS] += points
+    row[CHARS] += chars
+    return others == 0
+
+
+@leaf
+def hash_letters(page: Array, start: int, end: int) -> int:
+    """Return the hash of a word in ASCII: of its letters and digits, case folded; 0 where it has none."""
+    spelt = Spelt(_NONE, _NONE, 0)
+    for at in range(start, end):
+        if FOLDED[page[at]]:
+            spelt = spell(spelt, FOLDED[page[at]])
+    return hash_of(spelt)
+
+
+@inlined
+def hash_word(page: Array, start: int, size: int) -> int:
+    """Return ``hash_letters`` of a word of ``size`` bytes. REQUIRES: it is shorter than LANES, and 2 · LANES follow."""
+    letters = bytes_below(page, start, _AFTER_SMALL_Z) & ~bytes_below(page, start, _SMALL_A)
+    letters |= bytes_below(page, start, _AFTER_Z) & ~bytes_below(page, start, _A)
+    letters |= bytes_below(page, start, _COLON) & ~bytes_below(page, start, _0)
+    letters &= first_bits(size)
+    if letters == _NONE:
+        return 0
+    before, count = trailing_zeros(letters), popcount(letters)
+    if count > 2 * _STEP or letters >> np.uint64(before) != first_bits(count):
+        return hash_letters(page, start, start + size)
+    first, second = eight_bytes(page, start + before) | _SMALL, eight_bytes(page, start + before + _STEP) | _SMALL
+    first &= _LETTERS[count]
+    second &= _LETTERS[max(0, count - _STEP)]
+    return np.int64(mix(mix(first) ^ second) & _HASH)  # type: ignore[return-value]  # to a kernel it is one
+
+
+@leaf
+def is_plain(page: Array, start: int, end: int) -> bool:
+    """Tell whether a word is ASCII without entities."""
+    for at in range(start, end):
+        if page[at] >= 128 or page[at] == 38:
+            return False
+    return True
+
+
 @leaf
 def count_text(
     page: Array, start: int, end: int, row: Array, in_link: bool, known: Known, pen: Pen, out: Array
@@ -184,7 +315,8 @@ def count_text(
     titles, bodies = known
     last, size, gap = pen
     at, tail, first = start, 0, row[TEXT]
-    lowers, uppers, digits, points, chars, capitals, words, titled, bodied = 0, 0, 0, 0, 0, 0, 0, 0, 0
+    capitals, words, titled, bodied = 0, 0, 0, 0
+    plain = count_bytes(page, start, end, row)
     hashed = row[HASH]
     while at < end:
         if page[at] <= 32:
@@ -192,19 +324,9 @@ def count_text(
             at += 1
             continue
         begin = at
-        packed, value, seen, entity = 0, 0, 0, False
-        longest = min(end, begin + _LONGEST)
-        while at < longest:
-            byte = page[at]
-            if byte <= 32:
-                break
-            packed += PACKED[byte]
-            seen |= byte
-            entity |= byte == 38
-            folded = FOLDED[byte]
-            if folded:
-                value = value * 31 + folded  # wraps: only the low bits count
-            at += 1
+        near = at + 2 * LANES <= page.size
+        if near:
+            at = min(end, at + trailing_zeros(bytes_below(page, at, _ABOVE_SPACE) | ~_LANE))
         while at < end and page[at] > 32:
             at += 1
         if gap and size > first:
@@ -212,19 +334,15 @@ def count_text(
             size += 1
         gap = 0
         size = write(page, begin, at, out, size)
-        value &= _MASK
         tail = page[at - 1]
-        chars += at - begin
-        lowers += packed & 0xFFFF
-        uppers += packed >> 16 & 0xFFFF
-        digits += packed >> 32 & 0xFFFF
-        points += packed >> 48
         capitals += BYTE[page[begin]] == UPPER
-        if seen >= 128 or entity:
+        if not plain and not is_plain(page, begin, at):
             row[HASH] = hashed
             last = count_words(page, begin, at, row, in_link, titles, bodies, last)
             hashed = row[HASH]
-        elif value:
+            continue
+        value = hash_word(page, begin, at - begin) if near and at - begin < LANES else hash_letters(page, begin, at)
+        if value:
             words += 1
             titled += titles[find(titles, value)] != 0
             if bodies.size > 1:
@@ -235,11 +353,6 @@ def count_text(
     if BYTE[tail] == TERMINAL or tail == 0x82 or tail == 0x81 or tail == 0x9F or tail == 34 or tail == 0x9D:  # 。！？”
         row[ENDS] = 2
     row[HASH] = hashed
-    row[CHARS] += chars
-    row[LOWERS] += lowers
-    row[UPPERS] += uppers
-    row[DIGITS] += digits
-    row[POINTS] += points
     row[CAPITALS] += capitals
     row[WORDS] += words
     row[TITLED] += titled
