@@ -149,6 +149,21 @@ def test_years_are_found_where_a_search_of_all_characters_finds_them(text: str) 
     assert dates._years(text) == [list(match.span()) for match in _YEAR.finditer(text)]
 
 
+FRAGMENTS = [
+    *("2021", "1998", "20", "7", "31", "4th", "1er", "2º", "stycznia", "March", "mars", "AUGUST", "März", "foo"),
+    *("年", "月", "日"),
+    *(" ", " ", " ", "-", "/", ".", ", ", "T10:30", " at 9:15 pm", " de ", "'", "x", "12020", "٣", "5may", "1stmarch"),
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join))
+def test_only_what_holds_no_date_is_passed_over(text: str) -> None:
+    found = list(dates._dates(text, 0, len(text), american=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dates, "_may_hold_date", lambda *_: True)
+        assert found == list(dates._dates(text, 0, len(text), american=True))
+
+
 @pytest.mark.kernel
 def test_no_more_years_are_looked_at_than_there_is_room_for() -> None:
     assert len(dates._years("2001 " * 1000)) == dates.MAX_YEARS

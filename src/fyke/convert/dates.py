@@ -77,7 +77,9 @@ _COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?(Z|[+
 _MONTH = re.compile(rf"(?:(?P<name>{_NAME})\.?,?\s)?(?P<year>(?:19|20)\d\d)(?:-(?P<month>\d\d))?", re.IGNORECASE)
 _EPOCH = re.compile(r"1\d{9}(?:\d{3})?")
 _DAY_ALONE = re.compile(r"(?<!\d)(?:\d{1,2}|\d{5,6})(?!\d)")
-"""What every date holds: the number of its day, by itself or right before the year."""
+"""What every date holds: the number of its day, by itself or right before the year; and either of these."""
+_NUMBERS = re.compile(r"\d[./-]\s?\d{1,2}[./-]|\d\s?[年년]")
+_LETTERS = re.compile(rf"(?:(?<=\d)(?:st|nd|rd|th|er|º|ª))?({_NAME})", re.IGNORECASE)
 _AROUND = 40
 """Characters before and after a year in which the rest of a date stands."""
 MAX_VALUE = 120
@@ -140,7 +142,7 @@ def _years(text: str) -> list[list[int]]:
 
 
 def _dates(text: str, start: int, end: int, american: bool) -> Iterator[Date]:
-    if not _DAY_ALONE.search(text, start, end):
+    if not _may_hold_date(text, start, end):
         return
     for match in _DATE.finditer(text, start, end):
         said = match.groupdict()
@@ -156,6 +158,15 @@ def _dates(text: str, start: int, end: int, american: bool) -> Iterator[Date]:
             found = _numbers(said, american)
         if found:
             yield Date(found, match.start(), match.end())
+
+
+def _may_hold_date(text: str, start: int, end: int) -> bool:
+    """Whether it is worth the time of ``_DATE``: there is a day, and a month by number or by name."""
+    if not _DAY_ALONE.search(text, start, end):
+        return False
+    return bool(_NUMBERS.search(text, start, end)) or any(
+        name.lower() in _NUMBER for name in _LETTERS.findall(text, start, end)
+    )
 
 
 def _month(name: str | None) -> str:

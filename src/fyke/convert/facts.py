@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,9 @@ _LONG = 10
 Numbers = npt.NDArray[np.int64]
 
 
+_place = attrgetter("token")
+
+
 class Relation(NamedTuple):
     """A ``<link>``: its rel in lower case, tokens separated by one space, and what else it says."""
 
@@ -58,19 +62,17 @@ class Facts:
     def __init__(self, page: Page, url: str = "") -> None:
         """``url`` is where the page stands, if that is known."""
         self.page, self.url, self.tokens = page, url, page.tokens
-
-    @property
-    def tags(self) -> dict[str, list[Tag]]:
+        self.tags: dict[str, list[Tag]] = page.noted
         """The noted start tags by name, in order."""
-        return self.page.noted
 
     @lazy
     def metas(self) -> dict[str, list[str]]:
         """What ``<meta>`` elements say, by each of their names in lower case; never empty."""
         found: dict[str, list[str]] = {}
-        for kind in _NAMES:  # a property counts before a name
-            for _, _, attributes in self.tags.get("meta", ()):
-                if kind in attributes and (content := attributes.get("content")):
+        said = [tag.attributes for tag in self.tags.get("meta", ()) if "content" in tag.attributes]
+        for kind in _NAMES if said else ():  # a property counts before a name
+            for attributes in said:
+                if kind in attributes and (content := attributes["content"]):
                     content = fold(unescape(content[:MAX_META]))  # many escape it twice
                     for name in attributes[kind].lower().split() if content else ():
                         found.setdefault(name.replace(".", ":"), []).append(content)
@@ -114,7 +116,7 @@ class Facts:
     @lazy
     def headings(self) -> list[tuple[int, str]]:
         """Each of the first headings as (level, text), in order."""
-        found = sorted((tag for n in range(1, 4) for tag in self.tags.get(f"h{n}", ())[:20]), key=lambda tag: tag.token)
+        found = sorted((tag for name in ("h1", "h2", "h3") for tag in self.tags.get(name, ())[:20]), key=_place)
         return [(int(tag.name[1]), self.content(tag)) for tag in found]
 
     @lazy

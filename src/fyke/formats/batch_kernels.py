@@ -28,8 +28,8 @@ _BITS[[ATTRIBUTE["itemprop"], ATTRIBUTE["property"]]] = MARKED | ANNOTATED
 def find_title(tokens: Rows, noted: Rows, count: int) -> int:
     """Return the token with the text of the first title that is no picture's; -1 if there is none."""
     for n in range(count):
-        at = noted[n]
-        if tokens[at, ELEMENT_] & (SELF_CLOSING - 1) == _TITLE and tokens[at + 1, KIND] == RAW:
+        at = noted[n, 0]
+        if noted[n, 1] == _TITLE and tokens[at + 1, KIND] == RAW:
             return int(at + 1)
     return -1
 

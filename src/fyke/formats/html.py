@@ -164,13 +164,14 @@ class Page:
     def links(self) -> References:
         """The page's links: anchors in their order, then areas, then frames and embedded documents."""
         columns = self.cut.anchors
-        hrefs, texts, rels = (_column(data) for data in columns)
+        hrefs, texts = _column(columns[0]), _column(columns[1])
         if b"&" in columns[0]:
             hrefs = [value_of(href.encode()) if "&" in href else href for href in hrefs]
         if b"&" in columns[1] or not columns[1].isascii():
             texts = [fold(unescape(text)) for text in texts]
-        if columns[2].count(0) < len(columns[2]):  # some have one
-            rels = [fold(rel).lower() if rel else "" for rel in rels]
+        rels = [""] * len(hrefs)
+        if len(columns[2]) > len(hrefs):  # some have one
+            rels = [fold(rel).lower() if rel else "" for rel in _column(columns[2])]
         found = References(hrefs, texts, rels)
         if not self._has_frames:
             return found

@@ -43,7 +43,7 @@ _BYTES_PER_TOKEN = 12
 """A first guess at the room that is needed; pages have 15 to 40."""
 _LEAST_ROOM = 16
 _FEW_TOKENS = 8
-"""Tokens of an element that are read at a time: headings and names have fewer. So many tags are not worth columns."""
+"""Tokens of an element that are read at a time: headings and names have fewer."""
 _ENTITY = re.compile(r"&(#(?:\d+|[xX][0-9a-fA-F]+)|[A-Za-z][A-Za-z0-9]*)(;|(?![=A-Za-z0-9]))")
 _NAME_MASK = SELF_CLOSING - 1
 np.empty(1 << 22, np.uint8)
@@ -117,14 +117,9 @@ class Markup:
 
     def noted_tags(self) -> list[Tag]:
         """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), in order."""
-        rows, noted = self.tokens, self.noted
-        if len(noted) < _FEW_TOKENS:
-            return [self.tag(token) for token in noted.tolist()]
-        elements, firsts = rows[noted, ELEMENT_COLUMN] & _NAME_MASK, rows[noted, FIRST]
-        columns = noted.tolist(), elements.tolist(), firsts.tolist(), rows[noted + 1, FIRST].tolist()
         return [
             Tag(ELEMENTS[element], token, self._attributes(first, last) if last > first else {})
-            for token, element, first, last in zip(*columns, strict=True)
+            for token, element, first, last in self.noted.tolist()
         ]
 
     def _attributes(self, first: int, last: int) -> dict[str, str]:
@@ -154,6 +149,9 @@ class Markup:
 
         Raw content (title, textarea) counts as text; scripts, styles and comments do not.
         """
+        opened, *inner = self.tokens[token : token + 3].tolist()
+        if limit > 2 and len(inner) == 2 and (inner[0][0], inner[1][0]) == (TEXT, CLOSE) and inner[1][1] == opened[1]:
+            return _text(self.data[inner[0][2] : inner[0][3]], TEXT)
         end, name = min(token + limit, self.count), -1
         depth, parts = 0, []
         for at in range(token, end):
@@ -209,7 +207,7 @@ def cut(pages: Sequence[bytes]) -> list[Cut]:
     while True:
         tokens = np.empty((room, TOKEN_COLUMNS), np.int32)
         attributes = np.empty((room, ATTRIBUTE_COLUMNS), np.int32)
-        noted, rows = np.empty(room, np.int32), np.empty((len(data), COLUMNS), np.int32)
+        noted, rows = np.empty((room, 4), np.int32), np.empty((len(data), COLUMNS), np.int32)
         out = np.empty(len(joined) + 3 * len(data), np.uint8)
         if cut_pages(buffer, bounds, tokens, attributes, noted, out, rows, room >= most) == len(data):
             break

@@ -286,8 +286,9 @@ def _add(tokens: Rows, count: int, kind: int, element: int, start: int, end: int
 def tokenize(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, sizes: Rows) -> bool:
     """Write the tokens of ``page`` and their attributes; False where there is too little room: the rest is left out.
 
-    ``noted`` gets the tokens that open an element of NOTED; ``sizes`` (3 + MAX_FOREIGN) the three numbers of rows, the
-    rest of it is for its own use. REQUIRES: room for 8 tokens and as many noted ones.
+    ``noted`` gets the tokens that open an element of NOTED: the number, the element, where its attributes begin and
+    end. ``sizes`` (3 + MAX_FOREIGN) gets the three numbers of rows, the rest of it is for its own use.
+    REQUIRES: room for 8 tokens and as many noted ones.
     """
     end, at, count, a, n, depth = page.size, 0, 0, 0, 0, 0
     stack = sizes[3:]
@@ -335,7 +336,8 @@ def tokenize(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, sizes: Ro
                 depth = _follow_foreign(stack, depth, element, CLOSE + _AS, closes)
             continue
         if NOTED[element]:
-            noted[n] = count
+            row = noted[n]
+            row[0], row[1], row[2], row[3] = count, element, a, noted_attributes
             n += 1
         count = _add(tokens, count, OPEN, element + (SELF_CLOSING if closes else 0), less, at, a)
         a = noted_attributes

@@ -149,11 +149,11 @@ def find_links(
     said = page.robots(agent) if agent else page.robots()
     directives = read_directives(said, robots_tags, agent) if said or robots_tags else _NO_DIRECTIVES
     join = _Joiner(url, page.base, memo)
-    dropped: Counter[Drop] = Counter()
+    dropped: dict[Drop, int] = {}
     references = page.links()
     surplus = len(references.hrefs) - (0 if directives.nofollow else MAX_LINKS)
     if surplus > 0:
-        dropped[Drop.NOFOLLOW if directives.nofollow else Drop.TOO_MANY_LINKS] += surplus
+        dropped[Drop.NOFOLLOW if directives.nofollow else Drop.TOO_MANY_LINKS] = surplus
         for column in references:
             del column[-surplus:]
     refresh = page.refresh or (parse_refresh(refresh_header) if refresh_header else None)
@@ -170,26 +170,27 @@ def find_links(
         tuple(feed for relation in page.feeds if (feed := join.url(relation.href))) if page.relations else (),
         join.url(refresh.href) if refresh is not None else None,
         directives.noindex,
-        tuple((+dropped).items()) if dropped else (),
+        tuple(dropped.items()),
     )
 
 
-def _follow(references: References, join: _Joiner, dropped: Counter[Drop]) -> tuple[Links, Sequence[bytes]]:
+def _follow(references: References, join: _Joiner, dropped: dict[Drop, int]) -> tuple[Links, Sequence[bytes]]:
     """Return where references lead, and the keys of that in the seen-set; count those that lead nowhere."""
     hrefs, texts, rels = references
     if not hrefs:
         return Links(), ()
-    site, everywhere = join.site.get, join.memo.everywhere.get  # the hot loop of a page: most hrefs are known
-    found = [(everywhere if href[:4] == "http" else site)(href) or join(href) for href in hrefs]
-    targets: Sequence[Any]  # URLs, once what leads nowhere is left out
-    keys: Sequence[bytes]
-    targets, keys = zip(*found, strict=True)
-    if "nofollow" in " ".join(rels):
+    known: Iterable[Target | None] = map(join.site.get, hrefs, map(join.memo.everywhere.get, hrefs))  # most are
+    found = [target or join(href) for target, href in zip(known, hrefs, strict=True)]
+    targets: list[Any] = [target for target, _ in found]  # URLs, once what leads nowhere is left out
+    keys = [key for _, key in found]
+    if any(rels) and "nofollow" in " ".join(rels):
         refused = [bool(key) and "nofollow" in rel.split() for key, rel in zip(keys, rels, strict=True)]
-        dropped[Drop.NOFOLLOW] += sum(refused)
+        if any(refused):
+            dropped[Drop.NOFOLLOW] = dropped.get(Drop.NOFOLLOW, 0) + sum(refused)
         keys = [b"" if no else key for key, no in zip(keys, refused, strict=True)]
     if not all(keys):
-        dropped.update(target for target in targets if isinstance(target, Drop))
+        for reason, count in Counter(target for target in targets if isinstance(target, Drop)).items():
+            dropped[reason] = dropped.get(reason, 0) + count
         texts, rels = list(compress(texts, keys)), list(compress(rels, keys))
         targets, keys = list(compress(targets, keys)), list(filter(None, keys))
     return Links(targets, texts, rels), keys
