@@ -161,6 +161,11 @@ class Facts:
         """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
         return bool(self.page.cut.held & ANNOTATED)
 
+    @property
+    def has_marks(self) -> bool:
+        """Whether any element has a class, an id, a rel or another name that ``marked`` looks into."""
+        return bool(self.page.cut.held & MARKED)
+
     def related(self, rel: bytes) -> Iterator[Tag]:
         """Yield the tags with a rel that holds this word."""
         if not self.page.cut.held & RELATED:
@@ -186,7 +191,7 @@ class Facts:
 
     def marked(self, *words: bytes) -> Iterator[Tag]:
         """Yield the start tags whose class, id, rel, itemprop or role holds one of ``words``, in order."""
-        if not self.page.cut.held & MARKED:
+        if not self.has_marks:
             return
         text, starts, owners = self._marks
         places: list[int] = []

@@ -297,7 +297,7 @@ def _author(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
     for thing in marked:
         if not ARTICLES.isdisjoint(types(thing)) and (found := _names(strings(thing.get("author")))):
             return found, "microdata"
-    if found := next(_bylines(facts), ""):
+    if facts.has_marks and (found := next(_bylines(facts), "")):
         return found, "element"
     return NOTHING
 

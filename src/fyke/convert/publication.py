@@ -113,16 +113,21 @@ def _ranked(facts: Facts, in_url: str, seen: _Seen, changed: Dated, american: bo
     """Yield what may be the date of a page that names none in so many words, the best first."""
     yield Dated(in_url, "url")
     yield Dated(seen.near, "text")
-    yield from (Dated(iso, "element") for iso in _named(facts, _ARTICLE_WORDS, american))
+    if facts.has_marks:
+        yield from (Dated(iso, "element") for iso in _named(facts, _ARTICLE_WORDS, american))
     for tag, said in facts.times:
         if not _other(tag.get("class")):
             yield Dated(read_date(said, american), "time")
-    yield from (Dated(iso, "element") for iso in _named(facts, _DATE_WORDS, american))
+    if facts.has_marks:
+        yield from (Dated(iso, "element") for iso in _named(facts, _DATE_WORDS, american))
     yield Dated(seen.cued, "text")
-    for name in ("description", "og:description"):
-        yield from (Dated(date.iso, "meta") for said in facts.metas.get(name, ()) for date in dates_in(said, american))
-    yield from (Dated(iso, "script") for iso in _in_scripts(facts, american))
-    yield from (Dated(date_in_url(image), "image") for image in facts.metas.get("og:image", ()))
+    metas = facts.metas
+    for name in ("description", "og:description") if metas else ():
+        yield from (Dated(date.iso, "meta") for said in metas.get(name, ()) for date in dates_in(said, american))
+    if "script" in facts.tags:
+        yield from (Dated(iso, "script") for iso in _in_scripts(facts, american))
+    for image in metas.get("og:image", ()):
+        yield Dated(date_in_url(image), "image")
     yield Dated(changed.iso, "modified")
 
 
@@ -230,7 +235,7 @@ _SAID = re.compile(rb'\s*:\s*\\?"?([^"\\,}]{8,40})')
 def _in_scripts(facts: Facts, american: bool) -> Iterator[str]:
     """Yield what scripts that are no JSON-LD hold under names of such dates."""
     data = facts.tokens.data
-    if "script" not in facts.tags or not any(part in data for part in (b"ublish", b"reated", b'"pubDate')):
+    if not any(part in data for part in (b"ublish", b"reated", b'"pubDate')):
         return
     for key in _KEYS:
         at = data.find(key)

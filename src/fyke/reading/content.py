@@ -8,6 +8,7 @@ from html import escape, unescape
 
 from fyke.clean.curve import draw
 from fyke.clean.extract import METHODS, Auto, Found, Method, Switches, find
+from fyke.clean.main import main_texts
 from fyke.clean.model import Model
 from fyke.convert.facts import Facts
 from fyke.convert.html import tagged
@@ -45,20 +46,34 @@ def extract(
     """
     text = html if isinstance(html, str) else decoded(html, "text/html").text
     page = parse(text)
+    if method == "auto" and comments and tables and captions and not favour:
+        return _content(page, links, url)
     found = find(page, _favouring(method, favour), Switches(comments, tables, captions))
     return Content(
         found.text,
         found.kind,
         lambda: _html(found, page, links, url),
         lambda: found.blocks,
-        lambda: _described(page, found, url),
+        lambda: _described(page, BLOCK_END.join(block.text for block in found.blocks), found.text, url),
         markdown,
     )
 
 
-def _described(page: Page, found: Found, url: str | None) -> Described:
-    blocks = BLOCK_END.join(block.text for block in found.blocks)
-    return describe(Facts(page, url or ""), blocks, found.text)
+def _content(page: Page, links: bool, url: str | None) -> Content:
+    """Return the content with all switches on: its text by the one call that a crawl makes, the rest by ``find``."""
+    main = main_texts([page])[0]
+    return Content(
+        main.text,
+        main.kind,
+        lambda: _html(find(page), page, links, url),
+        lambda: find(page).blocks,
+        lambda: _described(page, main.blocks, main.text, url),
+        markdown,
+    )
+
+
+def _described(page: Page, blocks: str, main: str, url: str | None) -> Described:
+    return describe(Facts(page, url or ""), blocks, main)
 
 
 def _favouring(method: str | Method, favour: str) -> str | Method:
