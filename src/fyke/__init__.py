@@ -42,6 +42,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(importlib.import_module(_FACE[name]), name)
         if name in _ROOMS:  # so that `import fyke.crawl.engine as engine` finds its way past the function
             found.__name__ = f"{__name__}.{name}"
+        globals()[name] = found
         return found
     raise AttributeError(f"module 'fyke' has no attribute {name!r}")
 

@@ -108,6 +108,14 @@ def main_texts(sources: Sequence[html.Page]) -> list[Main]:
     return found
 
 
+def main_markup(source: html.Page, weights: bytes) -> bytes:
+    """Return the source of the main content of a page by its weights: the kept blocks within the elements around them.
+
+    REQUIRES: ``main_text`` gave this page the weights.
+    """
+    return render.kept_markup(Page(source), np.frombuffer(weights, np.uint8) >= _MAIN)
+
+
 def weighted_blocks(source: html.Page, weights: bytes) -> tuple[Block, ...]:
     """Return the blocks of a page with the weights that ``main_text`` gave them; none if they are of another page."""
     read = Page(source)

@@ -51,16 +51,6 @@ def add_scores(rows: Array, places: Array, shifts: Array, thresholds: Array, lea
             odds[k] += table[leaf_of[k]]
 
 
-@leaf
-def score_of(rows: Array, places: Array, shifts: Array, thresholds: Array, leaves: Array) -> int:
-    """Return what one tree says of column PAD alone, as ``add_scores`` does of all."""
-    found = 0
-    for level in range(places.size):
-        if rows[places[level], PAD + shifts[level]] > thresholds[level]:
-            found |= 1 << level
-    return int(leaves[found])
-
-
 @inlined
 def belief(article: float) -> float:
     """Return how much the first trees are heard on a page that is an article with this chance: 0 … 1."""
@@ -110,8 +100,12 @@ def page_types(
     bag_features(words, words.size, bags, column)
     odds = starts.copy()
     each = places.shape[0] // odds.size
-    for tree in range(each * odds.size):
-        odds[tree // each] += score_of(column, places[tree], shifts[tree], thresholds[tree], leaves[tree])
+    for tree in range(each * odds.size):  # as add_scores, of one column
+        found = 0
+        for level in range(places.shape[1]):
+            if column[places[tree, level], PAD + shifts[tree, level]] > thresholds[tree, level]:
+                found |= 1 << level
+        odds[tree // each] += leaves[tree, found]
     to_chances(odds, types)
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from html import escape, unescape
 
 from fyke.clean.curve import draw
-from fyke.clean.extract import METHODS, Auto, Found, Method, Switches, find
-from fyke.clean.main import main_texts
+from fyke.clean.extract import METHODS, Auto, Method, Switches, find
+from fyke.clean.main import main_markup, main_texts, weighted_blocks
 from fyke.clean.model import Model
 from fyke.convert.facts import Facts
 from fyke.convert.html import tagged
@@ -52,7 +52,7 @@ def extract(
     return Content(
         found.text,
         found.kind,
-        lambda: _html(found, page, links, url),
+        lambda: _html(found.markup, page, links, url),
         lambda: found.blocks,
         lambda: _described(page, BLOCK_END.join(block.text for block in found.blocks), found.text, url),
         markdown,
@@ -60,13 +60,13 @@ def extract(
 
 
 def _content(page: Page, links: bool, url: str | None) -> Content:
-    """Return the content with all switches on: its text by the one call that a crawl makes, the rest by ``find``."""
+    """Return the content with all switches on: found by the one call that a crawl makes."""
     main = main_texts([page])[0]
     return Content(
         main.text,
         main.kind,
-        lambda: _html(find(page), page, links, url),
-        lambda: find(page).blocks,
+        lambda: _html(main_markup(page, main.weights), page, links, url),
+        lambda: weighted_blocks(page, main.weights),
         lambda: _described(page, main.blocks, main.text, url),
         markdown,
     )
@@ -87,9 +87,9 @@ def _favouring(method: str | Method, favour: str) -> str | Method:
     return replace(way, beta=FAVOURS[favour])
 
 
-def _html(found: Found, page: Page, links: bool, url: str | None) -> str:
+def _html(kept: bytes, page: Page, links: bool, url: str | None) -> str:
     """Return the kept blocks as tagged HTML: conversion writes it, of a page that has nothing else."""
-    markup = tagged(parse(found.markup)).html
+    markup = tagged(parse(kept)).html
     if not links:
         return _LINK.sub("", markup)
     if url is None:
