@@ -228,7 +228,8 @@ class Agent:
 
     def _waits_long(self, now: float) -> bool:
         """Whether what the agent waits for is beyond the patience. Our own gap between two contacts never is."""
-        return self.idle.why is not Why.DELAY and self.idle.until > now + self._patience
+        long = self.idle.why is not Why.DELAY and self.idle.until > now + self._patience
+        return long and not self.frontier.keeps_a_gap()
 
     def _begin_visits(self) -> None:
         """Begin as many visits as may be."""

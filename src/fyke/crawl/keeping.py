@@ -39,8 +39,10 @@ MAX_TRIES = 3
 """Fetches of a URL whose host does not answer, before it is given up."""
 MAX_HOPS = 10
 """Redirects in a row, as browsers allow twice as many."""
-RETRY_DELAY = 10.0
-"""Seconds before the second try, and four times as many before the third: both within the usual patience."""
+RETRY_DELAYS = 10.0
+"""Of the host's delay, before the second try, and four times as many before the third: 10 and 40 s by default."""
+LEAST_RETRY = 1.0
+"""Seconds before the second try where the delay is shorter."""
 
 PASSING = frozenset(
     {Reason.DNS, Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.SERVER_ERROR, Reason.TOO_MANY_REQUESTS}
@@ -164,7 +166,8 @@ class Keeper:
         """Nothing usable came: it is tried again later, or (``final``: at once) its row says why there is nothing."""
         entry = lease.entry
         if outcome.reason in PASSING and self._again(entry) and not final:
-            due = outcome.retry_at or now + RETRY_DELAY * 4**entry.tries  # what the server asks decides
+            wait = max(RETRY_DELAYS * self.queues.frontier.politeness.delay, LEAST_RETRY) * 4**entry.tries
+            due = outcome.retry_at or now + wait  # what the server asks decides
             if not entry.depth:
                 self.troubled(lease.site, outcome)
             tablet = self.queues.store.tablet(self.queues.tablet_of(outcome.url))
