@@ -97,6 +97,7 @@ class Agent:
         ``thread`` is where pages are examined. With ``revisits`` the crawl is continuous: it never ends by itself.
         ``order`` makes the order in which pages are wanted; without it ``prioritizer`` decides for each host.
         """
+        processor.key_by(store.secret)
         seen = SeenSet()
         self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), seen, rules.worth)
         self._seen_runs = SeenRuns(seen, store.path)

@@ -237,12 +237,14 @@ class Keeper:
                 self.rules.admit(processed.links[0].target)
         offers = []
         targets = Links.of(processed.links).targets
-        fresh = self.queues.unseen(targets, processed.keys)
+        keys = self.queues.keys(targets) if processed.keys is None else processed.keys
+        fresh = self.queues.unseen(targets, keys)
         if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
             fresh = [*targets]  # from one session id of the page to another: follow it, as far as the hops go
         if self.queues.order is not None:
             refusal = self.rules.belongs if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
-            visit = Visit.of(batch, self.queues.tablet_of(entry.url), entry, processed, fresh, depth, kind, refusal)
+            number = self.queues.tablet_of(entry.url)
+            visit = Visit.of(batch, number, entry, processed, keys, fresh, depth, kind, refusal)
             return self.queues.order.offers(visit)
         for url in fresh:
             why = self.rules.belongs(url)

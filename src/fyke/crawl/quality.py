@@ -85,7 +85,7 @@ class ByQuality:
         hosts = [visit.targets[i].host for i in chosen]
         here = np.array([self._store.tablet_of(visit.targets[i].key) == visit.tablet for i in chosen], np.bool_)
         own = np.array([each == host for each in hosts], np.bool_)
-        page = int(url_keys([seen_form(visit.entry.url)])[0])
+        page = int(url_keys([seen_form(visit.entry.url)], self._store.secret)[0])
         others = self._keys_of([each for each in hosts if each != host])
         moved = visit_of(page, int(self._keys_of([host])[0]), keys, own, here, others, self._honest)
         gifts = self.accounts.visit(visit.batch, visit.tablet, moved)
@@ -147,7 +147,7 @@ class ByQuality:
             known.clear()
         for host in hosts:
             if host not in known:
-                known[host] = int(url_keys([host])[0])
+                known[host] = int(url_keys([host], self._store.secret)[0])
         return np.array([known[host] for host in hosts], np.uint64)
 
     def _measure(self, tablet: int, links: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:

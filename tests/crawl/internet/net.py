@@ -286,7 +286,8 @@ def run_inside(scenario: Callable[..., Awaitable[Any]], **options: Any) -> Any:
     why = unavailable()
     if why:
         pytest.skip(why)
-    name = f"{scenario.__module__}:{scenario.__name__}"
+    spec = sys.modules[scenario.__module__].__spec__  # of ``python -m`` too
+    name = f"{spec.name if spec is not None else scenario.__module__}:{scenario.__name__}"
     command = [
         "unshare",
         "--net",
