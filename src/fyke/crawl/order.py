@@ -13,7 +13,7 @@ from fyke.crawl.mail import Offer
 from fyke.crawl.process import Processed
 from fyke.crawl.reserve import Reserve
 from fyke.frontier.keys import Entry
-from fyke.store import Batch
+from fyke.store import Batch, RowMeta
 from fyke.url import Url
 from fyke.values import Drop, Links
 
@@ -76,6 +76,10 @@ class Order(Protocol):
 
     def scores(self, batch: Batch, tablet: int, offers: Sequence[Offer], keys: Keys) -> Floats:
         """Return the worth of offers to a tablet of this agent, in [0, 1]."""
+        ...
+
+    def importance(self, entry: Entry, meta: RowMeta) -> float:
+        """Return how much a page that was read matters; 1 is usual. It is a factor of its weight in revisits."""
         ...
 
     def checkpoint(self, *, force: bool = False) -> None:

@@ -6,6 +6,7 @@ once more when its turn comes, since means and ranks have changed: where it is w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +21,7 @@ from fyke.crawl.reserve import FED, Reserve, level_of
 from fyke.frontier.keys import Entry
 from fyke.frontier.seen import url_keys
 from fyke.sites.traps import seen_form
-from fyke.store import Batch, Store
+from fyke.store import Batch, RowMeta, Store
 from fyke.topic.features import Hasher
 from fyke.topic.model import honesty
 from fyke.topic.quality import Quality, path_depth
@@ -29,6 +30,8 @@ from fyke.values import Candidates
 
 HONEST = 0.5
 """Pages whose words are new less than half as often as in prose hand nothing on."""
+MOST_IMPORTANT = 4.0
+"""Of pages in revisits, and one by this the least."""
 _MEANS_EVERY = 200
 _NO_PAGES = (0.0, 0.0)
 _MOST_HOSTS = 100_000  # of whose keys a copy is kept
@@ -75,6 +78,13 @@ class ByQuality:
         host[0] += 1
         host[1] += not self._honest
         return processed
+
+    def importance(self, entry: Entry, meta: RowMeta) -> float:
+        """By its rank, damped: nine times the rank of an ordinary page is three times as important."""
+        ranks = self.ranking.ranks
+        known = ranks.rank(url_keys([seen_form(entry.url)], self._store.secret))
+        damped = math.sqrt(float(known[0]) / ranks.mean) if len(known) else 1.0
+        return min(max(damped, 1 / MOST_IMPORTANT), MOST_IMPORTANT)
 
     def offers(self, visit: Visit) -> list[Offer]:
         """Hand the page's cash on, and offer every link that belongs here, with its gift."""

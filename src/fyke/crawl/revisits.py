@@ -185,6 +185,8 @@ class Revisits:
         """A page was fetched for the first time: queue its revisit in ``batch``, and return it with its state."""
         meta, host = processed.change.meta, entry.url.host
         weight = self.settings.weights.of(entry.href, entry.worth)
+        if queues.order is not None:
+            weight *= queues.order.importance(entry, meta)
         state = ChangeState(text=text_digest(processed), weight=weight)
         state = self.priors.learn(visited(state, now, False), host, meta.type)
         tablet = queues.store.tablet(queues.tablet_of(entry.url))
@@ -234,7 +236,9 @@ class Revisits:
             return self._same(
                 url, state, _validated(meta, head), processed.links, tablet, now, (("revisits:same-text", 1),)
             )
-        return self._changed(url, state, processed, date if memory.honesty.believes_dates else None, now)
+        kept = msgspec.structs.replace(processed.change.meta, relevance=meta.relevance)  # judged once, when it is new
+        date = date if memory.honesty.believes_dates else None
+        return self._changed(url, state, _with(processed, kept), date, now)
 
     def is_same(self, outcome: Fetched, tablet: Tablet) -> bool:
         """Whether a body is the one that is stored, byte for byte: then it need not be read again."""
