@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
-JOBS ?= auto
+# Tests wait as much as they compute: two more at a time than there are cores.
+JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
 
 ifdef UV
 MAKE_VENV = uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)

@@ -218,6 +218,8 @@ def agent_maker(
         resolver = Resolver(clock, settings.fixed_addresses())
         transport = HttpTransport(settings.fetch(), resolver, veto, clock)
         processor = Processor(product, _convert)
+        gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
+        gate.take_over(clock.now())
         agent = Agent(
             store,
             frontier,
@@ -233,7 +235,7 @@ def agent_maker(
                 poll=settings.continuous or bool(settings.websub),
             ),
             names=resolver,
-            gate=Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address),
+            gate=gate,
             prioritizer=prioritizer,
             concurrency=settings.concurrency,
             patience=float("inf") if settings.websub else settings.patience,

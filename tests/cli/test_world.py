@@ -48,7 +48,6 @@ def test_demo_replaces_its_own_store_and_nobody_elses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(demo_acts, "ACTS", demo_acts.ACTS[:1])
-    monkeypatch.setattr(demo_acts, "rehearse", lambda console, folder: None)
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "thesis.txt").write_text("years of work")
     assert run(["demo", *SMALL, "--out", str(tmp_path)]) == 2
@@ -67,7 +66,6 @@ def test_demo_without_json_tells_its_story_on_stdout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(demo_acts, "ACTS", demo_acts.ACTS[:1])
-    monkeypatch.setattr(demo_acts, "rehearse", lambda console, folder: None)
     assert run(["demo", *SMALL, "--out", str(tmp_path)]) == 0
     said = capfd.readouterr().out
     assert "A correct crawl" in said

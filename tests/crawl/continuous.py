@@ -12,8 +12,10 @@ from fyke.crawl import freshness
 from fyke.crawl.budget import RevisitSettings
 from fyke.crawl.discovery import Discovery
 from fyke.crawl.engine import Agent
+from fyke.crawl.order import Order
 from fyke.crawl.permissions import Permissions
 from fyke.crawl.process import Processor
+from fyke.crawl.reserve import Reserve
 from fyke.crawl.rules import Rules
 from fyke.crawl.settings import CrawlSettings
 from fyke.formats.http import build_head, outcome
@@ -35,6 +37,7 @@ class Ended:
 def crawl(
     path: Path, transport: Transport, seeds: list[str], clock: VirtualClock, days: float,
     settings: RevisitSettings | None, *, sitemaps: bool = False,
+    order: Callable[[Store, Reserve], Order] | None = None,
 ) -> Ended:  # fmt: skip
     urls = [Url.parse(seed) for seed in seeds]
     until = clock.now() + days * DAY
@@ -53,6 +56,7 @@ def crawl(
                 store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),
                 Permissions("fyke"), processor, clock, revisits=settings, beat=beat, beat_every=1200.0,
                 discovery=Discovery(processor, sitemaps=sitemaps, poll=sitemaps),
+                order=None if order is None else lambda reserve: order(store, reserve),
             )  # fmt: skip
             await agent.run(urls)
             counters: Counter[str] = Counter()

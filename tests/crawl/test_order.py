@@ -18,11 +18,13 @@ from fyke.crawl.process import Processed, Processor
 from fyke.crawl.quality import ByQuality
 from fyke.crawl.reserve import LEVELS, Reserve, level_of
 from fyke.crawl.rules import Rules
+from fyke.crawl.seenchunks import SeenChunks
 from fyke.crawl.settings import CrawlSettings
 from fyke.crawl.topic import Focus
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
+from fyke.frontier.seen import url_keys
 from fyke.store import Batch, Settings, Store
 from fyke.topic.model import PageModel, PageText
 from fyke.topic.topic import Topic
@@ -227,3 +229,23 @@ def test_cash_is_conserved_over_crashes_and_tablets(tmp_path: Path, world: World
 
 def test_levels() -> None:
     assert level_of(np.array([1.0, 0.99, 0.5, 0.0, -1.0, 2.0])).tolist() == [1, 1, 17, LEVELS, LEVELS, 1]
+
+
+@pytest.mark.parametrize("kind", ["breadth", "quality"])
+def test_nobody_knows_the_keys_of_what_is_seen(tmp_path: Path, world: World, kind: str) -> None:
+    """They depend on a secret of the store, by which a resumed crawl knows them again."""
+    order = None if kind == "breadth" else ByQuality
+    came = crawl(tmp_path / "s", world, order, pages=60)
+    with Store.open(tmp_path / "s", "r") as store:
+        secret = store.secret
+        chunks = [keys for tablet in store.tablets() for keys in SeenChunks(tablet, secret).read() or ()]
+    if kind == "breadth":  # by quality, the rows and what waits are what is seen
+        known = set(np.concatenate(chunks).tolist())
+        assert set(url_keys(came, secret).tolist()) <= known
+        assert not known & set(url_keys(came).tolist())
+    with Store.open(tmp_path / "t") as other:
+        assert other.secret not in {0, secret}
+    more = crawl(tmp_path / "s", world, order, later=60.0)
+    assert not set(more) & set(came)
+    with Store.open(tmp_path / "s", "r") as store:
+        assert store.secret == secret

@@ -147,7 +147,7 @@ def test_after_crashes_the_edges_are_those_of_the_rows(tmp_path: Path, world: Wo
         assert numbering.take(found) == len(found)
     known = numbering.known()
     assert not (known.edges == -1).any(), "no page twice"
-    numbers = numbering.pages.columns["number"][numbering.pages.slots(url_keys(rows))] - 1
+    numbers = numbering.pages.columns["number"][numbering.pages.slots(url_keys(rows, store.secret))] - 1
     degrees = known.degrees[numbers]
     assert (degrees >= 0).all()
     links = [len({link.target.href for link in row.links}) for row in rows.values()]

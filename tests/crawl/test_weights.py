@@ -11,10 +11,21 @@ import pytest
 from fyke.clock import VirtualClock
 from fyke.config import read
 from fyke.crawl.budget import RevisitSettings
+from fyke.crawl.quality import ByQuality
+from fyke.crawl.ranking import Ranks
+from fyke.crawl.reserve import Reserve
 from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.topic import Focus
 from fyke.crawl.weights import Weights
 from fyke.errors import ConfigError
-from fyke.frontier.revisit import DAY, RevisitPolicy
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import Entry
+from fyke.frontier.revisit import DAY, ChangeState, RevisitPolicy
+from fyke.frontier.seen import url_keys
+from fyke.store import RowMeta, Settings, Store
+from fyke.topic.model import PageModel
+from fyke.topic.table import KeyTable
+from fyke.topic.topic import Topic
 from fyke.values import Request
 from fyke.world.config import START
 from tests.crawl.continuous import OnePage, crawl, page
@@ -65,3 +76,43 @@ def test_equal_pages_get_the_visits_that_the_optimum_says(tmp_path: Path) -> Non
     best = RevisitPolicy("age-optimal").rates(rates, BUDGET, weights)
     wanted = best[weights == 4].sum() / best[weights == 1].sum()
     assert late["news"] / late["other"] == pytest.approx(wanted, rel=0.2)
+
+
+def test_pages_about_the_topic_are_kept_fresher(tmp_path: Path) -> None:
+    """All change equally often; half of them are about it."""
+    clock = VirtualClock(START)
+
+    def answer(request: Request, now: float) -> tuple[int, str, str]:
+        href = request.url.href
+        if href not in PAGES:
+            links = "".join(f'<a href="{each}">{each}</a>' for each in PAGES)
+            return 200, "", f"<title>t</title><body><p>All of them.</p>{links}</body>"
+        words = "fish nets and ponds " if "/news/" in href else "stone and iron and coal "
+        return 200, "", page(f"{href} in version {int(now / DAY)}: {words * 20}")
+
+    model = PageModel(Topic("fishing", words=("fish", "nets", "ponds")))
+    site = OnePage(clock, answer)
+    settings = RevisitSettings(budget=8 / DAY)
+    crawl(tmp_path / "s", site, ["http://one.test/"], clock, DAYS, settings, order=lambda s, r: Focus(s, model, r))
+    with Store.open(tmp_path / "s", "r") as store:
+        rows = {row.url: row.meta for row in store.scan(parts=()) if row.url in PAGES}
+    weights = {url: ChangeState.decode(meta.change).weight for url, meta in rows.items()}
+    assert len(weights) == len(PAGES)
+    assert weights == pytest.approx({url: max(2 * meta.relevance, 0.1) for url, meta in rows.items()}, abs=1e-3)
+    visits = Counter(request.url.path.split("/")[1] for request in site.requests)
+    assert visits["news"] > 1.5 * visits["other"]
+
+
+def test_pages_of_high_rank_are_kept_fresher(tmp_path: Path) -> None:
+    """A crawl by quality that has ranked its pages gives the weight of a page by its rank."""
+    with Store.open(tmp_path / "s", settings=Settings(tablets=2)) as store:
+        order = ByQuality(store, Reserve(store, Frontier(), lambda batch, site: None, 8))
+        entries = [Entry(f"http://one.test/{i}", 1) for i in range(4)]
+        assert order.importance(entries[0], RowMeta()) == 1, "nothing is ranked yet"
+        keys = url_keys([entry.href for entry in entries[:3]], store.secret)
+        table = KeyTable(rank=np.float32)
+        table.columns["rank"][table.slots(keys)] = (0.9, 0.09, 0.01)
+        order.ranking.ranks = Ranks(known=3, pages=table.keys, ranks=table.columns["rank"])
+        found = [order.importance(entry, RowMeta()) for entry in entries]
+        order.checkpoint(force=True)
+    assert found == pytest.approx([2.7**0.5, 0.27**0.5, 0.25, 1.0], rel=1e-3)

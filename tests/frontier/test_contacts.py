@@ -29,6 +29,18 @@ def test_claim_release_and_expiry() -> None:
     assert contacts.claim(5, 134.0, 30.0) == 0.0, "the claim of an agent that died runs out"
 
 
+def test_who_takes_the_place_of_an_agent_lets_go_of_what_it_held() -> None:
+    contacts = table()
+    assert contacts.claim(5, 100.0, 180.0, owner=1) == 0.0
+    assert contacts.claim(6, 100.0, 180.0, owner=2) == 0.0
+    assert contacts.reserve(7, 100.0, 50.0) == 100.0
+    contacts.disown(1, 102.0)
+    assert contacts.claim(5, 101.0, 180.0, owner=1) == 102.0, "after the least gap"
+    assert contacts.claim(5, 102.0, 180.0, owner=1) == 0.0
+    assert contacts.claim(6, 102.0, 180.0, owner=1) == 280.0, "another's claim stands"
+    assert contacts.reserve(7, 101.0, 50.0) == 150.0
+
+
 @pytest.mark.parametrize(
     ("address", "has_key"),
     [

@@ -368,3 +368,28 @@ def test_sites_with_nothing_to_do_live_on_disk(monkeypatch: pytest.MonkeyPatch) 
     assert frontier.sites.added("h0") == 2
     assert frontier.next(now) == Idle(5.0, Why.DELAY, "h0"), "its pace is remembered"
     assert frontier.counts().hosts == 50
+
+
+def test_why_a_site_waits_is_told_before_it_is_parked() -> None:
+    """A short wait that a site causes is its own, not our gap, so that patience counts it."""
+    frontier = Frontier(Politeness(delay=1.0))
+    for site in ("http://closed", "http://busy", "http://ours"):
+        frontier.add(site, [Entry(f"{site}/{i}", 1) for i in range(2)], 0.0)
+    for _ in range(3):
+        lease = frontier.next(0.0)
+        assert isinstance(lease, Lease)
+        busy = lease.site == "http://busy"
+        if lease.site == "http://closed":
+            frontier.sites.close(lease.site, 10.0, "robots.txt")
+        frontier.done(lease, 0.0, Contact(0.0, 0.2, overloaded=busy, retry_at=30.0 if busy else 0.0))
+    assert frontier.next(0.0) == Idle(2.0, Why.DELAY, "ours")
+    assert frontier.keeps_a_gap()
+    ours = frontier.next(2.0)
+    assert isinstance(ours, Lease)
+    frontier.done(ours, 2.0, Contact(2.0, 0.2))
+    assert frontier.next(2.0) == Idle(10.0, Why.CLOSED, "closed", "robots.txt")
+    assert not frontier.keeps_a_gap()
+    closed = frontier.next(10.0)
+    assert isinstance(closed, Lease)
+    frontier.done(closed, 10.0, Contact(10.0, 0.2))
+    assert frontier.next(10.0) == Idle(30.0, Why.BACKOFF, "busy")

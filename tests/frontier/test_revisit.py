@@ -15,11 +15,13 @@ from fyke.frontier import revisit_kernels as kernels
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.revisit import (
     DAY,
+    MOST_QUIET,
     ChangeState,
     Priors,
     RevisitPolicy,
     Threshold,
     Trust,
+    counting_quiet,
     expected_age,
     mean_age,
     mean_freshness,
@@ -238,3 +240,20 @@ def test_hosts_that_lie_are_found_out() -> None:
     honest.sized(2_000_000)
     assert honest.asks_head(1e6)
     assert not now.asks_head(1e6)
+
+
+def test_a_long_quiet_before_the_first_look_counts_once_and_so_far() -> None:
+    """Where the host's dates are believed, a page that has not changed for years is taken for a still one."""
+    priors = Priors()
+    for i in range(40):  # the like of it: half change daily, half never
+        state = ChangeState()
+        for day in range(30):
+            state = visited(state, (day + 1) * DAY, i % 2 == 0 and day > 0)
+        priors.learn(state, "h", "text/html")
+    fresh = visited(ChangeState(quiet=400.0), DAY, False)
+    told = counting_quiet(fresh)
+    assert told.exposure == fresh.exposure + MOST_QUIET, "pages wake up"
+    assert counting_quiet(told) == told, "it is counted once"
+    assert priors.rate(told, "h", "text/html") < priors.rate(fresh, "h", "text/html") / 100
+    assert visited(fresh, 2 * DAY, True).quiet == 0, "refuted"
+    assert ChangeState.decode(fresh.encode()) == fresh

@@ -82,7 +82,8 @@ def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> N
     from fyke.cli.display import Display
     from fyke.crawl import plan
 
-    warming.ahead("crawl")
+    ordered = settings.topic or settings.order != "breadth" or settings.continuous
+    warming.ahead("crawls" if ordered else "crawl")
     if settings.topic:
         settings = dataclasses.replace(settings, topic=trained(Path(settings.topic), store))
     known = plan.read(store)

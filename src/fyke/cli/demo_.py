@@ -46,22 +46,20 @@ def demo(
     from rich.console import Console
 
     from fyke.cli import warming
-    from fyke.cli.demo_acts import ACTS, Stage, rehearse
+    from fyke.cli.demo_acts import ACTS, Stage
     from fyke.world.serve import serve
 
     _make_room(out)
     warming.ahead("demo")
     console = Console(stderr=json, highlight=False)
     found = {}
-    with tempfile.TemporaryDirectory(prefix="fyke-demo-") as folder:
-        rehearse(console, Path(folder))
-        with serve(settings) as served:
-            stage = Stage(served, console, Path(folder), out)
-            for number, act in enumerate(ACTS, 1):
-                title = (act.__doc__ or "").split("\n")[0].rstrip(".")
-                console.print(f"\n[b]{number}. {title}[/b]")
-                found[act.__name__] = act(stage)
-            url = served.world.seeds[0]
+    with tempfile.TemporaryDirectory(prefix="fyke-demo-") as folder, serve(settings) as served:
+        stage = Stage(served, console, Path(folder), out)
+        for number, act in enumerate(ACTS, 1):
+            title = (act.__doc__ or "").split("\n")[0].rstrip(".")
+            console.print(f"\n[b]{number}. {title}[/b]")
+            found[act.__name__] = act(stage)
+        url = served.world.seeds[0]
     pictures = ", ".join(sorted(path.name for path in out.glob("*.png")))
     missing = "No pictures were drawn: add matplotlib with pip install 'fyke[plot]'."
     drawn = f"The pictures are in {plain(out)}/: {plain(pictures)}." if find_spec("matplotlib") else missing

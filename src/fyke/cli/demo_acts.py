@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,23 +50,6 @@ class Stage:
 
 Facts = dict[str, object]
 """What an act found, for ``--json``."""
-
-
-def rehearse(console: Console, folder: Path) -> None:
-    """Crawl a web of a few pages, unseen: the kernels of a crawl are there, and its worker, before anybody waits."""
-    from fyke import assemble
-    from fyke.world.config import WorldConfig
-    from fyke.world.serve import serve
-
-    small = WorldConfig(hosts=6, pages=60, robots=False, slow=False, flaky=False, traps=False)
-    waiting = "getting ready; on a new machine the kernels are compiled now, once, which takes a minute or two"
-    with console.status(waiting) if console.is_terminal else nullcontext(), serve(small) as served:
-        if not console.is_terminal:
-            console.print(waiting)
-        resolve = tuple(served.resolve())
-        assemble.crawl(
-            served.world.seeds, folder / "rehearsal", scope="any", delay=0.0, patience=0.0, agents=1, resolve=resolve
-        )
 
 
 def hosts(stage: Stage) -> Facts:

@@ -18,13 +18,17 @@ class For(StrEnum):
 
     EXTRACT = "extract"
     CRAWL = "crawl"
+    CRAWLS = "crawls"
     DEMO = "demo"
     ALL = "all"
 
 
+HELP = "extract, crawl, crawls (by topic, by quality, continuous), demo or all."
+
+
 @app.command()
 def warm(
-    what: Annotated[For, typer.Argument(metavar="FOR", help="extract, crawl, demo or all.")] = For.ALL,
+    what: Annotated[For, typer.Argument(metavar="FOR", help=HELP)] = For.ALL,
     processes: Annotated[int, typer.Option(help="Processes; 0 for one per core.", min=0)] = 0,
     json: Json = False,
 ) -> None:

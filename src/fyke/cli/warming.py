@@ -26,6 +26,7 @@ from fyke.spawning import python
 SETS: dict[str, dict[str, int]] = {
     "extract": {"extract": 15},
     "crawl": {"crawl": 30},
+    "crawls": {"crawl": 30, "crawls": 8, "revisits": 6},
     "demo": {"crawl": 30, "simulate": 25, "revisits": 6},
     "all": {
         "crawl": 30, "archive": 30, "simulate": 8, "dedupe": 8, "reading": 12, "library": 8, "crawls": 8, "revisits": 6
@@ -60,7 +61,12 @@ def needed(name: str) -> bool:
 
 
 def warm(name: str, processes: int = 0) -> dict[str, object]:
-    """Run a set's workloads, at most ``processes`` at a time (0: one a core); return what was compiled."""
+    """Run a set's workloads, at most ``processes`` at a time (0: one a core); return what was compiled.
+
+    Nothing is run where that has been done.
+    """
+    if not needed(name):
+        return {"compiled": 0, "cpu_seconds": 0.0, "seconds": 0.0}
     waiting, total = list(SETS[name]), sum(SETS[name].values())
     most = min(len(waiting), processes or os.cpu_count() or 1)
     with tempfile.TemporaryDirectory(prefix="fyke-warm-") as folder, bar("compiling kernels, once", total, "s") as show:

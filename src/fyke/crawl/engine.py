@@ -97,6 +97,7 @@ class Agent:
         ``thread`` is where pages are examined. With ``revisits`` the crawl is continuous: it never ends by itself.
         ``order`` makes the order in which pages are wanted; without it ``prioritizer`` decides for each host.
         """
+        processor.key_by(store.secret)
         seen = SeenSet()
         self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), seen, rules.worth)
         self._seen_runs = SeenRuns(seen, store.path)
@@ -228,7 +229,8 @@ class Agent:
 
     def _waits_long(self, now: float) -> bool:
         """Whether what the agent waits for is beyond the patience. Our own gap between two contacts never is."""
-        return self.idle.why is not Why.DELAY and self.idle.until > now + self._patience
+        long = self.idle.why is not Why.DELAY and self.idle.until > now + self._patience
+        return long and not self.frontier.keeps_a_gap()
 
     def _begin_visits(self) -> None:
         """Begin as many visits as may be."""

@@ -37,14 +37,16 @@ class Gate:
         hold: float,
         path: Path | None = None,
         address_of: Callable[[str], str | None] = lambda host: None,
+        owner: int = 0,
     ) -> None:
         """``hold`` is how long a fetch can take at most; ``path`` the file that several agents share.
 
-        ``address_of`` tells the address of a host, if it is known already.
+        ``address_of`` tells the address of a host, if it is known already; ``owner`` tells this agent from others.
         """
         self._politeness = politeness
         self._hold = hold
         self._address_of = address_of
+        self._owner = owner
         self._promised: dict[str, float] = {}  # hosts that were told when to come
         self._open: dict[int, int] = {}  # contacts under way, by address
         self._entered: dict[str, int | None] = {}  # hosts that are contacted, and at which address
@@ -56,6 +58,10 @@ class Gate:
             self._file.truncate(size)
             self._buffer = mmap.mmap(self._file.fileno(), size)
         self._table = ContactTable(memoryview(self._buffer), self._lock())
+
+    def take_over(self, now: float) -> None:
+        """Begin in the place of an agent that died, perhaps: what it held is free after the least gap."""
+        self._table.disown(self._owner, now + self._politeness.delay)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -71,7 +77,7 @@ class Gate:
         key = None if address is None else address_key(address)
         if key is not None and (wait := self._wait_for_address(host, key, now)):
             return wait
-        busy = self._table.claim(_host_key(host), now, self._hold)
+        busy = self._table.claim(_host_key(host), now, self._hold, self._owner)
         if busy:
             return busy
         if key is not None:

@@ -39,8 +39,10 @@ MAX_TRIES = 3
 """Fetches of a URL whose host does not answer, before it is given up."""
 MAX_HOPS = 10
 """Redirects in a row, as browsers allow twice as many."""
-RETRY_DELAY = 10.0
-"""Seconds before the second try, and four times as many before the third: both within the usual patience."""
+RETRY_DELAYS = 10.0
+"""Of the host's delay, before the second try, and four times as many before the third: 10 and 40 s by default."""
+LEAST_RETRY = 1.0
+"""Seconds before the second try where the delay is shorter."""
 
 PASSING = frozenset(
     {Reason.DNS, Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.SERVER_ERROR, Reason.TOO_MANY_REQUESTS}
@@ -164,7 +166,8 @@ class Keeper:
         """Nothing usable came: it is tried again later, or (``final``: at once) its row says why there is nothing."""
         entry = lease.entry
         if outcome.reason in PASSING and self._again(entry) and not final:
-            due = outcome.retry_at or now + RETRY_DELAY * 4**entry.tries  # what the server asks decides
+            wait = max(RETRY_DELAYS * self.queues.frontier.politeness.delay, LEAST_RETRY) * 4**entry.tries
+            due = outcome.retry_at or now + wait  # what the server asks decides
             if not entry.depth:
                 self.troubled(lease.site, outcome)
             tablet = self.queues.store.tablet(self.queues.tablet_of(outcome.url))
@@ -234,12 +237,14 @@ class Keeper:
                 self.rules.admit(processed.links[0].target)
         offers = []
         targets = Links.of(processed.links).targets
-        fresh = self.queues.unseen(targets, processed.keys)
+        keys = self.queues.keys(targets) if processed.keys is None else processed.keys
+        fresh = self.queues.unseen(targets, keys)
         if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
             fresh = [*targets]  # from one session id of the page to another: follow it, as far as the hops go
         if self.queues.order is not None:
             refusal = self.rules.belongs if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
-            visit = Visit.of(batch, self.queues.tablet_of(entry.url), entry, processed, fresh, depth, kind, refusal)
+            number = self.queues.tablet_of(entry.url)
+            visit = Visit.of(batch, number, entry, processed, keys, fresh, depth, kind, refusal)
             return self.queues.order.offers(visit)
         for url in fresh:
             why = self.rules.belongs(url)

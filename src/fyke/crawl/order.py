@@ -13,9 +13,7 @@ from fyke.crawl.mail import Offer
 from fyke.crawl.process import Processed
 from fyke.crawl.reserve import Reserve
 from fyke.frontier.keys import Entry
-from fyke.frontier.seen import url_keys
-from fyke.sites.traps import seen_form
-from fyke.store import Batch
+from fyke.store import Batch, RowMeta
 from fyke.url import Url
 from fyke.values import Drop, Links
 
@@ -46,12 +44,11 @@ class Visit:
 
     @classmethod
     def of(
-        cls, batch: Batch, tablet: int, entry: Entry, processed: Processed, fresh: Sequence[Url], depth: int, kind: str,
-        refusal: Callable[[Url], Drop | None],
+        cls, batch: Batch, tablet: int, entry: Entry, processed: Processed, keys: Keys, fresh: Sequence[Url],
+        depth: int, kind: str, refusal: Callable[[Url], Drop | None],
     ) -> Visit:  # fmt: skip
-        """The visit of a page, of whose links ``fresh`` are new."""
+        """The visit of a page, of whose links, with these ``keys``, ``fresh`` are new."""
         targets = Links.of(processed.links).targets
-        keys = url_keys(map(seen_form, targets)) if processed.keys is None else processed.keys
         return cls(
             batch, tablet, entry, processed, targets, keys, frozenset(map(id, fresh)), depth, kind, refusal
         )  # fmt: skip
@@ -79,6 +76,10 @@ class Order(Protocol):
 
     def scores(self, batch: Batch, tablet: int, offers: Sequence[Offer], keys: Keys) -> Floats:
         """Return the worth of offers to a tablet of this agent, in [0, 1]."""
+        ...
+
+    def importance(self, entry: Entry, meta: RowMeta) -> float:
+        """Return how much a page that was read matters; 1 is usual. It is a factor of its weight in revisits."""
         ...
 
     def checkpoint(self, *, force: bool = False) -> None:

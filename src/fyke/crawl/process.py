@@ -13,7 +13,7 @@ from fyke.formats.media_types import HTML
 from fyke.frontier.seen import Keys
 from fyke.reading.conversion import Source, convert_here
 from fyke.reading.reading import Material, Reader, Reading
-from fyke.sites.links import MAX_LINKS, PageLinks
+from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks
 from fyke.store import Change, Page, RowMeta
 from fyke.store.codec import sha1
 from fyke.url import Url
@@ -47,14 +47,21 @@ class Processor:
         """
         self._agent = agent
         self._convert = convert or _convert_here
-        self._reader = Reader(agent)
+        self.key_by(0)
+
+    def key_by(self, secret: int) -> None:
+        """Make the keys of links from now on as the seen-set of a store with that secret has them."""
+        self._secret = secret
+        self._reader = Reader(self._agent, memo=LinkMemo(seed=secret))
 
     async def fetched(self, outcome: Fetched, depth: int) -> Processed:
         """A document came. A large one is read beside the loop, by the same code."""
         exchange = outcome.exchange
         head = parse_head(exchange.response_head)
         if len(exchange.body) > AT_ONCE:
-            beside = Reader(self._agent)  # what is remembered of hrefs is not shared with other threads
+            beside = Reader(
+                self._agent, memo=LinkMemo(seed=self._secret)
+            )  # what is remembered of hrefs is not shared with other threads
             begun = await asyncio.to_thread(beside.begin, exchange.body, head, outcome.url)
         else:
             begun = self._reader.begin(exchange.body, head, outcome.url)

@@ -8,7 +8,7 @@ that belong to the tablet with their keys in the seen-set, and a letter in the o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -97,6 +97,10 @@ class Queues:
         self.order: Order | None = None
         """Which page first, where it is not breadth first."""
 
+    def keys(self, urls: Iterable[Url]) -> Keys:
+        """Return the keys of URLs in the seen-set."""
+        return url_keys(map(seen_form, urls), self.store.secret)
+
     # ---- starting
 
     def restore(self, now: float, beat: Callable[[], object] = lambda: None) -> None:
@@ -147,7 +151,7 @@ class Queues:
 
     def _remember(self, number: int, tablet: Tablet, beat: Callable[[], object]) -> None:
         """Know the URLs of a tablet again: from its chunks, or else from its rows and queues."""
-        chunks = self._chunks[number] = SeenChunks(tablet)
+        chunks = self._chunks[number] = SeenChunks(tablet, self.store.secret)
         known = chunks.read() if self.order is None else None  # an order tells known URLs from waiting ones
         for keys in known or chunks.rebuild(self._known_urls(tablet)):
             self._seen.add(keys)
@@ -155,7 +159,7 @@ class Queues:
                 self.order.reserve.refuse(keys)
             beat()
         waiting = [Entry.decode(value).url for _, value in tablet.items("queue", *ALL_WAITING)]
-        self._seen.add(url_keys(map(seen_form, waiting)))
+        self._seen.add(self.keys(waiting))
 
     def _known_urls(self, tablet: Tablet) -> Iterator[Url]:
         """The URLs of rows, queues and entries for later; not those that an order holds back."""
@@ -173,7 +177,7 @@ class Queues:
         """
         if not urls:
             return []
-        fresh = self._seen.add(url_keys(map(seen_form, urls)) if keys is None else keys)
+        fresh = self._seen.add(self.keys(urls) if keys is None else keys)
         return [urls[i] for i in np.flatnonzero(fresh).tolist()]
 
     def tablet_of(self, url: Url) -> int:
@@ -246,7 +250,7 @@ class Queues:
         """Let offers wait at the level of their worth; those that wait at a worse one move up."""
         number = self.tablet_of(Url(offers[0].href))
         urls = [Url(each.href) for each in offers]
-        keys = url_keys(map(seen_form, urls))
+        keys = self.keys(urls)
         levels = level_of(order.scores(batch, number, offers, keys)).tolist()
         for i, (each, url, level) in enumerate(zip(offers, urls, levels, strict=True)):
             key = keys[i : i + 1]

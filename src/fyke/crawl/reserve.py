@@ -49,9 +49,9 @@ def level_of(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return 1 + np.clip(((1.0 - scores) * LEVELS).astype(np.int64), 0, LEVELS - 1)
 
 
-def keys_of(entries: Iterable[Entry]) -> npt.NDArray[np.uint64]:
-    """Return the keys of entries in the seen-set."""
-    return url_keys(seen_form(entry.url) for entry in entries)
+def keys_of(entries: Iterable[Entry], secret: int) -> npt.NDArray[np.uint64]:
+    """Return the keys of entries in the seen-set of a store with that secret."""
+    return url_keys((seen_form(entry.url) for entry in entries), secret)
 
 
 def _key(level: int, sequence: int) -> bytes:
@@ -94,7 +94,7 @@ class Reserve:
                 if lane.tail == 0:
                     lane.low = lane.at = sequence
                 lane.tail = sequence + 1
-                slot = self._levels.slots(keys_of([Entry.decode(value)]))
+                slot = self._levels.slots(keys_of([Entry.decode(value)], self._store.secret))
                 if self._levels.columns["level"][slot[0]] == 0:  # the best comes first
                     self._levels.columns["level"][slot] = level
                     self.waiting += 1
@@ -167,7 +167,7 @@ class Reserve:
                 lane.window.append((sequence, entry))
                 continue
             batch.delete("queue", _key(level, sequence))
-            own = keys_of([entry])
+            own = keys_of([entry], self._store.secret)
             slot = self._levels.slots(own)
             if self._levels.columns["level"][slot[0]] != level:
                 continue  # stale

@@ -29,7 +29,7 @@ from fyke.crawl.queues import AGAIN, Queues
 from fyke.formats.http import Head, http_date, parse_head
 from fyke.frontier.honesty import Honesty
 from fyke.frontier.keys import Entry
-from fyke.frontier.revisit import DAY, FEW, ChangeState, Priors, Signal, visited
+from fyke.frontier.revisit import DAY, FEW, ChangeState, Priors, Signal, counting_quiet, visited
 from fyke.reading.stored import text_of
 from fyke.store import Batch, Change, RowMeta, Tablet
 from fyke.store.codec import sha1
@@ -185,10 +185,14 @@ class Revisits:
         """A page was fetched for the first time: queue its revisit in ``batch``, and return it with its state."""
         meta, host = processed.change.meta, entry.url.host
         weight = self.settings.weights.of(entry.href, entry.worth)
-        state = ChangeState(text=text_digest(processed), weight=weight)
-        state = self.priors.learn(visited(state, now, False), host, meta.type)
-        tablet = queues.store.tablet(queues.tablet_of(entry.url))
-        self.memory(host, tablet).honesty.sized(meta.length)
+        if queues.order is not None:
+            weight *= queues.order.importance(entry, meta)
+        memory = self.memory(host, queues.store.tablet(queues.tablet_of(entry.url)))
+        memory.honesty.sized(meta.length)
+        date = http_date(meta.last_modified) if meta.last_modified else None
+        quiet = max(now - date, 0.0) / DAY if date is not None else 0.0
+        state = visited(ChangeState(text=text_digest(processed), weight=weight, quiet=quiet), now, False)
+        state = self.priors.learn(_believing(state, memory), host, meta.type)
         self.budget.pages += 1
         self.gauge.note(entry.href, host, state)
         queues.postpone(batch, _entry(entry.href, entry.depth, state), self.due(state))
@@ -234,7 +238,9 @@ class Revisits:
             return self._same(
                 url, state, _validated(meta, head), processed.links, tablet, now, (("revisits:same-text", 1),)
             )
-        return self._changed(url, state, processed, date if memory.honesty.believes_dates else None, now)
+        kept = msgspec.structs.replace(processed.change.meta, relevance=meta.relevance)  # judged once, when it is new
+        date = date if memory.honesty.believes_dates else None
+        return self._changed(url, state, _with(processed, kept), date, now)
 
     def is_same(self, outcome: Fetched, tablet: Tablet) -> bool:
         """Whether a body is the one that is stored, byte for byte: then it need not be read again."""
@@ -312,7 +318,7 @@ class Revisits:
             row = tablet.read(url.key, parts=("links",))
             links = row.links if row is not None else ()
         state = msgspec.structs.replace(visited(state, now, False), absent=0)
-        state = self.priors.learn(state, url.host, meta.type)
+        state = self.priors.learn(_believing(state, self.memory(url.host, tablet)), url.host, meta.type)
         return Seen(msgspec.structs.replace(meta, change=state.encode()), None, links, self.due(state), counts)
 
     def _changed(self, url: Url, state: ChangeState, processed: Processed, date: float | None, now: float) -> Seen:
@@ -351,6 +357,10 @@ class Revisits:
             date_moved=bool(modified) and modified != meta.last_modified,
         )
         return date
+
+
+def _believing(state: ChangeState, memory: HostMemory) -> ChangeState:
+    return counting_quiet(state) if state.quiet and memory.honesty.believes_dates else state
 
 
 def _chance(state: ChangeState, now: float) -> float:

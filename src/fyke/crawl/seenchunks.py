@@ -30,13 +30,14 @@ _AT_ONCE = 10_000
 class SeenChunks:
     """The chunks of one tablet."""
 
-    def __init__(self, tablet: Tablet) -> None:
+    def __init__(self, tablet: Tablet, secret: int) -> None:
         self._tablet = tablet
+        self._secret = secret
         self._next = 0
 
     def add(self, batch: Batch, urls: Iterable[Url]) -> None:
         """Write in ``batch`` that these URLs are known."""
-        self._put(batch, url_keys(map(seen_form, urls)))
+        self._put(batch, url_keys(map(seen_form, urls), self._secret))
 
     def read(self) -> Iterator[Keys] | None:
         """Yield the keys of the tablet's URLs; None where the chunks do not hold them all."""
@@ -51,7 +52,7 @@ class SeenChunks:
         self._next = 0
         urls = iter(urls)
         while some := list(islice(urls, _AT_ONCE)):
-            keys = url_keys(map(seen_form, some))
+            keys = url_keys(map(seen_form, some), self._secret)
             batch = self._tablet.batch()
             self._put(batch, keys)
             self._tablet.write(batch)

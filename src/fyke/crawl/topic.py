@@ -24,7 +24,7 @@ from fyke.crawl.order import Floats, Keys, Visit, belonging
 from fyke.crawl.process import Processed
 from fyke.crawl.reserve import FED, Reserve, level_of
 from fyke.frontier.keys import Entry
-from fyke.store import Batch, Store
+from fyke.store import Batch, RowMeta, Store
 from fyke.store.cells import Version
 from fyke.topic.features import LinkFeatures, link_features, surroundings
 from fyke.topic.links import SEED_WORTH, LinkModel, Page, kinds_of, pack_clue, unpack_clue
@@ -33,6 +33,8 @@ from fyke.url import Url
 
 CHECKPOINT_EVERY = 1000
 """Lessons between checkpoints: a model is some hundred kilobytes."""
+LEAST_IMPORTANT = 0.1
+"""Of pages in revisits: what is off the topic may come to it."""
 QUIET = 100
 """Pages without a relevant one after which the user is told."""
 log = logging.getLogger("fyke")
@@ -125,6 +127,10 @@ class Focus:
             )  # fmt: skip
         kept = msgspec.structs.replace(meta, relevance=round(p, 4))
         return replace(processed, change=replace(processed.change, meta=kept))
+
+    def importance(self, entry: Entry, meta: RowMeta) -> float:
+        """By the chance that it is about the topic: 1 where that is even."""
+        return max(2 * meta.relevance, LEAST_IMPORTANT) if meta.relevance >= 0 else 1.0
 
     def _teach(self, batch: Batch, entry: Entry, p: float) -> None:
         if entry.clue:

@@ -8,7 +8,8 @@ never over a fetch). A full neighbourhood counts as busy: never early.
   ``start`` says that it has come, or when to come where others came late. Nobody holds an address, so that a
   host that stalls holds up no other.
 - A **host** is claimed for one contact at a time: ``claim`` and ``release``. It is its owner's but for redirects of
-  other sites' robots.txt. A claim is itself a time, so that of an agent that dies runs out by itself.
+  other sites' robots.txt. A claim is itself a time, so that of an agent that dies runs out by itself; who takes its
+  place lets go of what it held (``disown``).
 
 Loopback has no key (None): no gap. IPv6 addresses count by their /64, which is one customer's.
 """
@@ -20,6 +21,7 @@ from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import xxhash
 
 SLOT_BYTES = 24
@@ -80,15 +82,21 @@ class ContactTable:
                 self._times[slot] = max(self._times[slot], now + gap)
             return 0.0
 
-    def claim(self, key: int, now: float, hold: float) -> float:
-        """Claim ``key`` until ``now + hold`` and return 0, or return when it will be free."""
+    def claim(self, key: int, now: float, hold: float, owner: int = 0) -> float:
+        """Claim ``key`` for ``owner`` until ``now + hold`` and return 0, or return when it will be free."""
         with self._lock:
             slot, busy = self._find(key, now)
             if busy:
                 return busy
-            self._keys[slot], self._starts[slot] = key, 0.0
+            self._keys[slot], self._starts[slot] = key, -1.0 - owner
             self._times[slot] = now + hold
             return 0.0
+
+    def disown(self, owner: int, free_at: float) -> None:
+        """Let everything that ``owner`` has claimed be free at ``free_at``: nobody contacts it any more."""
+        with self._lock:
+            for slot in np.flatnonzero(np.asarray(self._starts) == -1.0 - owner).tolist():
+                self._times[slot] = min(self._times[slot], free_at)
 
     def release(self, key: int, free_at: float) -> None:
         """Say when a claimed key may be contacted again."""

@@ -353,6 +353,11 @@ class Frontier:
                 lane.head = lane.low
         heapq.heappush(self._parked, (site.due, self._tick(), site))
 
+    def keeps_a_gap(self) -> bool:
+        """Return whether some site waits for nothing but the gap that we keep ourselves, or for a back queue."""
+        waiting = ((due, site) for heap in (self._heap, self._parked) for due, _, site in heap)
+        return any(self._front) or any(_waits_for(site, due).why is Why.DELAY for due, site in waiting)
+
     def _raise_low(self, lane: Lane, low: int) -> None:
         self._queued -= low - lane.low
         lane.low = low
@@ -373,11 +378,13 @@ class Frontier:
             return Idle(until, Why.REFILL)
         if until == _NEVER:
             return Idle(until, Why.IN_FLIGHT if self._leased else Why.EMPTY)
-        if until == heap_due:
-            return Idle(until, Why.DELAY, self._heap[0][2].host.name)
-        if until == parked_due:
-            site = self._parked[0][2]
-            if site.until >= site.host.due:
-                return Idle(until, Why.CLOSED, site.host.name, site.why)
-            return Idle(until, Why.BACKOFF if site.host.asked >= until else Why.DELAY, site.host.name)
+        if until < self._later:
+            site = (self._heap if until == heap_due else self._parked)[0][2]
+            return _waits_for(site, until)
         return Idle(until, Why.LATER)
+
+
+def _waits_for(site: Site, until: float) -> Idle:
+    if site.until >= until:
+        return Idle(until, Why.CLOSED, site.host.name, site.why)
+    return Idle(until, Why.BACKOFF if site.host.asked >= until else Why.DELAY, site.host.name)

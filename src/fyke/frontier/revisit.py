@@ -33,6 +33,8 @@ DEFAULT_RATE = 0.1
 DEFAULT_PRIOR = (0.5, DEFAULT_RATE, 0.1)
 """Shape and mean rate of the first page's prior, and the share of pages that never change: once in ten days, give or
 take a factor of ten, is where studies of the web find the median."""
+MOST_QUIET = 180.0
+"""Days of quiet before the first look that count: pages wake up."""
 _CODES = {
     "uniform": kernels.UNIFORM,
     "proportional": kernels.PROPORTIONAL,
@@ -217,6 +219,8 @@ class ChangeState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tr
     """When somebody says that it changed since the last look, and how far that is trusted; (0, 0) for nobody."""
     generation: int = 0
     """Queue entries of an earlier one are dropped when popped: a signal moved the page forward."""
+    quiet: float = 0.0
+    """Days for which it had been quiet at the first look, as it says; 0 once that was counted, or proved nothing."""
 
     def encode(self) -> bytes:
         """Return this as MessagePack; ``decode`` is the inverse."""
@@ -233,6 +237,11 @@ class ChangeState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tr
 
 _encoder = msgspec.msgpack.Encoder()
 _states = msgspec.msgpack.Decoder(ChangeState)
+
+
+def counting_quiet(state: ChangeState) -> ChangeState:
+    """Return ``state`` with the quiet before the first look counted; call it where the host's dates are believed."""
+    return msgspec.structs.replace(state, exposure=state.exposure + min(state.quiet, MOST_QUIET), quiet=0.0)
 
 
 class Priors:
@@ -280,7 +289,7 @@ def visited(state: ChangeState, now: float, changed: bool, modified: float | Non
     """Return ``state`` after a visit at ``now`` that found the page changed or not.
 
     ``modified`` is when the page says that it last changed; give it only where its host is believed. On the first
-    visit there is nothing to compare with: a long quiet before it says little, since pages wake up.
+    visit there is nothing to compare with.
     """
     interval = (now - state.seen) / DAY if state.seen else 0.0
     facts = np.array([state.events, state.exposure, state.visits])
@@ -295,6 +304,7 @@ def visited(state: ChangeState, now: float, changed: bool, modified: float | Non
     return msgspec.structs.replace(
         state,
         signal=(0.0, 0.0),
+        quiet=0.0 if changed else state.quiet,
         seen=max(now, state.seen),
         events=float(facts[0]),
         exposure=float(facts[1]),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fyke.frontier import schedule_kernels as kernels
 from fyke.frontier.change_kernels import BINS, defaults
-from fyke.frontier.revisit import DEFAULT_PRIOR, DEFAULT_RATE, RevisitPolicy, Threshold
+from fyke.frontier.revisit import DEFAULT_PRIOR, DEFAULT_RATE, MOST_QUIET, RevisitPolicy, Threshold
 
 Floats = npt.NDArray[np.float64]
 Pages = npt.NDArray[np.int64]
@@ -32,10 +32,12 @@ class Schedule:
         hosts: Pages | None = None,
         kinds: Pages | None = None,
         last: Floats | None = None,
+        quiet: Floats | None = None,
     ) -> None:
         """``budget`` is visits per day of all pages together; ``hosts`` and ``kinds`` number the pages' groups.
 
-        ``last`` is when each page was visited last, at time 0 where it is not given.
+        ``last`` is when each page was visited last, at time 0 where it is not given; ``quiet`` for how many days it
+        says to have been quiet then, where that is believed.
         """
         self.policy = policy or RevisitPolicy()
         self.threshold = Threshold.guess(self.policy, pages, budget)
@@ -53,6 +55,8 @@ class Schedule:
         learnt = 0 if self.known else pages
         learning = np.zeros((learnt, 6))
         self._facts, self._beliefs = learning[:, :3], learning[:, 3:]
+        if quiet is not None and learnt:
+            self._facts[:, 1] = np.minimum(quiet, MOST_QUIET)
         changes = np.zeros((learnt, 2 * BINS), np.float32)
         self._counts, self._sums = changes[:, :BINS], changes[:, BINS:]
         self._host_sums = np.zeros((int(self.hosts.max(initial=0)) + 1, 4))

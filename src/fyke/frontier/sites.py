@@ -135,7 +135,8 @@ class SiteTable:
         host = self._hosts.get(name) or self._hosts.setdefault(name, Host(name))
         site = self._sites[record.site] = Site(record.site, host, self._priorities)
         if record.due >= host.due:
-            host.due = host.asked = record.due
+            host.due = record.due
+            host.asked = record.due if record.failures or record.crawl_delay else 0.0
             host.pace = Pace(record.crawl_delay, record.usual, record.failures)
         site.until, site.why, site.failures = record.until, record.why, record.unreached
         for priority, low, tail in record.lanes:

@@ -92,7 +92,15 @@ class ChangingWorld:
             hosts=self.hosts,
             kinds=self.kinds,
             last=self.first_visits(budget),
+            quiet=self._quiet() if self.dated is not None else None,
         )
+
+    def _quiet(self) -> Floats:
+        """For how long pages that are dated had not changed at the first visit; for ever, where they never do."""
+        assert self.dated is not None
+        scale = np.divide(1.0, self.rates, out=np.full(len(self.rates), 1e15), where=self.rates > 0)
+        quiet: Floats = np.random.default_rng(1).exponential(scale)
+        return np.where(self.dated, quiet, 0.0)
 
     def first_visits(self, budget: float) -> Floats:
         """Return when each page was first fetched: before time 0, at the budget's pace, in any order."""

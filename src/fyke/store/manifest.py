@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import secrets
 from pathlib import Path
 
 import msgspec
@@ -49,6 +50,8 @@ class Manifest(msgspec.Struct, frozen=True):
     format: str = FORMAT
     version: int = VERSION
     row_key: str = ROW_KEY
+    secret: int = 0
+    """Seeds the keys of the seen-set, so that no stranger finds a URL that passes for another one; 0 in old stores."""
 
 
 def tablet_of(row: bytes, tablets: int) -> int:
@@ -82,7 +85,7 @@ def create(store: Path, settings: Settings) -> Manifest:
         for tablet in range(settings.tablets):
             if not (store / NAME).exists():
                 tablet_path(store, tablet).mkdir(exist_ok=True)
-        write(store, Manifest(settings), replace=False)
+        write(store, Manifest(settings, secret=secrets.randbits(62)), replace=False)
     except OSError as error:
         raise StorageError(f"cannot make a store at {store}: {error.strerror}; check the path and its rights") from None
     return read(store)

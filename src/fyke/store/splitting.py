@@ -85,7 +85,8 @@ def _copy(path: Path, settings: Settings, building: Path, tablets: int, progress
                     state.done.append(number)
                     _record(building, state)
             _sum_counters(old, new)
-    manifest.write(building, Manifest(new_settings))  # from here on the split can only go forward
+    # From here on the split can only go forward.
+    manifest.write(building, Manifest(new_settings, secret=manifest.read(path).secret))
 
 
 _QUEUE_ROWS = {b"s": 1, b"q": 1, b"t": 9, b"k": 0, b"m": 0}
@@ -211,7 +212,7 @@ def _finish_move(path: Path) -> None:
             source = manifest.tablet_path(building / "store", number)
             if source.exists():
                 source.rename(manifest.tablet_path(path, number))
-        manifest.write(path, Manifest(settings))
+        manifest.write(path, Manifest(settings, secret=manifest.read(path).secret))
         for lock in path.glob("tablet-*.lock"):
             if int(lock.name[7:-5]) >= settings.tablets:
                 lock.unlink()

@@ -53,9 +53,13 @@ When = datetime | float | int
 class Store:
     """A collection of documents on disk, by URL, in every version. Use ``open``; it is a context manager."""
 
-    def __init__(self, path: Path, settings: Settings, mode: Literal["r", "w"], owned: Sequence[int]) -> None:
+    def __init__(
+        self, path: Path, settings: Settings, mode: Literal["r", "w"], owned: Sequence[int], secret: int
+    ) -> None:
         self.path = path
         self.settings = settings
+        self.secret = secret
+        """Seeds the keys by which a crawl knows the URLs of this store (``Manifest.secret``)."""
         self.mode = mode
         self.owned = tuple(owned)
         """The tablets that this process writes, or may read."""
@@ -93,7 +97,7 @@ class Store:
             )
         for tablet in range(chosen.tablets):
             manifest.check_tablet(manifest.tablet_path(path, tablet))
-        store = cls(path, chosen, mode, range(chosen.tablets) if tablets is None else tuple(tablets))
+        store = cls(path, chosen, mode, range(chosen.tablets) if tablets is None else tuple(tablets), found.secret)
         if mode == "w":
             rocks.raise_file_limit()
             rocks.HEAP.settle()
@@ -104,7 +108,7 @@ class Store:
                 if manifest.read(path).settings.tablets != chosen.tablets:
                     raise StorageError(f"{path} was split just now; open it again")
                 if chosen != found.settings or found.version != manifest.VERSION:
-                    manifest.write(path, Manifest(chosen))
+                    manifest.write(path, Manifest(chosen, secret=found.secret))
             except StorageError:
                 store.close()
                 raise
@@ -115,7 +119,7 @@ class Store:
         """Open a store to write. REQUIRES: the caller holds the locks of all tablets."""
         rocks.raise_file_limit()
         rocks.HEAP.settle()
-        return cls(path, settings, "w", range(settings.tablets))
+        return cls(path, settings, "w", range(settings.tablets), manifest.read(path).secret)
 
     # ---- tablets
 

@@ -32,7 +32,7 @@ class WorldConfig:
     errors: bool = option(True, "Dead links, and hosts that answer 200 with a page of regrets.")
     traps: bool = option(True, "Hosts with an endless calendar, session ids and ever growing paths.")
     slow: bool = option(True, "Hosts that take their time.")
-    flaky: bool = option(True, "Hosts that fail one time in five, for ten seconds each time.")
+    flaky: bool = option(True, "Hosts that fail one time in six, for ten seconds each time, never twice in a row.")
 
     def __post_init__(self) -> None:
         """Refuse what makes no world."""

@@ -71,8 +71,9 @@ class World:
             return make_answer(421, "text/plain", b"no such host in this world\n", t)
         latency = host.latency * (0.5 + unit(self.config.seed, "latency", host.number, target)) if host.latency else 0.0
         if host.flaky and target != "/robots.txt":
-            bits = draw(self.config.seed, "flaky", host.number, target, int(t // FLAKY_SECONDS))
-            if bits % FLAKY_ONE_IN == 0:
+            turn = int(t // FLAKY_SECONDS)
+            bits, before = (draw(self.config.seed, "flaky", host.number, target, turn - i) for i in (0, 1))
+            if bits % FLAKY_ONE_IN == 0 and before % FLAKY_ONE_IN:  # never twice in a row
                 fault = Fault.RESET if bits >> 8 & 1 else Fault.NONE
                 return make_answer(503, "text/plain", b"try again\n", t, latency, (("Retry-After", "10"),), fault)
         place = find(self._plans, host, self._model(host), target)

@@ -174,6 +174,12 @@ class Internet:
         with Store.open(self.store, "r") as store:
             return {row.url: row.meta.error or str(row.meta.status) for row in store.scan() if row.versions}
 
+    def evidence(self) -> list[str]:
+        """What the crawl said of itself: for whoever reads of a failure."""
+        told = [*sorted((self.store / "status").glob("*.json")), self.store / "fyke.log"]
+        last = [f"{r.at:.1f} {r.url}" for r in self.log[-5:]]
+        return [f"{path.name}: {path.read_text()[-3000:]}" for path in told if path.exists()] + last
+
     def pages(self) -> set[str]:
         """The URLs of the documents in the store."""
         return {url for url, told in self.rows().items() if told == "200" and not url.endswith("/sitemap.xml")}
@@ -286,7 +292,8 @@ def run_inside(scenario: Callable[..., Awaitable[Any]], **options: Any) -> Any:
     why = unavailable()
     if why:
         pytest.skip(why)
-    name = f"{scenario.__module__}:{scenario.__name__}"
+    spec = sys.modules[scenario.__module__].__spec__  # of ``python -m`` too
+    name = f"{spec.name if spec is not None else scenario.__module__}:{scenario.__name__}"
     command = [
         "unshare",
         "--net",
@@ -304,7 +311,7 @@ def run_inside(scenario: Callable[..., Awaitable[Any]], **options: Any) -> Any:
         check=False,
         cwd=Path(__file__).parents[3],
     )
-    assert done.returncode == 0, done.stderr.decode()[-4000:]
+    assert done.returncode == 0, done.stderr.decode()[-12000:]
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -336,6 +343,9 @@ async def _main(scenario: Callable[..., Awaitable[Any]], options: dict[str, Any]
         net = Internet(folder)
         try:
             return await scenario(net, **options)
+        except BaseException:
+            print("\n".join(net.evidence()), file=sys.stderr)
+            raise
         finally:
             await net.close()
 
