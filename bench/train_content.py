@@ -169,8 +169,8 @@ NOTHING = model.Forest(
     np.zeros((1, DEPTH), np.uint16), np.zeros((1, DEPTH), np.uint8), np.zeros((1, 1 << DEPTH), np.int16)
 )
 """A forest that adds nothing."""
-UNSURE = model.Forest(NOTHING.columns, NOTHING.thresholds, np.full((1, 1 << DEPTH), -8000, np.int16))
-"""Of the chance of an article where no types are known: the rules are heard rather than trees that know no others."""
+UNTYPED = 0.36
+"""What is believed of the first trees where no types are known: they know articles alone."""
 PLAIN = 0.5
 """The weight of a plain page beside its own in learning types: where a site gives no hints, the text must do."""
 LEAST = 0.02
@@ -180,7 +180,7 @@ LEAST = 0.02
 def fit_types(codes: Array, kinds: list[str], weight: Array) -> tuple[model.Forest, ...]:
     settings = boosting.Settings(trees=60, depth=2, rate=0.1, ridge=4.0, rows=0.8)
     if all(kind in ARTICLES for kind in kinds):  # there is nothing to tell apart
-        return (UNSURE, *(NOTHING,) * (len(TYPES) - 1))
+        return (NOTHING,) * len(TYPES)
     forests = []
     for t, kind in enumerate(TYPES):
         truth = np.array([(k or "article") == kind for k in kinds], float)
@@ -260,8 +260,10 @@ def fit(examples: list[Example], settings: Settings) -> model.Model:
             if e.draw % settings.parts == part:
                 second[n] = second_codes(e, seen[n], look)
     look = learn_first(examples, seen, settings, settings.parts)
-    last = NOTHING
-    if any(e.kind not in ARTICLES for e in examples):
+    first, last = look.first, NOTHING
+    if all(e.kind in ARTICLES for e in examples):
+        first = model.Forest(first.columns, first.thresholds, np.rint(UNTYPED * first.leaves).astype(np.int16))
+    else:
         order = range(len(examples))
         last = boosting.fit(
             np.concatenate([second[n][0] for n in order], axis=1),
@@ -271,7 +273,7 @@ def fit(examples: list[Example], settings: Settings) -> model.Model:
             settings.second,
             settings.parts + 1,
         )
-    return model.Model(words.odds(), fit_bags(examples), look.first, last, look.types)
+    return model.Model(words.odds(), fit_bags(examples), first, last, look.types)
 
 
 def evaluate(examples: list[Example], made: model.Model) -> dict[str, list[tuple[str, str, float]]]:
