@@ -27,8 +27,8 @@ from readability import Document
 from resiliparse.extract.html2text import extract_plain_text
 
 import fyke
+from bench.content_pages import FOLDS, SETS, host
 from bench.measure import SHARED, best_cpu, figure, table
-from bench.train_content import FOLDS, SETS, host
 from fyke.clean import page as pages
 from fyke.clean.container_kernels import fill_features
 from fyke.clean.extract import Auto

@@ -13,28 +13,22 @@ without it the model is trained on all pages and written. Equal data give equal 
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
-import json
-import re
 import sys
-import zlib
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from bench import boosting
-from bench.class_words import ClassWords, class_votes
+from bench.class_words import ClassWords
+from bench.content_pages import FOLDS, SETS, Example, f1, load
 from bench.measure import SHARED
 from fyke.clean import container_kernels, context_kernels, feature_kernels, model, model_kernels
 from fyke.clean.choice_kernels import choose
-from fyke.clean.columns import WORDS
 from fyke.clean.elements import Array
 from fyke.clean.features import (
+    CLASS,
     COLUMN_ROW,
     COLUMN_SHIFT,
     COLUMNS,
@@ -46,17 +40,6 @@ from fyke.clean.features import (
     TOP,
     TYPES,
 )  # fmt: skip
-from fyke.clean.page import Page, read
-from fyke.clean.render import block_texts
-from fyke.formats.encoding import decoded
-
-SETS = {"magic-article": 3.0, "wcxb-dev": 1.0}
-"""Data sets, with the weight of one page: a small set counts more, so that none is drowned."""
-_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_TOKEN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
-Gram = tuple[str, ...]
-FOLDS = 4
-
 
 ARTICLES = frozenset({"", "article"})
 """A set that does not tell types is one of articles."""
@@ -71,79 +54,6 @@ class Settings:
     second: boosting.Settings = SECOND
     parts: int = 3
     """Of the hosts: the second look learns on each part from a first look that saw the others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    name: str
-    dataset: str
-    host: str
-    draw: int
-    """A number drawn by the host, by which hosts are dealt out to parts; and one for the folds."""
-    fold: int
-    kind: str
-    gold: str
-    page: Page
-    texts: list[str]
-    truth: Array
-    """1 for a block whose text is in the gold text, else 0."""
-    weight: Array
-    votes: dict[int, float] = field(default_factory=dict)
-
-
-def grams(tokens: Sequence[str], size: int = 4) -> Counter[Gram]:
-    if not tokens:
-        return Counter()
-    return Counter(tuple(tokens[k : k + size]) for k in range(max(1, len(tokens) - size + 1)))
-
-
-def labels(texts: list[str], gold: str) -> Array:
-    """Say which blocks are in the gold text: by their own 4-grams, short ones by those with their neighbours."""
-    wanted = grams(_TOKEN.findall(gold))
-    gold_tokens = _TOKEN.findall(gold)
-    short = {tuple(gold_tokens[k : k + n]) for n in (1, 2, 3) for k in range(len(gold_tokens) - n + 1)}
-    cut = [_TOKEN.findall(text) for text in texts]
-    out = np.zeros(len(texts))
-    left = Counter(wanted)
-    for k, tokens in enumerate(cut):
-        if len(tokens) >= 4:
-            own = grams(tokens)
-            shared = sum(max(0, min(n, left[g])) for g, n in own.items())
-            out[k] = shared / sum(own.values())
-            if out[k] >= 0.5:
-                left.subtract(own)
-    for k, tokens in enumerate(cut):
-        if 0 < len(tokens) < 4 and tuple(tokens) in short:
-            before = [t for other in cut[max(0, k - 3) : k] for t in other][-3:]
-            after = [t for other in cut[k + 1 : k + 4] for t in other][:3]
-            around = list(grams(before + tokens + after))
-            around = [g for g in around if any(t in g for t in tokens)]
-            out[k] = np.mean([g in wanted for g in around]) if around else 0.0
-    return (out >= 0.5).astype(np.float64)
-
-
-def host(url: str, name: str) -> str:
-    return urlsplit(url or "").netloc.removeprefix("www.") or name
-
-
-def load(folder: Path, dataset: str) -> list[Example]:
-    found = []
-    for line in (folder / dataset / "truth.jsonl").read_bytes().splitlines():
-        row = json.loads(line)
-        body = gzip.decompress((folder / dataset / "html" / f"{row['id']}.html.gz").read_bytes())
-        page = read(decoded(body, "text/html").text)
-        texts = block_texts(page)
-        truth = labels(texts, row["text"])
-        words = np.sqrt(page.blocks[:, WORDS] + 0.5)
-        site = host(row.get("url", ""), row["id"])
-        weight = SETS.get(dataset, 1.0) * words / max(1.0, words.sum())
-        example = Example(
-            row["id"], dataset, site, zlib.crc32(site.encode()) // FOLDS, zlib.crc32(site.encode()) % FOLDS,
-            row.get("ptype") or "", row["text"], page, texts, truth, weight,
-        )  # fmt: skip
-        example.votes.update(class_votes(page, truth))
-        found.append(example)
-    return found
 
 
 def first_codes(example: Example, odds: Array) -> tuple[Array, Array]:
@@ -196,9 +106,9 @@ def prior(rows: Array, count: int) -> Array:
     return odds
 
 
-def page_codes(example: Example, rows: Array, first: Array, bags: Array) -> Array:
+def page_codes(example: Example, rows: Array, first: Array, bags: Array, types: frozenset[str]) -> Array:
     out = np.zeros((len(PAGE_COLUMNS), feature_kernels.width_of(1) + 2 * PAD), np.uint8)
-    context_kernels.page_features(example.page.blocks, rows, first, model.declared(example.page.types), out)
+    context_kernels.page_features(example.page.blocks, rows, first, model.declared(types), out)
     tree = example.page.tree
     model_kernels.bag_features(tree.words, int(tree.words_end[-1]), bags, out)
     return out[:, PAD : PAD + 1]
@@ -240,10 +150,29 @@ def fit_bags(examples: list[Example]) -> Array:
     return bags
 
 
+_NAMED = [ROW[name] for name in CLASS]
+_ELEMENTS = [ROW[f"in_{name}"] for name in ("article", "main", "header", "footer", "nav", "aside", "section")]
+_NO_BAGS = np.zeros((1 << 16, len(TYPES)), np.int8)
+_NO_ODDS = 32
+"""The byte of class words that say nothing."""
+
+
+def plain(rows: Array, count: int) -> Array:
+    """Return the features of a page as if it had neither class words nor HTML 5's elements."""
+    rows = rows.copy()
+    rows[_ELEMENTS] = 0
+    rows[_NAMED, PAD : PAD + count] = _NO_ODDS
+    return rows
+
+
 NOTHING = model.Forest(
     np.zeros((1, DEPTH), np.uint16), np.zeros((1, DEPTH), np.uint8), np.zeros((1, 1 << DEPTH), np.int16)
 )
 """A forest that adds nothing."""
+UNTYPED = 0.36
+"""What is believed of the first trees where no types are known: they know articles alone."""
+PLAIN = 0.5
+"""The weight of a plain page beside its own in learning types: where a site gives no hints, the text must do."""
 LEAST = 0.02
 """Of a page's weight in the second look's training, though it may not be heard there."""
 
@@ -285,12 +214,18 @@ def learn_first(examples: list[Example], seen: list[Seen], settings: Settings, s
         settings.first,
         seed,
     )
+    look = Look(first, ())
     columns = [
-        page_codes(e, rows, chances(odds_of(first, c, s)), bags)
-        for e, (rows, _, bags), c, s in zip(examples, seen, codes, start, strict=True)
+        page_codes(e, rows, chances(look.odds(e, rows)), bags, e.page.types)
+        for e, (rows, _, bags) in zip(examples, seen, strict=True)
     ]
+    for e, (rows, _, _) in zip(examples, seen, strict=True):
+        bare = plain(rows, len(e.truth))
+        columns.append(page_codes(e, bare, chances(look.odds(e, bare)), _NO_BAGS, frozenset()))
     weight = np.array([SETS.get(e.dataset, 1.0) for e in examples])
-    return Look(first, fit_types(np.concatenate(columns, axis=1), [e.kind for e in examples], weight))
+    kinds = [e.kind for e in examples]
+    types = fit_types(np.concatenate(columns, axis=1), kinds * 2, np.concatenate([weight, PLAIN * weight]))
+    return Look(first, types)
 
 
 def second_codes(example: Example, seen: Seen, look: Look) -> tuple[Array, Array, float]:
@@ -298,12 +233,16 @@ def second_codes(example: Example, seen: Seen, look: Look) -> tuple[Array, Array
     rows, wider = seen[0].copy(), seen[1]
     count = len(example.truth)
     odds = look.odds(example, rows)
-    column = page_codes(example, rows, chances(odds), seen[2])
+    column = page_codes(example, rows, chances(odds), seen[2], example.page.types)
     kinds = [chances(odds_of(forest, column, model.TYPE_ODDS[t : t + 1]))[0] for t, forest in enumerate(look.types)]
     for t, kind in enumerate(kinds):
         rows[ROW["type_article"] + t, PAD : PAD + count] = int(kind * TOP + 0.5)
-    context_kernels.context_features(example.page.blocks, example.page.parent, wider, chances(odds), rows)
-    rules, believed = prior(seen[0], count), model_kernels.belief(kinds[0])
+    page, first = example.page, chances(odds)
+    context_kernels.context_features(page.blocks, page.parent, wider, first, rows)
+    context_kernels.path_features(
+        page.blocks, page.parent, page.element, page.tree.words, page.tree.words_end, first, rows
+    )
+    rules, believed = prior(seen[0], count), model_kernels.belief(np.array(kinds))
     return codes_of(rows, count, len(COLUMNS)), rules + (believed * (odds - rules)).astype(np.int32), 1.0 - believed
 
 
@@ -321,8 +260,10 @@ def fit(examples: list[Example], settings: Settings) -> model.Model:
             if e.draw % settings.parts == part:
                 second[n] = second_codes(e, seen[n], look)
     look = learn_first(examples, seen, settings, settings.parts)
-    last = NOTHING
-    if any(e.kind not in ARTICLES for e in examples):
+    first, last = look.first, NOTHING
+    if all(e.kind in ARTICLES for e in examples):
+        first = model.Forest(first.columns, first.thresholds, np.rint(UNTYPED * first.leaves).astype(np.int16))
+    else:
         order = range(len(examples))
         last = boosting.fit(
             np.concatenate([second[n][0] for n in order], axis=1),
@@ -332,14 +273,7 @@ def fit(examples: list[Example], settings: Settings) -> model.Model:
             settings.second,
             settings.parts + 1,
         )
-    return model.Model(words.odds(), fit_bags(examples), look.first, last, look.types)
-
-
-def f1(gold: str, got: str) -> float:
-    a, b = grams(_TOKEN.findall(gold)), grams(_TOKEN.findall(got))
-    if not a and not b:
-        return 1.0
-    return 2 * (a & b).total() / (a.total() + b.total())
+    return model.Model(words.odds(), fit_bags(examples), first, last, look.types)
 
 
 def evaluate(examples: list[Example], made: model.Model) -> dict[str, list[tuple[str, str, float]]]:
@@ -401,6 +335,8 @@ def main() -> int:
     sets = sorted(folder.parent.name for folder in arguments.data.glob("*/truth.jsonl"))
     examples = [e for dataset in sets for e in load(arguments.data, dataset)]
     print(len(examples), "pages,", sum(len(e.truth) for e in examples), "blocks", file=sys.stderr, flush=True)
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
     if arguments.check is None:
         data = fit(examples, settings).to_bytes()
         arguments.out.write_bytes(data)

@@ -17,7 +17,7 @@ class Block:
 
     text: str
     kind: str
-    """heading, paragraph, list, table, caption, quote, code, comment, form, navigation, or text where none of these."""
+    """heading, paragraph, list, table, caption, quote, code, comment, author, date, form, navigation, or text."""
     weight: float
     """0 furniture … 1 main content: an indexer may count the block's words by it."""
     main: bool = False

@@ -84,6 +84,20 @@ def test_scripts_cannot_hide_in_an_address(href: str) -> None:
     assert "<a" not in html
 
 
+def test_authors_and_dates_of_posts_are_told_as_such() -> None:
+    post = (
+        '<div class="post"><div class="head"><a class="username" href="/u/{n}">Ann Lee {n}</a></div>'
+        '<div><time datetime="2024-05-0{n}">May {n}, 2024</time></div><p>Post {n}: '
+        + "the river is high. " * 5
+        + "</p></div>"
+    )
+    page = "<title>Rivers</title>" + "".join(post.format(n=n) for n in range(1, 6))
+    found = [(block.kind, block.text) for block in fyke.extract(page).blocks]
+    assert [text for kind, text in found if kind == "author"] == [f"Ann Lee {n}" for n in range(1, 6)]
+    assert [text for kind, text in found if kind == "date"] == [f"May {n}, 2024" for n in range(1, 6)]
+    assert sum(kind == "paragraph" for kind, _ in found) == 5
+
+
 def test_switches_drop_kinds() -> None:
     assert "Length of the shark" in fyke.extract(PAGE, "dom").text
     assert "Length of the shark" not in fyke.extract(PAGE, "dom", tables=False).text

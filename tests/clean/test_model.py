@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 
 import fyke
 from bench import boosting
-from bench.train_content import Example, Look, chances, first_codes, odds_of, second_codes
+from bench.content_pages import Example
+from bench.train_content import Look, chances, first_codes, odds_of, second_codes
 from fyke.bits.jit import LANES
 from fyke.clean import choice_kernels
 from fyke.clean import features as feature
 from fyke.clean.columns import COLUMNS, CONTAINER, TITLED, WORDS
+from fyke.clean.context_kernels import path_features
 from fyke.clean.elements import ID
 from fyke.clean.extract import METHODS
 from fyke.clean.features import PAD, TYPES
 from fyke.clean.model import UNIT, Model, look, shipped
-from fyke.clean.model_kernels import add_scores, to_chances
+from fyke.clean.model_kernels import add_scores, belief, to_chances
 from fyke.clean.page import read
 from fyke.errors import StorageError
 
@@ -64,6 +66,26 @@ def test_one_kernel_does_what_training_does_in_parts() -> None:
     codes, odds, heard = second_codes(example, rows, first)
     more = odds_of(model.second, codes, np.zeros(len(odds)))
     assert seen.second.tolist() == pytest.approx(chances(odds + (heard * more).astype(np.int32)).tolist(), abs=0.001)
+
+
+@pytest.mark.kernel
+def test_blocks_of_the_same_path_are_judged_together() -> None:
+    posts = "".join(f"<div class=post><b>Ann</b><p class=text>Post {n} says something.</p></div>" for n in range(5))
+    page = read(f"<div class=menu><p>Home</p></div>{posts}".encode())
+    rows = np.zeros((len(feature.ROWS), len(page.blocks) + 2 * PAD), np.uint8)
+    first = np.zeros(len(page.blocks), np.float32)
+    text = [block for block in range(len(page.blocks)) if page.element[page.blocks[block, CONTAINER]] == ID["p"]][1:]
+    first[text[1:]] = 1.0
+    path_features(page.blocks, page.parent, page.element, page.tree.words, page.tree.words_end, first, rows)
+    assert rows[feature.ROW["path_blocks"], PAD:-PAD][text].tolist() == [5] * 5
+    assert rows[feature.ROW["first_path"], PAD + text[0]] == feature.TOP  # the others of its path are content
+    assert rows[feature.ROW["path_blocks"], PAD] == 1
+
+
+@pytest.mark.kernel
+def test_a_page_of_which_nothing_is_known_is_an_article() -> None:
+    assert belief(np.full(7, 1 / 7, np.float32)) == 1.0
+    assert belief(np.array([0.1, 0.9, 0.0, 0.0], np.float32)) < 0.3
 
 
 @pytest.mark.kernel

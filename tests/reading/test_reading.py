@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fyke
+from fyke.clean.furniture import Hosts
 from fyke.cli import run
 from fyke.formats.http import Head, build_head, parse_head
 from fyke.formats.warc_write import WarcWriter
@@ -162,6 +163,22 @@ def test_content_keeps_its_structure(markup: str) -> None:
     inner = _html(told + markup + told)
     expected = convert_here(prepare(markup.encode(), "text/html")).html
     assert expected in inner
+
+
+def test_a_reader_that_remembers_hosts_leaves_their_banners_out() -> None:
+    promise = "Our promise to you: fresh fish every day, from people who know the sea and love it, to your door."
+    given = [
+        (f"<body><div><p>{promise}</p></div><div><p>Story {n}: {SENTENCE * 2}</p></div>".encode(), HTML, URL)
+        for n in range(8)
+    ]
+    assert all(promise in reading.text for reading in Reader().read_many(given))
+    texts = [reading.text for reading in Reader(hosts=Hosts()).read_many(given)]
+    assert promise not in texts[-1]
+    assert "Story 7" in texts[-1]
+    elsewhere = Reader(hosts=Hosts()).read_many([
+        (body, head, Url(f"http://host{n}.example/")) for n, (body, head, _) in enumerate(given)
+    ])  # fmt: skip
+    assert promise in elsewhere[-1].text
 
 
 def test_furniture_is_not_in_the_html_of_content() -> None:

@@ -12,7 +12,7 @@ from fyke.clean.feature_kernels import LONG, counted, local_features, place_feat
 from fyke.clean.features import LEVELS, PAD, ROW, TOP
 from fyke.clean.word_kernels import find
 
-_CONTAINER_0, _TREE_0, _CLASS_0 = (ROW[n] for n in ("share_0", "siblings", "class_own"))
+_CONTAINER_0, _TREE_0, _CLASS_0, _ITEM_0 = (ROW[n] for n in ("share_0", "siblings", "class_own", "item_words"))
 _NUMBER = np.arange(e.CLOSE)
 """Of an element, in 64 bits: what is computed from it must not wrap."""
 
@@ -111,7 +111,7 @@ def tree_features(blocks: Array, parent: Array, element_of: Array, sums: Array, 
     group_of, members, group_words = alike(parent, element_of, sums, words, words_end)
     top = top_container(blocks, wider)
     depth, inside, from_top = np.zeros(n, np.int32), np.zeros(n, np.uint8), np.zeros(n, np.int32)
-    largest, path = np.zeros(n, np.int32), np.full(n, -1, np.int32)
+    largest, item, path = np.zeros(n, np.int32), np.zeros(n, np.int32), np.full(n, -1, np.int32)
     step, at = 0, top
     while True:
         path[at] = step
@@ -126,7 +126,8 @@ def tree_features(blocks: Array, parent: Array, element_of: Array, sums: Array, 
         inside[c] = c == top or inside[above]
         from_top[c] = path[c] if path[c] >= 0 else from_top[above]
         own, best = group_of[c], largest[above]
-        largest[c] = own if members[own] > 2 and members[own] > members[best] else best
+        wins = members[own] > 2 and members[own] > members[best]
+        largest[c], item[c] = (own, c) if wins else (best, item[above])
     for k in range(blocks.shape[0]):
         c, at = blocks[k, CONTAINER], PAD + k
         best = largest[c]
@@ -136,6 +137,10 @@ def tree_features(blocks: Array, parent: Array, element_of: Array, sums: Array, 
         rows[_TREE_0 + 3, at] = inside[c]
         rows[_TREE_0 + 4, at] = min(12, from_top[c])
         rows[_TREE_0 + 5, at] = min(60, depth[c])
+        if item[c]:
+            rows[_ITEM_0, at] = counted(sums[item[c], 0])
+            rows[_ITEM_0 + 1, at] = shared(sums[item[c], 1], sums[item[c], 0])
+            rows[_ITEM_0 + 2, at] = shared(group_words[best], sums[0, 0])
 
 
 @leaf

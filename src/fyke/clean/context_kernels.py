@@ -11,8 +11,13 @@ from fyke.clean.elements import Array
 from fyke.clean.feature_kernels import counted, placed, shared
 from fyke.clean.features import AVERAGED_ROWS, DECLARED, PAD, ROW, SCORE_LEVELS, SCORE_WINDOWS, TOP
 from fyke.clean.plateau_kernels import plateau
+from fyke.clean.word_kernels import find
 
-_CONTEXT_0, _TITLES, _TOPS = ROW["first"], ROW["page_titles"], ROW["page_h1"]
+_CONTEXT_0, _PATH_0, _TITLES, _TOPS = (ROW[n] for n in ("first", "path_blocks", "page_titles", "page_h1"))
+_SOME = 8
+"""Words of a block by which a page's greatest chance is told."""
+_UNKNOWN = 32
+"""The mean chance of the other blocks of a path where there are none."""
 _LIKELY = 0.4
 """A block with this chance neither adds to the plateau of chances nor takes from it."""
 
@@ -56,9 +61,11 @@ def context_features(blocks: Array, parent: Array, wider: Array, chances: Array,
     count = blocks.shape[0]
     sums, most = score_sums(blocks, parent, chances)
     gains = np.empty(count, np.float32)
-    total, words = 0.0, 0.0
+    total, words, highest = 0.0, 0.0, 0.0
     for k in range(count):
         rows[_CONTEXT_0, PAD + k] = int(chances[k] * TOP + 0.5)
+        if blocks[k, WORDS] >= _SOME:
+            highest = max(highest, chances[k])
         gains[k] = (chances[k] - _LIKELY) * (blocks[k, WORDS] + 1)
         total += chances[k] * blocks[k, WORDS]
         words += blocks[k, WORDS]
@@ -70,6 +77,7 @@ def context_features(blocks: Array, parent: Array, wider: Array, chances: Array,
     last = row + 2 * SCORE_LEVELS
     rows[last, PAD : PAD + count] = shared(total, words)
     rows[last + 1, PAD : PAD + count] = counted(int(total) // 8)
+    rows[last + 4, PAD : PAD + count] = int(highest * TOP + 0.5)
     before = 0.0
     for k in range(count):
         container, at = blocks[k, CONTAINER], PAD + k
@@ -80,6 +88,39 @@ def context_features(blocks: Array, parent: Array, wider: Array, chances: Array,
         before += chances[k] * blocks[k, WORDS]
         rows[last + 2, at] = shared(before, total)
         rows[last + 3, at] = placed(k - begin if k < begin else (k - end + 1 if k >= end else 0))
+
+
+@kernel
+def path_features(blocks: Array, parent: Array, element_of: Array, words: Array, words_end: Array, chances: Array,
+                  rows: Array) -> None:  # fmt: skip
+    """Fill the rows on the blocks that stand in elements and classes of the same names: what one is, all are."""
+    count = blocks.shape[0]
+    sign = np.zeros(parent.size, np.int64)
+    for c in range(1, parent.size):
+        sign[c] = 31 + int(element_of[c])
+        for w in range(words_end[c - 1], words_end[c]):
+            sign[c] = (sign[c] * 31 + words[w] + 1) & 0xFFFFFFF
+    size = 4
+    while size < 2 * count:
+        size *= 2
+    keys, place = np.zeros(size, np.int64), np.empty(count, np.int32)
+    members, sums, total = np.zeros(size, np.int32), np.zeros((size, 2), np.float32), 0.0
+    for k in range(count):
+        c = blocks[k, CONTAINER]
+        above = parent[c]
+        key = ((sign[c] * 1000003 + sign[above] * 31 + element_of[parent[above]]) & 0xFFFFFFFFFF) + 1
+        slot = find(keys, key)
+        keys[slot], place[k] = key, slot
+        members[slot] += 1
+        sums[slot, 0] += chances[k] * (blocks[k, WORDS] + 1)
+        sums[slot, 1] += blocks[k, WORDS] + 1
+        total += blocks[k, WORDS] + 1
+    for k in range(count):
+        slot, own, at = place[k], blocks[k, WORDS] + 1, PAD + k
+        others = sums[slot, 1] - own
+        rows[_PATH_0, at] = counted(members[slot])
+        rows[_PATH_0 + 1, at] = int(np.sqrt(sums[slot, 1] / total) * TOP + 0.5)
+        rows[_PATH_0 + 2, at] = shared(max(0.0, sums[slot, 0] - chances[k] * own), others) if others > 0.5 else _UNKNOWN
 
 
 @kernel

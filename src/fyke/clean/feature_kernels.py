@@ -46,7 +46,7 @@ from fyke.clean.word_kernels import find
 _TAG_0, _FLAG_0, _PLACE_0, _PAGE_0, _WINDOW_0 = (
     ROW[n] for n in ("is_p", "in_article", "position", "page_blocks", "words±3")
 )
-_TITLED, _REPEATED, _HEADING = (ROW[n] for n in ("titled", "repeated", "heading"))
+_TITLED, _REPEATED, _HEADING, _HEADING_LINKED = (ROW[n] for n in ("titled", "repeated", "heading", "heading_linked"))
 LONG = 15
 """Words of a block that is a paragraph rather than a label (Kohlschütter's boundary for text density)."""
 _TITLE_WORDS = 60
@@ -166,11 +166,12 @@ def place_features(blocks: Array, rows: Array) -> None:
     gains = np.empty(count, np.float32)
     titled, total = page_rows(blocks, rows, gains)
     first, last = plateau(gains)
-    before, heading = 0, -1
+    before, heading, linked = 0, -1, 0
     for k in range(count):
         at = PAD + k
         if rows[_HEADING, at] > 0:
-            heading = k
+            heading, linked = k, 1 + shared(blocks[k, LINKED], blocks[k, WORDS]) * (TOP - 1) // TOP
+        rows[_HEADING_LINKED, at] = linked
         rows[_PLACE_0, at] = shared(k, count)
         rows[_PLACE_0 + 1, at] = shared(before + 0.5 * blocks[k, WORDS], total)
         rows[_PLACE_0 + 2, at] = placed(k - titled)

@@ -39,15 +39,18 @@ CLASS = [
 ]  # fmt: skip
 FIRST_ROWS = LOCAL + TAG + [f"in_{n}" for n in FLAG_NAMES] + PLACE + PAGE + CONTAINER + TREE + WINDOW + CLASS
 
+ITEM = ["item_words", "item_linked", "group_share", "heading_linked"]
+"""Of the list of alike elements that a block stands in, and of the heading above it; for the second look alone."""
 SCORE_WINDOWS = (5, 12)
 SCORE_LEVELS = 4
 CONTEXT = [
     "first", *(f"first±{size}" for size in SCORE_WINDOWS),
     *(f"first_{what}_{level}" for level in range(SCORE_LEVELS) for what in ("mean", "max")),
-    "first_share", "first_words", "first_before", "first_plateau",
+    "first_share", "first_words", "first_before", "first_plateau", "first_most", "path_blocks", "path_share",
+    "first_path",
 ]  # fmt: skip
 TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
-ROWS = [*FIRST_ROWS, *CONTEXT, *(f"type_{name}" for name in TYPES)]
+ROWS = [*FIRST_ROWS, *ITEM, *CONTEXT, *(f"type_{name}" for name in TYPES)]
 ROW = {name: row for row, name in enumerate(ROWS)}
 
 _NEAR = [(name, shift) for name in ("words", "linked", "slope", "ends", "heading") for shift in (-2, -1, 1, 2)]

@@ -84,8 +84,13 @@ def main_of(found: Found) -> Main:
     return Main("\n".join(compress(blocks.split(BLOCK_END), found.kept.tolist())), blocks, packed.tobytes(), found.kind)
 
 
-def main_texts(sources: Sequence[html.Page]) -> list[Main]:
-    """Return the main texts of pages that were cut in one call, in one more; as ``main_text`` finds each."""
+def main_texts(sources: Sequence[html.Page], furniture: Sequence[Furniture] | None = None) -> list[Main]:
+    """Return the main texts of pages that were cut in one call, in one more; as ``main_text`` finds each.
+
+    ``furniture`` is that of each page's host; then pages are looked at one after the other, as each teaches the next.
+    """
+    if furniture is not None:
+        return [main_text(source, known) for source, known in zip(sources, furniture, strict=True)]
     if not sources:
         return []
     batch = sources[0].cut.batch

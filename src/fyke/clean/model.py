@@ -3,7 +3,7 @@
 Two looks. The rules of fyke.clean.prior give every block its log-odds; the first trees, which know articles, add to
 them. From these scores the page's type is guessed; where it is no article, the second trees, which see the neighbours'
 first scores and the type, are heard instead, and where that is not sure, a mixture of both. The file (name
-``content.model``, format "fyke content model" version 3, see docs/content.md) holds arrays only:
+``content.model``, format "fyke content model" version 4, see docs/content.md) holds arrays only:
 
     magic, 1 line of text | length of the directory, 4 bytes | directory, JSON | arrays, little endian, in order
 """
@@ -27,7 +27,7 @@ from fyke.errors import StorageError
 
 TYPE_ODDS = np.full(len(TYPES), round(UNIT * np.log(1 / (len(TYPES) - 1))), np.int32)
 """Of each page type before anything is known: all are alike."""
-MAGIC = b"fyke content model 3\n"
+MAGIC = b"fyke content model 4\n"
 _DECLARED = (
     frozenset({"Article", "NewsArticle", "BlogPosting", "TechArticle", "Report"}),
     frozenset({"Product", "Offer", "AggregateOffer", "ProductGroup"}),
@@ -103,7 +103,7 @@ class Model:
     def from_bytes(cls, data: bytes) -> Model:
         """Read a model's file. Raises StorageError for a file that is not one."""
         if not data.startswith(MAGIC):
-            raise StorageError("the content model is not of version 3: install fyke anew")
+            raise StorageError("the content model is not of version 4: install fyke anew")
         at = len(MAGIC) + 4
         end = at + int.from_bytes(data[at - 4 : at], "little")
         arrays = {}

@@ -6,11 +6,11 @@ import numpy as np
 
 from fyke.bits.jit import inlined, kernel, leaf, vector
 from fyke.clean.container_kernels import fill_features
-from fyke.clean.context_kernels import context_features, page_features
+from fyke.clean.context_kernels import context_features, page_features, path_features
 from fyke.clean.elements import Array
 from fyke.clean.feature_kernels import width_of
 from fyke.clean.features import FIRST_ROWS, PAD, PAGE_COLUMNS, ROW, ROWS, TOP
-from fyke.clean.prior import RULE_BOUNDS, RULE_ODDS, RULE_ROWS, START_ODDS, SURE, UNIT, UNSURE
+from fyke.clean.prior import RULE_BOUNDS, RULE_ODDS, RULE_ROWS, START_ODDS, SURE, UNIT
 from fyke.clean.word_kernels import find
 
 _TYPE_0, _ROWS, _PAGE = ROW["type_article"], len(ROWS), len(PAGE_COLUMNS)
@@ -52,9 +52,15 @@ def add_scores(rows: Array, places: Array, shifts: Array, thresholds: Array, lea
 
 
 @inlined
-def belief(article: float) -> float:
-    """Return how much the first trees are heard on a page that is an article with this chance: 0 … 1."""
-    return min(1.0, max(0.0, (article - UNSURE) / (SURE - UNSURE)))
+def belief(types: Array) -> float:
+    """Return how much the first trees are heard on a page of these chances by type: 0 … 1.
+
+    The chance of an article is beside that of the likeliest other type: a page of which little is known is an article.
+    """
+    other = float(types[1])
+    for t in range(2, types.size):
+        other = max(other, float(types[t]))
+    return min(1.0, float(types[0]) / (float(types[0]) + other) / SURE)
 
 
 @leaf
@@ -146,11 +152,12 @@ def judge(
         type_starts,
         types,
     )
-    believed = belief(types[0])
+    believed = belief(types)
     if believed < 1.0:
         for t in range(types.size):
             rows[_TYPE_0 + t, PAD : PAD + count] = int(types[t] * TOP + 0.5)
         context_features(blocks, parent, wider, first, rows)
+        path_features(blocks, parent, element_of, words, words_end, first, rows)
         more = np.zeros(count, np.int32)
         add_scores(rows, places[one:], shifts[one:], thresholds[one:], leaves[one:], leaf_of, more)
         for k in range(count):

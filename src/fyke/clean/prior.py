@@ -29,6 +29,6 @@ RULES = (
 RULE_ROWS = np.array([ROW[name] for name, _, _ in RULES])
 RULE_BOUNDS = np.array([bound for _, bound, _ in RULES], np.uint8)
 RULE_ODDS = np.array([round(UNIT * odds) for _, _, odds in RULES], np.int32)
-SURE, UNSURE = 0.4, 0.0
-"""Chances that a page is an article: from SURE on the first trees are believed, below UNSURE the second."""
+SURE = 0.4
+"""The chance that a page is an article, not its likeliest other type, from which on the first trees alone are heard."""
 START_ODDS = round(UNIT * START)

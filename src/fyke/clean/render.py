@@ -15,7 +15,7 @@ from fyke.clean.main_kernels import write_kept
 from fyke.clean.page import Page, Tokens
 from fyke.clean.render_kernels import render_run
 from fyke.formats.markup import CLOSE as CLOSE_TAG
-from fyke.formats.markup import ELEMENT_COLUMN, END, KIND, START
+from fyke.formats.markup import ELEMENT_COLUMN, END, KIND, OPEN, START
 from fyke.values import BLOCK_END, Block
 
 _HEADINGS = frozenset(e.ID[f"h{n}"] for n in range(1, 7))
@@ -29,6 +29,15 @@ _KINDS = {
 _COMMENT = re.compile(
     rb"""(?:class|id|itemprop)\s*=\s*["'][^"']*\b(?:comments?|disqus|respond|replies)\b""", re.IGNORECASE
 )
+_AUTHOR = re.compile(
+    rb"""(?:class|itemprop|rel)\s*=\s*["']?[^"'>]*\b(?:author|byline|user-?name|nick-?name|poster)\b""", re.IGNORECASE
+)
+_DATE = re.compile(
+    rb"""<time\b|(?:class|itemprop)\s*=\s*["']?[^"'>]*\b(?:date|date-?published|post-?date|posted|timestamp)\b""",
+    re.IGNORECASE,
+)
+_BYLINE = 8
+"""Words of a block that may be the name of an author or a date."""
 _CELLS = [e.ID["td"], e.ID["th"]]
 
 
@@ -65,6 +74,8 @@ def kinds(page: Page) -> list[str]:
         kind = _KINDS.get(int(page.element[container]), "")
         if comments[container]:
             kind = "comment"
+        elif 0 < row[WORDS] <= _BYLINE and kind != "heading" and (byline := _byline(page, row)):
+            kind = byline
         elif flags & e.NAV or (row[WORDS] > 0 and row[LINKED] == row[WORDS] and flags & (e.LIST | e.FOOTER | e.HEADER)):
             kind = "navigation"
         elif flags & (e.FORM | e.BUTTON) and kind != "heading" and row[WORDS] < 20:
@@ -73,6 +84,15 @@ def kinds(page: Page) -> list[str]:
             kind = next((name for bit, name in _AROUND if flags & bit), kind or "text")
         out.append(kind)
     return out
+
+
+def _byline(page: Page, row: Array) -> str:
+    """Return what a short block is by the tag around it and the inline tags at its beginning and in it."""
+    tokens, first = page.markup.tokens, int(row[FIRST])
+    while first > 0 and tokens[first - 1, KIND] == OPEN and INLINE[tokens[first - 1, ELEMENT_COLUMN] & 255]:
+        first -= 1
+    tags = page.tag(int(row[CONTAINER])) + page.markup.data[tokens[first, START] : tokens[int(row[LAST]) - 1, END]]
+    return "author" if _AUTHOR.search(tags) else "date" if _DATE.search(tags) else ""
 
 
 _AROUND = (

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fyke.clean.furniture import Hosts
 from fyke.clean.main import NOTHING, Main, main_texts
 from fyke.convert.html import text_document
 from fyke.dedupe.exact import Digests, text_digest, words_digest
@@ -139,10 +140,18 @@ class Reader:
     """Reads bodies; one for each agent, import or collection, as it remembers what hrefs lead to."""
 
     def __init__(
-        self, agent: str = "", convert: Callable[[Source], Document] = convert_here, memo: LinkMemo | None = None
+        self,
+        agent: str = "",
+        convert: Callable[[Source], Document] = convert_here,
+        memo: LinkMemo | None = None,
+        hosts: Hosts | None = None,
     ) -> None:
-        """``agent`` is the product token that robots directives may address; ``convert`` reads what is no page."""
-        self._agent, self._convert = agent, convert
+        """``agent`` is the product token that robots directives may address; ``convert`` reads what is no page.
+
+        ``hosts`` learns the furniture of hosts from the pages that are read, and takes it out of the main text: what
+        a page's main text is then depends on the pages before it.
+        """
+        self._agent, self._convert, self._hosts = agent, convert, hosts
         self._memo = memo if memo is not None else LinkMemo()
 
     def read(self, body: bytes, head: Head, url: Url) -> Reading:
@@ -172,7 +181,8 @@ class Reader:
         """Read pages of these types, of any size, in one call of each kernel."""
         texts = [decoded(body, head.get("content-type")) for body, head, _ in given]
         cut = parse_many([utf8(body, text) for (body, _, _), text in zip(given, texts, strict=True)])
-        mains = main_texts(cut)
+        hosts = self._hosts
+        mains = main_texts(cut, None if hosts is None else [hosts[url.host] for _, _, url in given])
         languages = [identify(main.text or main.blocks) for main in mains]  # by itself: its tables fill a core's cache
         found = [self._links(page, head, url) for page, (_, head, url) in zip(cut, given, strict=True)]
         made = [
