@@ -14,19 +14,19 @@ from fyke.cli import run
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
     path = tmp_path / "a.html"
-    path.write_text('<html lang=en><title>T</title><meta name=x:where content=Hull><h1>Head</h1><a href="b">B</a>')
+    path.write_text('<html lang=en><title>T</title><meta name=x:where content=Hull><h1>Head</h1>See <a href="b">B</a>.')
     return path
 
 
 def test_forms(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["convert", str(page)]) == 0
-    assert capsys.readouterr().out == '<h1>Head</h1><p><a href="b">B</a></p>\n'
+    assert capsys.readouterr().out == '<h1>Head</h1><p>See <a href="b">B</a>.</p>\n'
     assert run(["convert", str(page), "--to", "text"]) == 0
-    assert capsys.readouterr().out == "Head\nB\n"
+    assert capsys.readouterr().out == "Head\nSee B.\n"
     assert run(["convert", str(page), "--json", "--url", "https://example.org/"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["title"], facts["type"], facts["language"]) == ("T", "text/html", "en")
-    assert facts["tags"] == [["h1", 0, 4], ["p", 6, 7], ["a", 6, 7]]
+    assert facts["tags"] == [["h1", 0, 4], ["p", 6, 12], ["a", 10, 11]]
     assert facts["links"] == [{"url": "https://example.org/b", "text": "B", "rel": ""}]
 
 

@@ -88,12 +88,13 @@ def test_pages_about_the_topic_are_kept_fresher(tmp_path: Path) -> None:
             links = "".join(f'<a href="{each}">{each}</a>' for each in PAGES)
             return 200, "", f"<title>t</title><body><p>All of them.</p>{links}</body>"
         words = "fish nets and ponds " if "/news/" in href else "stone and iron and coal "
-        return 200, "", page(f"{href} in version {int(now / DAY)}: {words * 20}")
+        own = "".join(f"{href[-2:].strip('/')}{i} " for i in range(60))  # so that none is a copy of another
+        return 200, "", page(f"{href} in version {int(now / DAY * RATE)}: {words * 20} {own}")
 
     model = PageModel(Topic("fishing", words=("fish", "nets", "ponds")))
     site = OnePage(clock, answer)
-    settings = RevisitSettings(budget=8 / DAY)
-    crawl(tmp_path / "s", site, ["http://one.test/"], clock, DAYS, settings, order=lambda s, r: Focus(s, model, r))
+    settings = RevisitSettings(budget=BUDGET / DAY)
+    crawl(tmp_path / "s", site, ["http://one.test/"], clock, 12.0, settings, order=lambda s, r: Focus(s, model, r))
     with Store.open(tmp_path / "s", "r") as store:
         rows = {row.url: row.meta for row in store.scan(parts=()) if row.url in PAGES}
     weights = {url: ChangeState.decode(meta.change).weight for url, meta in rows.items()}

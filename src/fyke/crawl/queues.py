@@ -319,7 +319,7 @@ class Queues:
     def finish(self, batch: Batch, lease: Lease) -> None:
         """Write that a URL is no longer queued. REQUIRES: ``frontier.done`` was told."""
         if self.order is not None:
-            self.order.reserve.freed += 1
+            self.order.reserve.ended(lease.host, again=lease.entry.kind == AGAIN)
         batch.delete("queue", lease.key)
         self.write_site(batch, lease.site)
 

@@ -13,6 +13,7 @@ level a URL waits at is kept in memory, nine bytes for each; a restart reads it 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -80,8 +81,8 @@ class Reserve:
         self._lanes = {number: [_Lane() for _ in range(LEVELS + 1)] for number in store.owned}
         self.again: Callable[[int, Entry, npt.NDArray[np.uint64]], int] | None = None
         """Says of an entry of a tablet whose turn has come at which level it belongs by now, given its key."""
-        self.freed = 0
-        """Visits that have ended, so that a host may be free again."""
+        self._ended = 0  # visits, so that a host may be free again
+        self._ahead: Counter[str] = Counter()  # URLs of a host that were handed to the frontier and not visited yet
         self.waiting = 0
         """URLs, the stale ones not counted."""
 
@@ -119,12 +120,20 @@ class Reserve:
         batch.put("queue", _key(level, lane.tail), msgspec.structs.replace(entry, priority=level).encode())
         lane.tail += 1
 
+    def ended(self, host: str, *, again: bool) -> None:
+        """Note the end of a visit; ``again``: it was a revisit, which nobody waited for here."""
+        self._ended += 1
+        if not again and self._ahead[host]:
+            self._ahead[host] -= 1
+        if not self._ahead[host]:
+            del self._ahead[host]
+
     def feed(self, now: float, pages: int) -> None:
         """Hand the best to the frontier while few hosts are being served; ``pages`` were fetched so far."""
         counts = self._frontier.counts()
         most = min(self._most, max(LEAST_AHEAD, int(SHARE_AHEAD * pages)))
         room = most - counts.back_queues
-        state = (self.freed, counts.queued, counts.leased, counts.back_queues, counts.parked)
+        state = (self._ended, counts.queued, counts.leased, counts.back_queues, counts.parked)
         worst = 0
         for level in range(1, LEVELS + 1):
             if room <= 0 or not self.waiting or 0 < worst < level:
@@ -162,7 +171,7 @@ class Reserve:
         for sequence, entry in window:
             host = entry.url.host
             parked = self._frontier.sites.is_parked(host)
-            if fed >= room or (not parked and self._frontier.sites.queued(host) >= HOST_AHEAD):
+            if fed >= room or (not parked and self._ahead[host] >= HOST_AHEAD):
                 busy += fed < room
                 lane.window.append((sequence, entry))
                 continue
@@ -176,6 +185,7 @@ class Reserve:
                 continue
             self._levels.columns["level"][slot] = FED
             self.waiting -= 1
+            self._ahead[host] += 1
             fed += not parked  # a parked host keeps what is its own until it is due; it holds up nobody
             priority = 1 + (level - 1) * self._frontier.priorities // LEVELS
             site = entry.url.site
