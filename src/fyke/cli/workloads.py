@@ -40,8 +40,14 @@ def reading(folder: Path, run: Callable[..., None]) -> None:
 
 def crawl(folder: Path, run: Callable[..., None]) -> None:
     """A crawl with its defaults."""
+    import numpy as np
+
+    from fyke.dedupe.index_kernels import insert_all
+
     with site(folder) as seeds:
         run("crawl", *seeds, "--store", folder / "store", *QUICKLY)
+    slots = np.zeros(8, np.uint64)
+    insert_all(slots, slots)  # a crawl of some hundred pages
 
 
 def crawls(folder: Path, run: Callable[..., None]) -> None:
