@@ -56,6 +56,7 @@ def test_after_warm_no_command_compiles(fyke: Fyke, tmp_path: Path) -> None:
         )  # fmt: skip
     fyke("extract", page)
     fyke("extract", page, "--method", "all")
+    fyke("extract", page, "--favour", "precision", "--to", "markdown")
     fyke("convert", page)
     fyke("dedupe", "store")
     fyke("dedupe", "store", "--method", "simhash")

@@ -27,9 +27,9 @@ SETS: dict[str, dict[str, int]] = {
     "extract": {"extract": 15},
     "crawl": {"crawl": 30},
     "crawls": {"crawl": 30, "crawls": 8, "revisits": 6},
-    "demo": {"crawl": 30, "reading": 12, "simulate": 25, "revisits": 6},
+    "demo": {"crawl": 30, "reading": 22, "simulate": 25, "revisits": 6},
     "all": {
-        "crawl": 30, "archive": 30, "simulate": 8, "dedupe": 8, "reading": 12, "library": 8, "crawls": 8, "revisits": 6
+        "crawl": 30, "archive": 30, "simulate": 8, "dedupe": 8, "reading": 22, "library": 8, "crawls": 8, "revisits": 6
     },
 }  # fmt: skip
 """Workloads of each set, the longest first, with about the CPU-seconds that each takes."""

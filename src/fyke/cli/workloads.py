@@ -34,6 +34,7 @@ def reading(folder: Path, run: Callable[..., None]) -> None:
     file = page(folder, "page.html", 0)
     run("extract", file, "--method", "all", "--show", "blocks", "--json")
     run("extract", file, "--show", "html", "--url", "http://a.example/")
+    run("extract", file, "--favour", "recall")
     run("convert", file)
     run("convert", file, "--to", "text")
 
