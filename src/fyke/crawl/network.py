@@ -9,6 +9,8 @@ answers.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from fyke.url import registered_domain
 
 HOSTS = 3
@@ -35,6 +37,7 @@ class Network:
         """Since when nobody can be reached; 0 while somebody can."""
         self._answered = 0.0
         self._failing: dict[str, float] = {}
+        self._silence: Counter[str] = Counter()
         self._next_probe = 0.0
 
     def answered(self, now: float) -> bool:
@@ -43,14 +46,20 @@ class Network:
         self._answered, self.down_since = now, 0.0
         if self._failing:
             self._failing.clear()
+            self._silence.clear()
         return was_down
 
     def failed(self, host: str, now: float) -> None:
         """Note that nobody answered at a host."""
         self._failing.setdefault(registered_domain(host), now)
+        self._silence[host] += 1
         if not self.down_since and self._answered and len(self._failing) >= HOSTS:
             self.down_since = min(self._failing.values())
             self._next_probe = now + PROBE
+
+    def silence(self, host: str) -> int:
+        """Return how often a host failed where nobody ever answered: a crawl without a network comes to an end."""
+        return 0 if self._answered else self._silence[host]
 
     def is_up(self, now: float) -> bool:
         """Whether a failure says something of its site: somebody else answered lately."""

@@ -177,7 +177,8 @@ class Visits:
         if not certain:
             self._doubt(lease.host, now)
         weight = (_FINAL.get(outcome.reason, 1) if certain else 1) if counts else 0
-        until, why = now + rest(frontier.sites.failures(site) + weight), outcome.reason if counts else UNREACHABLE
+        failures = frontier.sites.failures(site) + weight if counts else self.network.silence(lease.host)
+        until, why = now + rest(failures), outcome.reason if counts else UNREACHABLE
         contact = None if outcome.reason is Reason.DNS else Contact(now, 0.0)
         self._keeper.troubled(site, outcome)
         if frontier.sites.close(site, until, why, weight):

@@ -187,3 +187,15 @@ async def unreadable(net: Internet) -> Any:
     wanted = {f"http://fine.example/{i or ''}" for i in range(6) if i != 1}
     told = net.rows().get("http://fine.example/1")
     return {"missing": sorted(wanted - net.pages()), "told": told, "status": process.returncode}
+
+
+def test_without_a_network_a_crawl_ends_and_says_why() -> None:
+    found = run_inside(no_network)
+    assert found["queued"] == 1, "it may be had another day"
+    assert "dns" in found["failed"]["http://far.example/"]
+
+
+async def no_network(net: Internet) -> Any:
+    """Not even a name server answers."""
+    found = await net.crawl("http://far.example/", *QUICK, "--patience", "30")
+    return {"failed": found.summary["failed_seeds"], "queued": found.summary["queued"]}
