@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import io
 import lzma
@@ -265,3 +266,9 @@ def test_a_third_party_adds_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
 from fyke.convert.registry import Format  # noqa: E402 - the example of a third party
 
 DVI = Format("DVI", ("application/x-dvi",), "nowhere:convert")
+
+
+def test_a_bound_of_one_conversion_holds_for_no_other_reader() -> None:
+    before = csv.field_size_limit()
+    convert(b"a,b\n" + b"x" * 500 + b",2\n", "text/csv", limits=Limits(max_text=300))
+    assert csv.field_size_limit() == before

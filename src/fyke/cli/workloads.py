@@ -41,14 +41,13 @@ def reading(folder: Path, run: Callable[..., None]) -> None:
 
 def crawl(folder: Path, run: Callable[..., None]) -> None:
     """A crawl with its defaults."""
-    import numpy as np
-
-    from fyke.dedupe.index_kernels import insert_all
+    import fyke
 
     with site(folder) as seeds:
         run("crawl", *seeds, "--store", folder / "store", *QUICKLY)
-    slots = np.zeros(8, np.uint64)
-    insert_all(slots, slots)  # a crawl of some hundred pages
+    with fyke.DuplicateIndex() as index:  # of a longer crawl
+        for k in range(2000):
+            index.seen(" ".join(f"{word}{k}" for word in WORDS[:9]), str(k))
 
 
 def crawls(folder: Path, run: Callable[..., None]) -> None:

@@ -53,10 +53,22 @@ def convert(source: Source) -> Document:
 def convert_table(source: Source) -> Document:
     """Return comma- or tab-separated values as a table; a row that cannot be read is left out and named."""
     found = decoded(source.data, source.content_type or source.media_type)
-    csv.field_size_limit(source.limits.max_text)
     delimiter = "\t" if source.media_type == TSV else _delimiter(found.text[:_SAMPLE])
-    rows = csv.reader(map(itemgetter(0), _LINE.finditer(found.text)), delimiter=delimiter)
-    lines, bad = [], []
+    usual = csv.field_size_limit(source.limits.max_text)  # of the whole process
+    try:
+        lines, bad = _rows(found.text, delimiter)
+    finally:
+        csv.field_size_limit(usual)
+    page = pages.parse(f"<table>{''.join(lines)}</table>")
+    table = document(page, found, source.url, source.media_type, table=source.table)
+    return replace(table, failure=Reason.DAMAGED, detail="; ".join(bad[:3])) if bad else table
+
+
+def _rows(text: str, delimiter: str) -> tuple[list[str], list[str]]:
+    """Return the rows as HTML, and what is wrong with those that cannot be read."""
+    rows = csv.reader(map(itemgetter(0), _LINE.finditer(text)), delimiter=delimiter)
+    lines: list[str] = []
+    bad: list[str] = []
     for number in range(1, MAX_ROWS + 1):
         try:
             row = next(rows)
@@ -66,9 +78,7 @@ def convert_table(source: Source) -> Document:
             bad.append(f"row {number}: {error}")
             continue
         lines.append("<tr>" + "".join(f"<td>{escape(cell, quote=False)}</td>" for cell in row) + "</tr>")
-    page = pages.parse(f"<table>{''.join(lines)}</table>")
-    table = document(page, found, source.url, source.media_type, table=source.table)
-    return replace(table, failure=Reason.DAMAGED, detail="; ".join(bad[:3])) if bad else table
+    return lines, bad
 
 
 def _delimiter(sample: str) -> str:
