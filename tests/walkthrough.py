@@ -25,7 +25,9 @@ from unittest import mock
 
 from typer.testing import CliRunner
 
+import fyke
 from fyke import assemble
+from fyke.assemble import Summary
 from fyke.cli import run
 from fyke.crawl import freshness
 from fyke.world.config import WorldConfig
@@ -151,10 +153,16 @@ class Stage:
             "allow_private": True,
             "resolve": tuple(self.served.resolve()),
         }
+
+        def crawled(seeds: list[str], **options: Any) -> Summary:
+            summary = crawl(seeds, **{**world, **options})
+            assert summary.pages, summary
+            return summary
+
         sys.path.insert(0, str(self.folder))
         try:
             with (
-                mock.patch.object(assemble, "crawl", lambda seeds, **options: crawl(seeds, **{**world, **options})),
+                mock.patch.dict(vars(fyke), {"crawl": crawled}),
                 contextlib.chdir(self.folder),
                 contextlib.redirect_stdout(io.StringIO()),
             ):
