@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.measure import best_cpu, figure, table
-from fyke.crawl.cash import visit_of
-from fyke.crawl.process import Processor
-from fyke.crawl.ranking import EdgeFile, compute
+from fyke.crawl.capture import Processor
+from fyke.crawl.order.cash import visit_of
+from fyke.crawl.order.ranking import EdgeFile, compute
 from fyke.frontier.seen import url_keys
 from fyke.graph.build import Lists, write_graph
 from fyke.graph.graph import Graph, write_urls

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from fyke.assemble import AGENT_RATE, default_agents
-from fyke.crawl.plan import Plan
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.run.plan import Plan
+from fyke.crawl.run.settings import CrawlSettings
 
 KERNELS = {"numba", "llvmlite", "numpy"}
 HEAVY = {

@@ -22,30 +22,30 @@ import msgspec
 
 from fyke.clock import SystemClock
 from fyke.config import build
-from fyke.crawl import plan as plans
-from fyke.crawl import status as statuses
-from fyke.crawl import trace
-from fyke.crawl.apart import Progress, Run, crawl_apart
-from fyke.crawl.budget import RevisitSettings
-from fyke.crawl.discovery import Discovery
-from fyke.crawl.ending import End, exit_status, failed_seeds
-from fyke.crawl.engine import Agent
-from fyke.crawl.focusing import order_of, prepare
-from fyke.crawl.freshness import Log
-from fyke.crawl.gate import Gate
-from fyke.crawl.limit import Limit
-from fyke.crawl.lookalikes import FOLDER, Beside
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.plan import Plan
-from fyke.crawl.process import Processor, warm
-from fyke.crawl.reporting import has_room, log_freshness, report, starting
-from fyke.crawl.rules import BAD_PORTS, Rules
-from fyke.crawl.settings import CrawlSettings
-from fyke.crawl.subscriptions import serving
-from fyke.crawl.supervisor import Quarantine, Suspect
-from fyke.crawl.surroundings import Signals, log, logging_to
-from fyke.crawl.surroundings import run as run_loop
-from fyke.crawl.weights import Weights
+from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processor, warm
+from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.discovery.subscriptions import serving
+from fyke.crawl.duplicates.near import FOLDER, Beside
+from fyke.crawl.order.choice import order_of, prepare
+from fyke.crawl.politeness.gate import Gate
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.politeness.rules import BAD_PORTS, Rules
+from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.revisit.gauge import Log
+from fyke.crawl.revisit.weights import Weights
+from fyke.crawl.run import plan as plans
+from fyke.crawl.run import status as statuses
+from fyke.crawl.run import trace
+from fyke.crawl.run.ending import End, exit_status, failed_seeds
+from fyke.crawl.run.limit import Limit
+from fyke.crawl.run.plan import Plan
+from fyke.crawl.run.processes import Progress, Run, crawl_apart
+from fyke.crawl.run.report import has_room, log_freshness, report, starting
+from fyke.crawl.run.runtime import Signals, log, logging_to
+from fyke.crawl.run.runtime import run as run_loop
+from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.supervisor import Quarantine, Suspect
 from fyke.errors import FykeError, StorageError, UserError
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver

@@ -10,8 +10,8 @@ from threading import Thread
 import pytest
 
 from fyke.cli import run
-from fyke.crawl.focusing import FILE, install, order_of, prepare
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.order.choice import FILE, install, order_of, prepare
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
 from fyke.store import RowMeta, Settings, Store
 from fyke.topic.model import MAGIC, PageModel

@@ -19,7 +19,7 @@ import pytest
 
 from fyke.assemble import crawl
 from fyke.cli import run as fyke_command
-from fyke.crawl import status as statuses
+from fyke.crawl.run import status as statuses
 from fyke.store import EXACT, Store
 from fyke.url import Url
 from fyke.world.config import WorldConfig

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fyke.crawl.mail import Letter, Offer, Post
+from fyke.crawl.mail.outbox import Letter, Offer, Post
 from fyke.store import Settings, Store
 
 offers = st.lists(st.builds(Offer, st.text(max_size=20), st.integers(0, 9), st.floats(-1, 1)), min_size=1, max_size=4)

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from fyke.assemble import crawl
 from fyke.cli.crawl_ import show_trace
-from fyke.crawl import trace
-from fyke.crawl.supervisor import Quarantine
+from fyke.crawl.run import trace
+from fyke.crawl.run.supervisor import Quarantine
 from fyke.store import Store
 from fyke.url import Url
 from fyke.values import Exchange, Fetched
@@ -55,7 +55,7 @@ def traced(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Traced:
         "lost": LOST,
     }
     Store.open(folder).close()
-    Quarantine(folder).add(chosen["quarantined"])
+    Quarantine(folder).blame([chosen["quarantined"]] * 2)
     crawl(
         world.seeds, folder, scope="any", delay=0.0, patience=1.0, agents=1, exclude=(re.escape(plain[-1]),),
         trace=tuple(chosen.values()), resolve=tuple(served.resolve()),

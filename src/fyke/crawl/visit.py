@@ -9,24 +9,24 @@
                │          └ unknown: robots.txt is fetched instead, the URL goes back; refused: a row that says so
                └ a row that says why
 
-A failure belongs to what failed: to the URL, to its site (``_unreached``), or to our own network (fyke.crawl.network).
+A failure belongs to what failed: to the URL, to its site (``_unreached``), or to our own network (politeness.network).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fyke.crawl.discovery import Discovery, places
-from fyke.crawl.gate import Gate
-from fyke.crawl.keeping import Keeper, contact_of
-from fyke.crawl.limit import PageLimit
-from fyke.crawl.network import UNREACHABLE, Network, rest
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import refused
-from fyke.crawl.queues import AGAIN, Queues
-from fyke.crawl.retaking import Retaker
-from fyke.crawl.revisits import Revisits
-from fyke.crawl.surroundings import log
+from fyke.crawl.capture import refused
+from fyke.crawl.commit import Keeper, contact_of
+from fyke.crawl.discovery.discovery import Discovery, places
+from fyke.crawl.politeness.gate import Gate
+from fyke.crawl.politeness.network import UNREACHABLE, Network, rest
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.queue.queues import AGAIN, Queues
+from fyke.crawl.revisit.retaking import Retaker
+from fyke.crawl.revisit.revisits import Revisits
+from fyke.crawl.run.limit import PageLimit
+from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
 from fyke.frontier.host import GIVE_UP
 from fyke.frontier.leases import Lease

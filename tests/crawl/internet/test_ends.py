@@ -170,7 +170,7 @@ async def unreadable(net: Internet) -> Any:
     script = net.folder / "faulty.py"
     script.write_text(
         "import sys\n"
-        "from fyke.crawl.process import Processor\n"
+        "from fyke.crawl.capture import Processor\n"
         "read = Processor.fetched\n"
         "async def fetched(self, outcome, depth):\n"
         "    if outcome.url.path == '/1':\n"
