@@ -97,6 +97,38 @@ def test_what_is_killed_while_it_compiles_leaves_a_cache_that_works(
     assert kept.items() <= {path.name: path.stat().st_mtime_ns for path in compiled(folder)}.items()
 
 
+def test_workloads_end_with_who_started_them(tmp_path: Path) -> None:
+    """Killed with -9, ``fyke warm`` leaves nobody who goes on compiling."""
+    own = {**os.environ, "FYKE_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+    warm = subprocess.Popen([sys.executable, "-m", "fyke", "warm", "all"], env=own, start_new_session=True)
+    children = Path(f"/proc/{warm.pid}/task/{warm.pid}/children")
+    if not children.parent.is_dir():
+        warm.kill()
+        pytest.skip("who is whose child is read from /proc")
+    while len(started := [int(pid) for pid in children.read_text().split()]) < 2 - (os.cpu_count() == 1):
+        assert warm.poll() is None
+        time.sleep(0.01)
+    os.kill(warm.pid, signal.SIGKILL)
+    warm.wait()
+    while any(Path(f"/proc/{pid}").is_dir() and warm.pid == os.getpgid(pid) for pid in started):
+        time.sleep(0.01)
+    assert not list(tmp_path.glob("cache/kernels/fyke.*")), "they went on to the end"
+
+
+def test_a_wheels_kernels_count_where_they_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of other sources, of another compiler or for another processor, they are as if they were not there."""
+    monkeypatch.setenv("FYKE_CACHE_DIR", str(tmp_path / "own"))
+    monkeypatch.setattr(kernelcache, "SHIPPED", tmp_path / "compiled")
+    monkeypatch.setattr(jit, "is_portable", lambda: True)
+    (tmp_path / "compiled").mkdir()
+    (tmp_path / "compiled" / "warm-all-0123").touch()
+    assert warming.needed("crawl")
+    (tmp_path / "compiled" / warming._mark("all")).touch()
+    assert not warming.needed("crawl")
+    monkeypatch.setattr(jit, "is_portable", lambda: False)
+    assert warming.needed("crawl")
+
+
 def compiled(folder: Path) -> list[Path]:
     """List the kernels that are whole."""
     return [path for path in folder.iterdir() if not path.name.startswith(("lock-", "warm-")) and path.suffix != ".tmp"]

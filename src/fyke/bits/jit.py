@@ -205,8 +205,16 @@ def _file_names(dispatcher: Any, args: Any) -> tuple[str, str | None]:
         function = f"{plain.__module__}.{plain.__qualname__}-{plain.__code__.co_firstlineno}"
         return f"{function}-{hashlib.sha256(whole.encode()).hexdigest()[:24]}"
 
-    portable = set(PORTABLE_FEATURES.split(",")) <= set(features.split(","))
-    return name(cpu, features), name(PORTABLE_CPU, PORTABLE_FEATURES) if portable else None
+    return name(cpu, features), name(PORTABLE_CPU, PORTABLE_FEATURES) if is_portable() else None
+
+
+@functools.cache
+def is_portable() -> bool:
+    """Whether this processor runs what is compiled for ``PORTABLE_CPU``."""
+    from numba.core.registry import cpu_target
+
+    _, _, features = cpu_target.target_context.codegen().magic_tuple()
+    return set(PORTABLE_FEATURES.split(",")) <= set(features.split(","))
 
 
 def _module_key(plain: FunctionType) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
-from fyke.bits import kernelcache
+from fyke.bits import jit, kernelcache
 from fyke.cli.echo import echo
 from fyke.cli.progress import bar
 from fyke.errors import StorageError
@@ -55,7 +55,7 @@ def mark_workload() -> None:
 
 def needed(name: str) -> bool:
     """Whether a set is still to be compiled, as far as marks tell."""
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or kernelcache.SHIPPED.is_dir():
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or _is_shipped():
         return False
     return all(kernelcache.load(mark, None) is None for mark in (_mark(name), _mark("all")))
 
@@ -83,7 +83,7 @@ def warm(name: str, processes: int = 0) -> dict[str, object]:
 
 
 def _run(waiting: list[str], most: int, log: Path, show: Callable[[float], None]) -> None:
-    environment = {**os.environ, "FYKE_KERNEL_LOG": str(log)}
+    environment = {**os.environ, "FYKE_KERNEL_LOG": str(log), "TMPDIR": str(log.parent)}
     running: dict[str, subprocess.Popen[str]] = {}
     try:
         while waiting or running:
@@ -91,7 +91,7 @@ def _run(waiting: list[str], most: int, log: Path, show: Callable[[float], None]
                 work = waiting.pop(0)
                 running[work] = subprocess.Popen(  # noqa: S603 - ourselves
                     python("fyke.cli.workloads", work),
-                    env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                    env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                 )  # fmt: skip
             time.sleep(POLL)
             show(sum(float(line.split("\t")[1]) for line in log.read_text(encoding="utf-8").splitlines()))
@@ -106,15 +106,18 @@ def _run(waiting: list[str], most: int, log: Path, show: Callable[[float], None]
             process.wait()
 
 
+def _is_shipped() -> bool:
+    """Whether a platform wheel brings all kernels along, and they are of these sources and versions and run here."""
+    return (kernelcache.SHIPPED / _mark("all")).exists() and jit.is_portable()
+
+
 def _mark(name: str) -> str:
     """Name the mark of a set: by its name and all that compiled kernels depend on, the processor left out."""
     root = Path(__file__).parent.parent
     whole = hashlib.sha256(name.encode())
-    for file in sorted(
-        [*root.glob("*/*kernels.py"), *root.glob("bits/*.py"), Path(__file__).with_name("workloads.py")]
-    ):
+    for file in sorted([*root.rglob("*kernels.py"), *root.glob("bits/*.py"), Path(__file__).with_name("workloads.py")]):
         whole.update(file.read_bytes())
-    for package in ("numba", "llvmlite", "numpy"):
+    for package in ("numba", "llvmlite"):
         whole.update(metadata.version(package).encode())
-    whole.update(sys.version.encode())
+    whole.update(str(sys.implementation.cache_tag).encode())
     return f"warm-{name}-{whole.hexdigest()[:24]}"

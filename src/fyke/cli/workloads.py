@@ -12,6 +12,8 @@ import gc
 import http.server
 import io
 import json
+import os
+import stat
 import sys
 import tempfile
 import threading
@@ -213,6 +215,13 @@ def site(folder: Path) -> Iterator[list[str]]:
         server.shutdown()
 
 
+def _end_with_parent() -> None:
+    """End this process when whoever started it is gone: its end of our stdin is closed then, by kill -9 too."""
+    if stat.S_ISFIFO(os.fstat(0).st_mode):
+        os.read(0, 1)
+        os._exit(1)
+
+
 def main(names: list[str]) -> int:
     """Run workloads; return 1 where a command failed, with what it said on stderr."""
     from fyke import cli
@@ -220,6 +229,7 @@ def main(names: list[str]) -> int:
     from fyke.cli import warming
     from fyke.cli.echo import echo
 
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.disable()  # compiling leaves much behind, and the process ends soon
     kernelcache.quiet()
     warming.mark_workload()
