@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -20,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from fyke.bits import warmed
 from fyke.clock import SystemClock
 from fyke.config import build
 from fyke.crawl.agent import Agent
@@ -57,6 +59,7 @@ from fyke.interfaces import Prioritizer
 from fyke.reading.conversion import Source, convert_here, failed
 from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
+from fyke.spawning import python
 from fyke.store import Settings, Store
 from fyke.url import Url
 from fyke.values import Document, Reason
@@ -144,10 +147,20 @@ def crawl(
     began, cpu = time.time(), _cpu()
     left = max(settings.max_pages - pages, 0) if settings.max_pages else 0
     run = Run(path, plan, agents, left)
+    _compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
     with logging_to(path):
         end = _crawl_here(run, prioritizer, scope, progress) if agents == 1 else crawl_apart(run, agent_maker, progress)
     return _summary(run, began, cpu, end)
+
+
+def _compile_ahead(kernels: str) -> None:
+    """Have what the event loop will call compiled before it runs: a kernel would hold it for seconds."""
+    if warmed.needed(kernels):
+        try:
+            subprocess.run(python("fyke", "warm", kernels), stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+        except OSError as error:  # then each is compiled when it is called
+            log.warning("kernels are not compiled ahead: %s", error)
 
 
 def parse_seed(seed: str) -> Url:
