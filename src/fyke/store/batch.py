@@ -1,9 +1,9 @@
-"""Batches: all that one event writes to a tablet, as one atomic RocksDB batch."""
+"""Batches: all that one event writes to a tablet. Those of a tick are written together, each whole or not at all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -41,25 +41,19 @@ if TYPE_CHECKING:
     from fyke.store.tablet import Tablet
 
 
+_RANGE = 4  # parts of a step that deletes a range
+Put = Callable[[str, bytes, bytes], None]
+"""Puts a value: family, key, value."""
+
+
 class Batch:
-    """What ``Tablet.write`` will write, or nothing of it.
+    """What ``Tablet.write`` will write, or nothing of it: it is collected first.
 
     Make it with ``Tablet.batch``. REQUIRES: between ``put_row`` of a row and ``Tablet.write`` nobody else writes that
     row (build and write without awaiting, or hold ``Tablet.lock``).
     """
 
-    __slots__ = (
-        "_columns",
-        "_dropped",
-        "_handles",
-        "_rows",
-        "_tablet",
-        "counts",
-        "delete_raw",
-        "put_raw",
-        "raw",
-        "totals",
-    )
+    __slots__ = ("_bytes", "_columns", "_dropped", "_handles", "_rows", "_tablet", "counts", "late", "steps", "totals")
 
     def __init__(self, tablet: Tablet) -> None:
         self._tablet = tablet
@@ -67,14 +61,16 @@ class Batch:
         self._rows: dict[bytes, dict[int, Version]] = {}  # versions that this batch puts, and the one before them
         self._columns: dict[bytes, set[bytes]] = {}  # cells that a pruned column will have
         self._dropped: set[tuple[bytes, int]] = set()
-        self.raw = WriteBatch(raw_mode=True)
-        self.put_raw = self.raw.put
-        self.delete_raw = self.raw.delete
+        self.steps: list[tuple[Any, ...]] = []
+        """In order: (key, value, family's handle), a value of None deletes; (start, end, handle, True) a range."""
+        self._bytes = 0
+        self.late: dict[Hashable, Callable[[Put], None]] = {}
+        """``at_write``."""
         self.totals: dict[bytes, Totals] = {}
         self.counts: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return len(self.raw)
+        return len(self.steps) + len(self.late)
 
     @property
     def rows(self) -> int:
@@ -83,7 +79,20 @@ class Batch:
 
     def size(self) -> int:
         """Bytes collected so far."""
-        return int(self.raw.size_in_bytes())
+        return self._bytes
+
+    def put_raw(self, key: bytes, value: bytes, handle: Any) -> None:
+        """Put a key of the family with that handle."""
+        self.steps.append((key, value, handle))
+        self._bytes += len(key) + len(value)
+
+    def delete_raw(self, key: bytes, handle: Any) -> None:
+        """Delete a key of the family with that handle."""
+        self.steps.append((key, None, handle))
+
+    def at_write(self, name: Hashable, make: Callable[[Put], None]) -> None:
+        """Have ``make(put)`` called when this is written: once for each ``name`` of all batches of one write."""
+        self.late[name] = make
 
     def put(self, family: str, key: bytes, value: bytes) -> None:
         """Put a key of one of the crawl's own families (or anything else: nothing is checked)."""
@@ -95,7 +104,7 @@ class Batch:
 
     def delete_range(self, family: str, start: bytes, end: bytes) -> None:
         """Delete ``start`` ≤ key < ``end``, at a cost that does not depend on how many there are."""
-        self.raw.delete_range(start, end, self._handles[family])
+        self.steps.append((start, end, self._handles[family], True))
 
     def count(self, name: str, amount: int = 1) -> None:
         """Add to one of the tablet's counters."""
@@ -299,3 +308,31 @@ class Batch:
 
 def _by_stamp(version: Version) -> int:
     return version.stamp
+
+
+def merged(
+    batches: Sequence[Batch], handles: Mapping[str, Any]
+) -> tuple[WriteBatch, dict[bytes, Totals], dict[str, int]]:
+    """Return the steps of batches in their order, with what each host and counter gains; the batches are empty then."""
+    raw = WriteBatch(raw_mode=True)
+    totals: dict[bytes, Totals] = {}
+    counts: dict[str, int] = {}
+    late: dict[Hashable, Callable[[Put], None]] = {}
+    put, delete = raw.put, raw.delete
+    for batch in batches:
+        for step in batch.steps:
+            if len(step) == _RANGE:
+                raw.delete_range(*step[:3])
+            elif step[1] is None:
+                delete(step[0], step[2])
+            else:
+                put(*step)
+        batch.steps.clear()  # which holds the tablet open
+        late.update(batch.late)
+        for prefix, change in batch.totals.items():
+            totals[prefix] = totals[prefix] + change if prefix in totals else change
+        for name, amount in batch.counts.items():
+            counts[name] = counts.get(name, 0) + amount
+    for make in late.values():
+        make(lambda family, key, value: put(key, value, handles[family]))
+    return raw, totals, counts
