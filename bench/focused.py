@@ -100,7 +100,7 @@ def world_pages(hosts: int, pages: int) -> list[Crawled]:
 
 def crawled(processor: Processor, url: Url, body: bytes, head: str, topic: str = "") -> Crawled:
     exchange = Exchange(b"", head.encode(), body, 200, START, START)
-    made = processor.page(Fetched(url, exchange), 0)
+    made = processor.read_many([(Fetched(url, exchange), 0, "text/html")])[0]
     text, meta = made.change.text or "", made.change.meta
     main = made.main or text
     around = surroundings(text, [link.text for link in made.links])

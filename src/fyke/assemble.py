@@ -253,6 +253,7 @@ def agent_maker(
             concurrency=settings.concurrency,
             patience=float("inf") if settings.websub else settings.patience,
             quarantined=Quarantine(run.store).read(),
+            suspects=Quarantine(run.store).suspects(),
             revisits=_revisits(settings, run.agents) if settings.continuous else None,
             order=order_of(settings, run.store, store),
             **options,

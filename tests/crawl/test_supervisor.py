@@ -33,7 +33,7 @@ def _deadly(path: Path, number: int, marker: Path, deaths: int) -> None:
     lives = len(marker.read_bytes()) if marker.exists() else 0
     if number == 0 and lives < deaths:
         marker.write_bytes(bytes(lives + 1))
-        board.work_on(0, "http://deadly.test/")
+        board.work_on(0, ["http://deadly.test/"])
         os.kill(os.getpid(), signal.SIGKILL)
     while not board.stopping:
         board.show(number, Sign(time.time(), time.time() + 1000, 5, 5))
@@ -64,7 +64,7 @@ def run(tmp_path: Path, target: object) -> tuple[list[Death], Quarantine]:
 
 def test_what_kills_an_agent_twice_is_quarantined_and_the_crawl_goes_on(tmp_path: Path) -> None:
     deaths, quarantine = run(tmp_path, deadly_twice)
-    assert deaths == [Death(0, -signal.SIGKILL, "http://deadly.test/")] * 2
+    assert deaths == [Death(0, -signal.SIGKILL, ("http://deadly.test/",))] * 2
     assert quarantine.read() == {"http://deadly.test/"}
     assert not quarantine.suspects()
 
@@ -101,10 +101,12 @@ def test_permits_are_given_once(tmp_path: Path) -> None:
 
 def test_a_long_url_fits_on_the_board(tmp_path: Path) -> None:
     board = Board(tmp_path / "board", 1)
-    board.work_on(0, "http://a/" + "x" * 10_000)
-    assert board.working_on(0).startswith("http://a/xxx")
-    board.work_on(0, "")
-    assert board.working_on(0) == ""
+    board.work_on(0, ["http://a/" + "x" * 10_000])
+    assert board.working_on(0)[0].startswith("http://a/xxx")
+    board.work_on(0, ["http://a/é", "http://b/"])
+    assert board.working_on(0) == ("http://a/é", "http://b/")
+    board.work_on(0, ())
+    assert board.working_on(0) == ()
     board.close()
 
 

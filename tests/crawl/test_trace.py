@@ -74,7 +74,7 @@ def told(traced: Traced, name: str) -> list[tuple[str, str]]:
 def test_a_page_goes_through_every_room(traced: Traced) -> None:
     rooms = [room for room, _ in told(traced, "page")]
     way = ["frontier/seen", "sites/scope", "sites/traps", "frontier", "sites/robots", "fetch", "formats/encoding"]
-    way += ["sites/links", "clean", "convert", "reading", "crawl/process", "store"]
+    way += ["sites/links", "clean", "convert", "reading", "crawl/capture", "store"]
     for before, after in pairwise(way):
         assert rooms.index(before) < len(rooms) - rooms[::-1].index(after), (before, after)
     steps = traced[2][traced[0]["page"]]

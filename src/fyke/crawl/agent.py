@@ -1,26 +1,27 @@
-"""An agent: the textbook's crawler thread, many at once.
+"""An agent: the textbook's crawler thread, many visits at once, in ticks.
 
 ::
 
     procedure CRAWLERTHREAD(frontier)                          here
-      while not frontier.done():                               run
-        website ← frontier.nextSite()                          frontier.next: a lease on a site and its host
+      while not frontier.done():                               run: a tick each time round
+        website ← frontier.nextSite()                          _begin_visits: frontier.next, a lease on a site
         url ← website.nextURL()
-        if website.permitsCrawl(url):                          visits.visit
-          text ← retrieveURL(url)                              visits.visit: permission, gate, transport.fetch
-          storeDocument(url, text)                             keeping: one batch for all that follows
-          for each url in parse(text): frontier.addURL(url)    queues.offer
+        if website.permitsCrawl(url):                          visits.begin: permission, gate
+          text ← retrieveURL(url)                              visits.begin: the fetch; it arrives some ticks later
+          storeDocument(url, text)                             _take: keeper.take reads all that arrived, commits them
+          for each url in parse(text): frontier.addURL(url)    keeper.offers, queues.offer
         frontier.releaseSite(website)                          frontier.done
 
-What was leased is still queued on disk until its batch is written, so a crash loses nothing: it is fetched again.
-No step between two awaits takes longer than a page.
+A tick takes a few of the visits that have arrived, reads their pages in one call, writes one batch for each tablet,
+begins as many visits as may be, and sleeps until something is due. What was leased is still queued on disk until its
+batch is written, so a crash loses nothing: it is fetched again. No tick reads for longer than some milliseconds.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Executor
 
 from fyke.crawl.capture import Processor
@@ -40,6 +41,7 @@ from fyke.crawl.queue.queues import Queues
 from fyke.crawl.queue.seen_runs import SeenRuns
 from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.crawl.revisit.revisits import Revisits
+from fyke.crawl.run.board import ROOM
 from fyke.crawl.run.limit import PageLimit, Unlimited
 from fyke.crawl.visit import Means, Visits
 from fyke.frontier.frontier import Frontier
@@ -55,6 +57,10 @@ MAX_FETCH = 180.0
 SYNC_EVERY = 1.0
 """Seconds between syncs of the log: what a power cut can lose."""
 
+AT_ONCE = 16
+"""Visits that are taken in one tick: enough that kernels and caches are warm, few enough that the loop breathes."""
+BYTES_AT_ONCE = 320_000
+"""Of their bodies, after which a tick takes no further one: some 5 ms of reading."""
 _PERMIT_RETRY = 0.1  # seconds until it is seen whether what is under way comes to documents
 
 
@@ -79,8 +85,9 @@ class Agent:
         limit: PageLimit | None = None,
         names: Names | None = None,
         beat: Callable[[Agent], bool] = lambda agent: True,
-        work_on: Callable[[str], None] = lambda href: None,
+        work_on: Callable[[Iterable[str]], None] = lambda hrefs: None,
         quarantined: frozenset[str] = frozenset(),
+        suspects: frozenset[str] = frozenset(),
         send: Send | None = None,
         ask: Ask | None = None,
         thread: Executor | None = None,
@@ -91,7 +98,8 @@ class Agent:
         """``limit`` tells how many documents are still wanted; ``names`` how hosts are resolved, where they are.
 
         ``beat`` is called about once a second; where it returns False the agent stops cleanly. ``work_on`` is told
-        what is about to be parsed, so that what kills an agent is known; ``quarantined`` URLs did. ``send(tablet,
+        what is about to be parsed, so that what kills an agent is known; ``quarantined`` URLs did,
+        ``suspects`` may have, and are read alone. ``send(tablet,
         letters)`` brings letters to the agent of a tablet that is not ours and returns once they are applied; with
         it the agent is one of several, and runs until it is told to stop. ``ask`` is the index of near copies;
         ``thread`` is where pages are examined. With ``revisits`` the crawl is continuous: it never ends by itself.
@@ -129,10 +137,12 @@ class Agent:
         self.tally = self.keeper.tally
         gate = gate or Gate(frontier.politeness, MAX_FETCH)
         means = Means(transport, permissions, gate, clock, self._limit, names, quarantined)
-        self.visits = Visits(means, self.queues, self.keeper, self.discovery, self.revisits)
+        self.visits = Visits(means, self.queues, self.keeper, self.discovery, self.revisits, self._begin, self._notice)
+        self.keeper.ended, self.keeper.fault, self.keeper.beside = self.visits.end, self.visits.fault, self._begin
+        self._suspects = suspects
         self.network = self.visits.network
         self._beat_every = beat_every
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._beside: set[asyncio.Task[None]] = set()  # what waits for somebody
         self._awake = asyncio.Event()
         self._stopping = False
         self._failure: BaseException | None = None
@@ -192,15 +202,16 @@ class Agent:
         self._seed(seeds)
         try:
             while not self._done():
+                self._take()
                 self._begin_visits()
                 await self._rest()
                 self._housekeep()
                 if self._failure is not None:
                     raise self._failure
         finally:
-            for visit in self._under_way:
-                visit.cancel()
-            await asyncio.gather(*self._under_way, return_exceptions=True)
+            for task in self._beside:
+                task.cancel()
+            await asyncio.gather(*self._beside, return_exceptions=True)
             await self._seen_runs.finish()
             if self._syncing is not None:
                 await asyncio.wait([self._syncing])
@@ -216,21 +227,47 @@ class Agent:
         return self.tally
 
     def _done(self) -> bool:
-        if self._under_way:
+        if self._busy:
             return False
         return self._stopping or (self._send is None and self.resting(self._clock.now()))
+
+    @property
+    def _busy(self) -> bool:
+        """Whether anything is under way."""
+        return bool(self.visits.under_way or self._beside)
 
     def resting(self, now: float) -> bool:
         """Whether nothing is under way, nothing is in the mail, and nothing is due within the patience."""
         if self.revisits is not None or self.network.expects_end(now):
             return False
         waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self._waits_long(now)
-        return waits and self._settled and not self._under_way and not self.queues.pending
+        return waits and self._settled and not self._busy and not self.queues.pending
 
     def _waits_long(self, now: float) -> bool:
         """Whether what the agent waits for is beyond the patience. Our own gap between two contacts never is."""
         long = self.idle.why is not Why.DELAY and self.idle.until > now + self._patience
         return long and not self.frontier.keeps_a_gap()
+
+    def _take(self) -> None:
+        """Take some of the visits that have arrived: read, commit, free their hosts."""
+        arrived = self.visits.arrived
+        if not arrived:
+            return
+        count, size, room = 0, 0, ROOM
+        for each in arrived:
+            href = each.lease.entry.href
+            size += len(each.outcome.exchange.body) if each.outcome.exchange is not None else 0
+            room -= len(href.encode()) + 1
+            alone = href in self._suspects
+            if count and (alone or size > BYTES_AT_ONCE or room < 0):
+                break
+            count += 1
+            if alone or count == AT_ONCE:
+                break
+        some, self.visits.arrived = arrived[:count], arrived[count:]
+        self.keeper.take(self.visits.take(some))
+        self.queues.flush()
+        self._settled = False  # what they found may have changed what there is to wait for
 
     def _begin_visits(self) -> None:
         """Begin as many visits as may be."""
@@ -241,12 +278,12 @@ class Agent:
         self.queues.wake(now)
         self._deliver(now)
         self.queues.feed(now, self.tally.pages)
-        while len(self._under_way) < self._concurrency and not self._stopping and not self._is_behind():
+        while self.visits.under_way < self._concurrency and not self._stopping and not self._is_behind():
             self.queues.refill(now)
             if self.revisits is not None and (wait := self.revisits.budget.pace(now)):
                 self.idle = Idle(now + wait, Why.BUDGET)
                 return
-            if until := self.network.waits(now, bool(self._under_way)):
+            if until := self.network.waits(now, self._busy):
                 self.idle = Idle(until, Why.OUTAGE)
                 return
             if not self._limit.take():  # what is under way may come to nothing, and leave room for another
@@ -263,28 +300,34 @@ class Agent:
                 if lease.why is Why.REFILL:
                     continue
                 return
-            self._begin(self.visits.visit(lease))
+            self.visits.begin(lease)
 
     def _is_behind(self) -> bool:
         """Whether so much is under way that no more should come; what is received is taken in all the same."""
         return self._examination.behind or self.queues.post.is_full
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
-        visit = asyncio.create_task(work)
-        self._under_way.add(visit)
-        visit.add_done_callback(self._ended)
+        """Run what must wait for somebody: names, robots.txt, converters, mail."""
+        task = asyncio.create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._ended)
 
-    def _ended(self, visit: asyncio.Task[None]) -> None:
-        self._under_way.discard(visit)
-        self._settled = False  # what it found may have changed what there is to wait for
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._beside.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._failure = task.exception()
+        self._notice()
+
+    def _notice(self) -> None:
+        """Something has come: look again."""
+        self._settled = False
         self._awake.set()
-        if not visit.cancelled() and visit.exception() is not None:
-            self._failure = visit.exception()
 
     async def _rest(self) -> None:
-        """Wait until something may have changed: a visit ends, a host becomes due, a second has passed."""
+        """Wait until something may have changed: a visit arrives, a host becomes due, a second has passed."""
+        self.queues.flush()
         pause = min(self._next_beat - self._clock.now(), self.idle.until - self._clock.now())
-        if not self._awake.is_set() and pause > 0:
+        if not self._awake.is_set() and not self.visits.arrived and pause > 0:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._awake.wait()
@@ -313,11 +356,11 @@ class Agent:
             self.stop()
 
     def _deliver(self, now: float, beat: bool = False) -> None:
-        self.queues.anchors.step(now, everything=not self._under_way and self._waits_long(now))
+        self.queues.anchors.step(now, everything=not self._busy and self._waits_long(now))
         if self._stopping:  # what is left over stays in the outbox
             return
-        self.delivery.deliver(now, eager=beat or not self._under_way)
-        if not self._under_way and self.queues.post.waits_for_sync and (not self._syncing or self._syncing.done()):
+        self.delivery.deliver(now, eager=beat or not self._busy)
+        if not self._busy and self.queues.post.waits_for_sync and (not self._syncing or self._syncing.done()):
             self._next_beat = now  # nothing else is to be done: sync at once
 
     async def receive(self, letters: list[Letter]) -> None:

@@ -2,20 +2,22 @@
 
 ::
 
-    take ─┬─ a document ──▶ keep ──▶ one batch: row, queue, counters, offers, questions
-          ├─ a sitemap or feed: its pages are offered first, in steps
+    take ─┬─ pages ──▶ read, all in one call ──▶ keep ──▶ one batch for each: row, queue, counters, offers, questions
+          ├─ other documents, sitemaps, feeds: beside, one by one ──▶ keep
           ├─ moved: a row that says where
           └─ failed ──▶ fail: tried again later, or a row that says why
+
+A batch is committed when it is complete, and those of a tick are written together (``Queues.flush``).
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
+from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
 from fyke.crawl.capture import Processed, Processor
 from fyke.crawl.discovery.discovery import Discovery, Listing, is_guess, is_poll, is_sitemap, redirected, tell
 from fyke.crawl.discovery.lister import Lister
@@ -23,8 +25,9 @@ from fyke.crawl.duplicates.examination import Examination
 from fyke.crawl.mail.outbox import Offer
 from fyke.crawl.order.order import Visit
 from fyke.crawl.politeness.rules import Rules
-from fyke.crawl.queue.queues import Queues
-from fyke.crawl.revisit.revisits import Revisits
+from fyke.crawl.queue.queues import AGAIN, Queues
+from fyke.crawl.revisit.retaking import Retaker
+from fyke.crawl.revisit.revisits import Revisits, Seen
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
 from fyke.frontier.keys import Entry
@@ -32,11 +35,9 @@ from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock
 from fyke.sites.traps import seen_form
-from fyke.store import Batch
-from fyke.values import Drop, Failed, Fetched, Links, Moved, Outcome, Reason, Unchanged
+from fyke.store import Batch, Change
+from fyke.values import Drop, Failed, Fetched, Links, Moved, Reason, Unchanged
 
-MAX_TRIES = 3
-"""Fetches of a URL whose host does not answer, before it is given up."""
 MAX_HOPS = 10
 """Redirects in a row, as browsers allow twice as many."""
 RETRY_DELAYS = 10.0
@@ -44,12 +45,6 @@ RETRY_DELAYS = 10.0
 LEAST_RETRY = 1.0
 """Seconds before the second try where the delay is shorter."""
 
-PASSING = frozenset(
-    {Reason.DNS, Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.SERVER_ERROR, Reason.TOO_MANY_REQUESTS}
-)
-"""Failures that may pass."""
-_SILENT = frozenset({Reason.TIMEOUT, Reason.RESET})
-_OVERLOAD = frozenset({429, 502, 503, 504})
 _TROUBLES = 1000
 """Sites whose last trouble is remembered, so that a crawl can tell why it came to nothing."""
 
@@ -70,7 +65,7 @@ class Tally:
 
 
 class Keeper:
-    """The part of an agent that writes."""
+    """The part of an agent that writes: the rows of first visits, and (with ``revisits``) of further ones."""
 
     def __init__(
         self,
@@ -81,10 +76,10 @@ class Keeper:
         examination: Examination,
         clock: Clock,
         *,
-        work_on: Callable[[str], None],
+        work_on: Callable[[Iterable[str]], None],
         revisits: Revisits | None,
     ) -> None:
-        """See ``Agent``, which has the same arguments."""
+        """See ``Agent``, which has the same arguments; it sets ``visits`` and ``beside``."""
         self.queues = queues
         self.tally = Tally()
         self.lister = Lister(queues, rules, discovery, clock)
@@ -95,6 +90,13 @@ class Keeper:
         self._examination = examination
         self._clock = clock
         self._revisits = revisits
+        self.ended: Callable[[Lease], None] = lambda lease: None
+        """Told when all that follows from a visit is committed."""
+        self.fault: Callable[[Lease], None] = lambda lease: None
+        """Told of a fault of ours with a visit, while it is handled."""
+        self.beside: Callable[[Coroutine[None, None, None]], None] = _nowhere
+        """Runs what must wait for somebody."""
+        self._retaker = Retaker(self, revisits, clock) if revisits is not None else None
         self._documents: set[int] = set()
         self.troubles: dict[str, str] = {}
         """Sites that could not be reached, and why."""
@@ -110,53 +112,138 @@ class Keeper:
         if len(self.troubles) < _TROUBLES or site in self.troubles:
             self.troubles[site] = f"{what}{outcome.reason}" + (f": {outcome.detail}" if outcome.detail else "")
 
-    async def take(self, lease: Lease, outcome: Outcome) -> None:
-        """Make of an outcome what is kept of it."""
-        entry, now = lease.entry, self._clock.now()
+    def take(self, arrivals: Sequence[Arrival]) -> None:
+        """Make of arrivals what is kept of them: the pages among them are read in one call."""
+        pages: list[tuple[Arrival, str]] = []
+        for each in arrivals:
+            try:
+                page = self._sort(each)
+            except (FykeError, OSError):
+                raise
+            except Exception:
+                self.fault(each.lease)
+                continue
+            if page:
+                pages.append((each, page))
+        if not pages:
+            return
+        self.work_on([each.lease.entry.href for each, _ in pages])
+        for (each, _), processed in zip(pages, self._read(pages), strict=True):
+            try:
+                self._finish(each, processed)
+            except (FykeError, OSError):
+                raise
+            except Exception:
+                self.fault(each.lease)
+            else:
+                self.ended(each.lease)
+        self.queues.flush()
+        self.work_on(())
+
+    def _sort(self, each: Arrival) -> str:
+        """Settle an arrival that needs no reading, or have it read beside; of a page, return its type."""
+        outcome, entry = each.outcome, each.lease.entry
+        settled = self._retaker.settle(each) if self._is_revisit(entry) and self._retaker else self._settle(each)
+        if settled:
+            self.ended(each.lease)
+            return ""
+        assert isinstance(outcome, Fetched)
+        page = "" if self.discovery.may_list(outcome, entry) else self.processor.page_type(outcome)
+        if not page:
+            self.beside(self._take_beside(each, outcome))
+        return page
+
+    def _is_revisit(self, entry: Entry) -> bool:
+        return self._revisits is not None and entry.kind == AGAIN
+
+    def _settle(self, each: Arrival) -> bool:
+        """Take an outcome in; return False of a document, which is to be read."""
+        lease, outcome, now = each.lease, each.outcome, self._clock.now()
         contact = contact_of(outcome, 0.0, now)
         self.tally.contacts += 1
-        self.work_on(entry.href)
-        if isinstance(outcome, Fetched) and outcome.exchange.incomplete and self._again(entry):
+        if isinstance(outcome, Fetched) and outcome.exchange.incomplete and self._again(lease.entry):
             self.fail(lease, Failed(outcome.url, Reason.RESET, detail="cut short"), contact, now)
         elif isinstance(outcome, Fetched):
-            await self._take_document(lease, outcome, contact)
+            self.tally.pages += 1
+            self.tally.bytes += len(outcome.exchange.body)
+            return False
         elif isinstance(outcome, Moved):
-            self.keep(lease, self.processor.moved(outcome, entry.depth), contact)
-        elif isinstance(outcome, Unchanged) and is_poll(entry.kind):
+            self.keep(lease, self.processor.moved(outcome, lease.entry.depth), contact)
+        elif isinstance(outcome, Unchanged) and is_poll(lease.entry.kind):
             self.lister.forget(lease, contact, unchanged=True)
         elif isinstance(outcome, Unchanged):  # nobody asked: we sent no validators
             failure = Failed(outcome.url, Reason.PROTOCOL, detail="304 without being asked", exchange=outcome.exchange)
             self.fail(lease, failure, contact, now)
         else:
             self.fail(lease, outcome, contact, now)
-        self.work_on("")
+        return True
 
-    async def _take_document(self, lease: Lease, outcome: Fetched, contact: Contact) -> None:
-        entry, now = lease.entry, self._clock.now()
-        self.tally.pages += 1
-        self.tally.bytes += len(outcome.exchange.body)
-        listing: Listing | None = None
+    def _read(self, pages: Sequence[tuple[Arrival, str]]) -> list[Processed]:
+        given = [(each.outcome, each.lease.entry.depth, kind) for each, kind in pages]
         try:
-            listing = await self.discovery.read(outcome, entry, now)
-            if listing is None and not is_guess(entry.kind):
-                processed = await self.processor.fetched(outcome, entry.depth)
+            return self.processor.read_many(given)  # type: ignore[arg-type]
         except (FykeError, OSError):
             raise
-        except Exception:  # a fault of ours: the document is kept as it came
-            log.exception("%s could not be read", entry.href)
-            failure = Failed(outcome.url, Reason.UNREADABLE, exchange=outcome.exchange)
-            self.keep(lease, self.processor.failed(failure, entry.depth, now), contact)
-            return
-        if listing is not None:
-            listing, new = await self.lister.offer_most(entry.url, listing)
-            self.keep(lease, listing.processed, contact, listing, new)
-        elif is_guess(entry.kind):
-            self.lister.forget(lease, contact)
+        except Exception:
+            if len(pages) > 1:  # who of them is it?
+                return [self._read([each])[0] for each in pages]
+            return [self._unreadable(pages[0][0])]
+
+    def _unreadable(self, each: Arrival) -> Processed:
+        """A fault of ours, which has just been raised: the document is kept as it came."""
+        log.exception("%s could not be read", each.lease.entry.href)
+        failure = Failed(each.outcome.url, Reason.UNREADABLE, exchange=each.outcome.exchange)
+        return self.processor.failed(failure, each.lease.entry.depth, self._clock.now())
+
+    def _finish(self, each: Arrival, processed: Processed) -> None:
+        """Commit what was read of a document."""
+        lease, entry = each.lease, each.lease.entry
+        if self._is_revisit(entry) and self._retaker is not None and processed.change.meta.error != Reason.UNREADABLE:
+            self._retaker.finish(each, processed)
         else:
-            # All that have come are read, then all are kept: 6 % quicker, as what a step needs is in the caches.
-            await asyncio.sleep(0)
-            self.work_on(entry.href)
+            contact = contact_of(each.outcome, 0.0, self._clock.now())
             self.keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
+
+    async def _take_beside(self, each: Arrival, outcome: Fetched) -> None:
+        """Read a document that is no page, or a large one, or one that lists pages; commit what follows."""
+        lease, entry = each.lease, each.lease.entry
+        try:
+            self.work_on([entry.href])
+            listing = await self._listing(each, outcome)
+            if listing is None and not is_guess(entry.kind):
+                try:
+                    processed = await self.processor.fetched(outcome, entry.depth)
+                except (FykeError, OSError):
+                    raise
+                except Exception:
+                    processed = self._unreadable(each)
+                self._finish(each, processed)
+            elif listing is None:
+                self.lister.forget(lease, contact_of(outcome, 0.0, self._clock.now()))
+            self.ended(lease)
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(lease)
+        finally:
+            self.queues.flush()
+            self.work_on(())
+
+    async def _listing(self, each: Arrival, outcome: Fetched) -> Listing | None:
+        """Commit what a sitemap or feed lists, where the document is one."""
+        lease, entry = each.lease, each.lease.entry
+        if self._is_revisit(entry):
+            return None
+        listing = await self.discovery.read(outcome, entry, self._clock.now())
+        if listing is None:
+            return None
+        listing, new = await self.lister.offer_most(entry.url, listing)
+        self.keep(lease, listing.processed, contact_of(outcome, 0.0, self._clock.now()), listing, new)
+        self.queues.flush()
+        if self._revisits is not None:
+            kind = "sitemap" if is_sitemap(listing.kind) else "feed"
+            self._revisits.told(self.queues, listing.signals, kind, self._clock.now())
+        return listing
 
     def _again(self, entry: Entry) -> bool:
         """Whether a URL that failed is tried again."""
@@ -170,12 +257,12 @@ class Keeper:
             due = outcome.retry_at or now + wait  # what the server asks decides
             if not entry.depth:
                 self.troubled(lease.site, outcome)
-            tablet = self.queues.store.tablet(self.queues.tablet_of(outcome.url))
-            batch = tablet.batch()
+            number = self.queues.tablet_of(outcome.url)
+            batch = self.queues.store.tablet(number).batch()
             self.queues.postpone(batch, msgspec.structs.replace(entry, tries=entry.tries + 1), due)
             self.queues.frontier.done(lease, now, contact)
             self.queues.finish(batch, lease)
-            tablet.write(batch)
+            self.queues.commit(number, batch)
         elif is_guess(entry.kind) or (is_poll(entry.kind) and outcome.reason is not Reason.GONE):
             self.lister.forget(lease, contact)
         else:
@@ -184,11 +271,10 @@ class Keeper:
     def keep(
         self, lease: Lease, processed: Processed, contact: Contact | None, listing: Listing | None = None, new: int = 0
     ) -> None:
-        """Write all that follows from a visit in one batch, and free the host."""
+        """Commit all that follows from a visit in one batch, and free the host."""
         entry, now = lease.entry, self._clock.now()
         number = self.queues.tablet_of(entry.url)
-        tablet = self.queues.store.tablet(number)
-        batch = tablet.batch()
+        batch = self.queues.store.tablet(number).batch()
         if self.queues.order is not None:
             processed = self.queues.order.read(batch, entry, processed, self.queues.anchors.texts(entry.href))
         meta = processed.change.meta
@@ -216,9 +302,28 @@ class Keeper:
                 batch.count(name, count)
             self.discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
         self.queues.offer(batch, number, offers + self.offers(batch, lease, processed), now)
-        tablet.write(batch)
-        if listing is not None and self._revisits is not None:
-            self._revisits.told(self.queues, listing.signals, "sitemap" if is_sitemap(listing.kind) else "feed", now)
+        self.queues.commit(number, batch)
+
+    def keep_again(self, lease: Lease, seen: Seen, contact: Contact) -> None:
+        """Commit all that follows from a revisit in one batch, and free the host. REQUIRES: the crawl revisits."""
+        entry, now = lease.entry, self._clock.now()
+        assert self._revisits is not None
+        number = self.queues.tablet_of(entry.url)
+        batch = self.queues.store.tablet(number).batch()
+        if seen.processed is not None:
+            stamp = batch.put_row(entry.url.key, seen.processed.change, int(now * 1e6))
+            self.sight(batch, number, entry, stamp, seen.processed)
+            self.tally.changed += 1
+        else:
+            batch.put_meta(entry.url.key, seen.meta)
+        for name, count in seen.counts:
+            batch.count(name, count)
+        self.queues.frontier.done(lease, now, contact)
+        self.queues.finish(batch, lease)
+        self._revisits.write(batch, self.queues, entry, seen)
+        offered = seen.processed or Processed(Change(seen.meta), seen.links)
+        self.queues.offer(batch, number, self.offers(batch, lease, offered), now)
+        self.queues.commit(number, batch)
 
     def sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:
         """Have it found out whether a document is a copy, and its anchor texts brought to their targets."""
@@ -257,13 +362,5 @@ class Keeper:
         return offers
 
 
-def contact_of(outcome: Outcome, started: float, finished: float) -> Contact:
-    """What politeness must know of an outcome."""
-    exchange = outcome.exchange
-    if exchange is not None:
-        started, finished = exchange.started, exchange.finished
-    reason = outcome.reason if isinstance(outcome, Failed) else None
-    retry_at = outcome.retry_at if isinstance(outcome, Failed) and outcome.retry_at else 0.0
-    overloaded = exchange is not None and exchange.status in _OVERLOAD
-    silent = reason in _SILENT or (exchange is not None and exchange.incomplete)
-    return Contact(finished, finished - (started or finished), overloaded, silent, retry_at)
+def _nowhere(work: Coroutine[None, None, None]) -> None:
+    work.close()

@@ -134,14 +134,20 @@ class Discovery:
         self._processor = processor
         self._poll = poll
 
+    @staticmethod
+    def may_list(outcome: Fetched, entry: Entry) -> bool:
+        """Whether ``outcome`` may be a sitemap or feed, by its first bytes."""
+        body, kind = outcome.exchange.body, entry.kind
+        if not kind and b"text/html" in outcome.exchange.response_head:
+            return False  # what most are, at the cost of a microsecond
+        return bool(kind or _LIST.search(body, 0, _WINDOW) or (body[:1] == b"{" and _JSON_FEED.match(body)))
+
     async def read(self, outcome: Fetched, entry: Entry, now: float) -> Listing | None:
         """What a sitemap or feed lists; None where ``outcome`` is neither."""
         body, kind = outcome.exchange.body, entry.kind
-        if not kind and b"text/html" in outcome.exchange.response_head:
-            return None  # what most are, at the cost of a microsecond
-        root = _LIST.search(body, 0, _WINDOW)
-        if not (kind or root or (body[:1] == b"{" and _JSON_FEED.match(body))):
+        if not self.may_list(outcome, entry):
             return None
+        root = _LIST.search(body, 0, _WINDOW)
         head = parse_head(outcome.exchange.response_head)
         if "html" in head.media_type and not is_sitemap(kind):
             return None

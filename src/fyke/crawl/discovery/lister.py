@@ -65,13 +65,12 @@ class Lister:
     def forget(self, lease: Lease, contact: Contact | None, *, unchanged: bool = False) -> None:
         """Free the host; nothing is kept of a visit: there is no sitemap, or a feed has nothing new."""
         entry, now = lease.entry, self._clock.now()
-        tablet = self._queues.tablet(entry.url)
-        batch = tablet.batch()
+        batch = self._queues.tablet(entry.url).batch()
         self._queues.frontier.done(lease, now, contact)
         self._queues.finish(batch, lease)
         if is_poll(entry.kind):
             self._discovery.unanswered(batch, self._queues, entry, now, unchanged=unchanged)
-        tablet.write(batch)
+        self._queues.commit(self._queues.tablet_of(entry.url), batch)
 
     def push(self, url: Url, offers: Sequence[Offer]) -> None:
         """Offer what was pushed from the feed at ``url``: queued, or in the mail to whoever owns it, on return."""

@@ -75,7 +75,7 @@ class Examination:
     @property
     def behind(self) -> bool:
         """Whether so much waits to be examined that no more should come."""
-        return self.queues.post.waiting(INDEX) > BEHIND
+        return self.queues.post.questions > BEHIND
 
     def stored(self, batch: Batch, here: int, url: Url, stamp: int, material: Material) -> None:
         """Note, in the batch that stores a page in tablet ``here``, that it is to be examined."""
@@ -87,12 +87,12 @@ class Examination:
 
     def ready(self, now: bool) -> bool:
         """Whether there are questions that should not wait; with ``now`` none should."""
-        return self.queues.post.waiting(INDEX) >= (1 if now else WORTHWHILE)
+        return self.queues.post.questions >= (1 if now else WORTHWHILE)
 
     async def examine(self) -> None:
         """Answer a bundle of questions. Raises ``OSError`` where the index does not answer."""
         post = self.queues.post
-        letters, size = post.take_some(INDEX, BUNDLE), 0
+        letters, size = post.take_questions(BUNDLE), 0
         questions: list[tuple[int, str, int, Material | None]] = []
         for place, letter in enumerate(letters):
             if size > BUNDLE_SIZE:

@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from fyke.store import Batch, Store, Tablet
+from fyke.store.batch import Put
 from fyke.values import Meta
 
 INDEX = 0xFFFF
@@ -36,6 +37,8 @@ INDEX = 0xFFFF
 MAX_WAITING = 50_000
 """Letters in the outboxes from which on no new visit is begun: some 50 MB."""
 
+LETTER = 1_000
+"""Offers in a letter at most: some 100 KB."""
 BUNDLE = 2_000
 """Letters that travel together at most."""
 BUNDLE_BYTES = 8 << 20
@@ -140,6 +143,7 @@ class Post:
         self._numbers: dict[int, int] = {}
         self._durable: dict[int, int] = {}  # the number from which on letters of a tablet are not synced yet
         self._waiting: defaultdict[int, list[Letter]] = defaultdict(list)
+        self._drafts: defaultdict[int, dict[int, tuple[list[Offer], list[Note]]]] = defaultdict(dict)
         self._urgent: set[int] = set()  # tablets that offers wait for
         self._applied: list[Letter] = []  # since the last sync began
         self._travelling = 0
@@ -172,29 +176,50 @@ class Post:
     def write(
         self, batch: Batch, source: int, destination: int, offers: list[Offer], notes: list[Note] | None = None
     ) -> None:
-        """Put a letter into the outbox. REQUIRES: ``batch`` is of tablet ``source``."""
-        number = self._numbers[source]
-        self._numbers[source] = number + 1
-        notes = notes or []
-        data = _encode((offers, notes))
-        letter = Letter(source, destination, number, offers, True, notes, len(data))
-        batch.put("outbox", letter.key, data)
-        self._waiting[destination].append(letter)
-        if offers:
-            self._urgent.add(destination)
+        """Put offers and notes into the outbox, with ``batch``; what is written together is one letter.
+
+        REQUIRES: ``batch`` is of tablet ``source``.
+        """
+        drafts = self._drafts[source]
+        draft = drafts.get(destination)
+        if draft is None:
+            drafts[destination] = (offers, notes or [])
+        else:
+            drafts[destination] = (draft[0] + offers, draft[1] + (notes or []))
+        batch.at_write("mail", lambda put: self._seal(source, put))
+
+    def _seal(self, source: int, put: Put) -> None:
+        """Make letters of what was put into an outbox."""
+        for destination, (offers, notes) in self._drafts.pop(source, {}).items():
+            for first in range(0, max(len(offers), 1), LETTER):
+                number = self._numbers[source]
+                self._numbers[source] = number + 1
+                some, rest = offers[first : first + LETTER], notes if not first else []
+                data = _encode((some, rest))
+                letter = Letter(source, destination, number, some, True, rest, len(data))
+                put("outbox", letter.key, data)
+                self._waiting[destination].append(letter)
+            if offers:
+                self._urgent.add(destination)
 
     def waiting(self, destination: int) -> int:
         """Letters that wait for a tablet."""
         return len(self._waiting.get(destination, ()))
 
-    def take_some(self, destination: int, most: int) -> list[Letter]:
-        """Hand over the first ``most`` letters that wait for a tablet (``take``)."""
-        waiting = self._waiting.get(destination)
-        if not waiting:
-            return []
-        taken, self._waiting[destination] = waiting[:most], waiting[most:]
-        self._travelling += len(taken)
-        return taken
+    @property
+    def questions(self) -> int:
+        """Questions that wait for the index of near copies."""
+        return sum(len(letter.notes) for letter in self._waiting.get(INDEX, ()))
+
+    def take_questions(self, most: int) -> list[Letter]:
+        """Hand over the first letters to the index, until they hold ``most`` questions (``take``)."""
+        waiting, count, taken = self._waiting.get(INDEX, []), 0, 0
+        while taken < len(waiting) and count < most:
+            count += len(waiting[taken].notes)
+            taken += 1
+        self._waiting[INDEX], found = waiting[taken:], waiting[:taken]
+        self._travelling += taken
+        return found
 
     def take(self, destinations: Iterable[int], urgent: bool = False, *, ours: bool = False) -> dict[int, list[Letter]]:
         """Hand over the letters that wait for these tablets, in order; ``delivered`` or ``give_back`` ends that.

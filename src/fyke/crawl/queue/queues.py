@@ -96,6 +96,7 @@ class Queues:
         self._chunks: dict[int, SeenChunks] = {}
         self.order: Order | None = None
         """Which page first, where it is not breadth first."""
+        self._complete: defaultdict[int, list[Batch]] = defaultdict(list)
 
     def keys(self, urls: Iterable[Url]) -> Keys:
         """Return the keys of URLs in the seen-set."""
@@ -311,8 +312,22 @@ class Queues:
         return rates
 
     def write_site(self, batch: Batch, site: str) -> None:
-        """Write what a restart needs to know of a site."""
-        batch.put("host", record_key(site), self.frontier.record(site).encode())
+        """Write what a restart needs to know of a site, as it is when ``batch`` is written."""
+        record = self.frontier.record
+        batch.at_write(site, lambda put: put("host", record_key(site), record(site).encode()))
+
+    # ---- writing
+
+    def commit(self, number: int, batch: Batch) -> None:
+        """Have all that follows from one visit written to tablet ``number``, with the others of this tick."""
+        self._complete[number].append(batch)
+
+    def flush(self) -> None:
+        """Write what was committed, one write for each tablet. REQUIRES: called before anything is awaited or read."""
+        if self._complete:
+            complete, self._complete = self._complete, defaultdict(list)
+            for number, batches in complete.items():
+                self.store.tablet(number).write_all(batches)
 
     # ---- handing out
 
@@ -336,6 +351,7 @@ class Queues:
 
     def refill(self, now: float) -> None:
         """Read what the frontier wishes for."""
+        self.flush()
         for wish in self.frontier.refills():
             self.prefetch(wish.host)
             tablet = self.store.tablet(self.tablet_of(Url(f"http://{wish.host}/")))
@@ -347,6 +363,7 @@ class Queues:
         """Queue the entries whose time has come."""
         if self._next_later > now:
             return
+        self.flush()
         for number in [number for number, due in self._later.items() if due <= now]:
             self._wake_tablet(number, now)
         self._note_later()

@@ -1,77 +1,62 @@
-"""Revisits, taken: what follows from asking for a page again, in one batch."""
+"""Revisits, taken: what is learnt from asking for a page again, and whether it is to be read."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
 from fyke.crawl.capture import Processed
-from fyke.crawl.commit import MAX_TRIES, PASSING, Keeper, contact_of
-from fyke.crawl.revisit.revisits import Revisits, Seen
-from fyke.frontier.leases import Lease
-from fyke.frontier.politeness import Contact
+from fyke.crawl.revisit.revisits import Revisits
 from fyke.interfaces import Clock
-from fyke.store import Change
-from fyke.values import Failed, Fetched, Moved, Outcome, Reason, Request
+from fyke.values import Failed, Fetched, Moved, Outcome, Reason
+
+if TYPE_CHECKING:
+    from fyke.crawl.commit import Keeper
 
 
 class Retaker:
-    """The part of an agent that takes a page again."""
+    """The part of an agent that takes a page again; the keeper writes what follows."""
 
     def __init__(self, keeper: Keeper, revisits: Revisits, clock: Clock) -> None:
         self._keeper = keeper
         self._revisits = revisits
         self._clock = clock
 
-    async def take(self, lease: Lease, request: Request, outcome: Outcome) -> None:
-        """Make of a revisit what follows from it."""
+    def settle(self, each: Arrival) -> bool:
+        """Take a revisit in; return False where a document has changed, and is to be read (``finish``)."""
+        lease, request, outcome = each.lease, each.request, each.outcome
         entry, now, keeper, revisits = lease.entry, self._clock.now(), self._keeper, self._revisits
-        contact, tablet = contact_of(outcome, 0.0, now), keeper.queues.store.tablet(keeper.queues.tablet_of(entry.url))
+        contact, tablet = contact_of(outcome, 0.0, now), keeper.queues.tablet(entry.url)
         keeper.tally.contacts += 1
-        processed: Processed | None = None
         if request.method == "HEAD" and revisits.wants_body(outcome, tablet):
             keeper.queues.frontier.done(lease, now, contact, keep=True)
-            return
+            return True
         passing = _passing(outcome)
         if passing is not None and entry.tries + 1 < MAX_TRIES:
             keeper.fail(lease, passing, contact, now)
-            return
+            return True
         revisits.budget.done()
         keeper.tally.revisits += 1
         if isinstance(outcome, Moved) and outcome.permanent:
             revisits.gauge.drop(entry.href)
             keeper.keep(lease, keeper.processor.moved(outcome, entry.depth), contact)
-            return
+            return True
         if isinstance(outcome, Fetched) and request.method == "GET":
             keeper.tally.pages += 1
             keeper.tally.bytes += len(outcome.exchange.body)
-            if revisits.is_same(outcome, tablet):
-                self._settle(lease, revisits.same(outcome, tablet, now), contact)
-                return
-            keeper.work_on(entry.href)
-            processed = await keeper.processor.fetched(outcome, entry.depth)
-            keeper.work_on("")
-        elif isinstance(outcome, Failed):
-            processed = keeper.processor.failed(outcome, entry.depth, now)
-        self._settle(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact)
+            if not revisits.is_same(outcome, tablet):
+                return False
+            keeper.keep_again(lease, revisits.same(outcome, tablet, now), contact)
+            return True
+        processed = keeper.processor.failed(outcome, entry.depth, now) if isinstance(outcome, Failed) else None
+        keeper.keep_again(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact)
+        return True
 
-    def _settle(self, lease: Lease, seen: Seen, contact: Contact) -> None:
-        """Write all that follows from a revisit in one batch, and free the host."""
-        entry, now, keeper, revisits = lease.entry, self._clock.now(), self._keeper, self._revisits
-        number = keeper.queues.tablet_of(entry.url)
-        tablet = keeper.queues.store.tablet(number)
-        batch = tablet.batch()
-        if seen.processed is not None:
-            stamp = batch.put_row(entry.url.key, seen.processed.change, int(now * 1e6))
-            keeper.sight(batch, number, entry, stamp, seen.processed)
-            keeper.tally.changed += 1
-        else:
-            batch.put_meta(entry.url.key, seen.meta)
-        for name, count in seen.counts:
-            batch.count(name, count)
-        keeper.queues.frontier.done(lease, now, contact)
-        keeper.queues.finish(batch, lease)
-        revisits.write(batch, keeper.queues, entry, seen)
-        offered = seen.processed or Processed(Change(seen.meta), seen.links)
-        keeper.queues.offer(batch, number, keeper.offers(batch, lease, offered), now)
-        tablet.write(batch)
+    def finish(self, each: Arrival, processed: Processed) -> None:
+        """Learn from a document that was read again."""
+        now, url = self._clock.now(), each.lease.entry.url
+        seen = self._revisits.seen(url, each.outcome, processed, self._keeper.queues.tablet(url), now)
+        self._keeper.keep_again(each.lease, seen, contact_of(each.outcome, 0.0, now))
 
 
 def _passing(outcome: Outcome) -> Failed | None:

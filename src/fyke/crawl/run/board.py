@@ -4,11 +4,11 @@
 
     page 0   supervisor: stop (8 bytes), permits taken (8), documents that came of them (8)
     page n   agent n − 1: beat, idle until (float64), letters received, pages (int64),
-             then the URL that is being worked on (length, 2 bytes; UTF-8); at its end the threshold of revisits
-             (float64)
+             then the URLs that are being worked on (length, 2 bytes; UTF-8, a line each); at its end the
+             threshold of revisits (float64)
 
 A number is written by one process alone, permits excepted, which are counted under the file's lock. Nothing here is
-needed after a crash but the URL: whoever died while working on it does not meet it again.
+needed after a crash but the URLs: one of them may have caused it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import fcntl
 import math
 import mmap
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,8 @@ _NUMBERS = struct.Struct("<ddqq")
 _URL = _NUMBERS.size + 2
 _PERMITS = struct.Struct("<qqq")
 _THRESHOLD = struct.Struct("<d")
+ROOM = _PAGE - _URL - _THRESHOLD.size
+"""Bytes of URLs that an agent can work on at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +72,17 @@ class Board:
         """Read an agent's sign."""
         return Sign(*_NUMBERS.unpack_from(self._map, _PAGE * (agent + 1)))
 
-    def work_on(self, agent: int, href: str) -> None:
-        """Note what is being worked on; empty for nothing."""
-        text = href.encode()[: _PAGE - _URL - _THRESHOLD.size]
+    def work_on(self, agent: int, hrefs: Iterable[str]) -> None:
+        """Note what is being worked on, as far as there is room (``ROOM`` bytes)."""
+        text = "\n".join(hrefs).encode()[:ROOM]
         start = _PAGE * (agent + 1) + _URL - 2
         self._map[start : start + 2 + len(text)] = len(text).to_bytes(2, "little") + text
 
-    def working_on(self, agent: int) -> str:
+    def working_on(self, agent: int) -> tuple[str, ...]:
         """What an agent was working on when it last said."""
         start = _PAGE * (agent + 1) + _URL - 2
         size = int.from_bytes(self._map[start : start + 2], "little")
-        return self._map[start + 2 : start + 2 + size].decode("utf-8", "replace")
+        return tuple(self._map[start + 2 : start + 2 + size].decode("utf-8", "replace").split())
 
     def threshold(self, agent: int, value: float) -> float:
         """Show an agent's threshold of revisits; return the geometric mean of all that are shown."""

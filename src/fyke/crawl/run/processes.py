@@ -97,7 +97,8 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
 
     def died(death: Death) -> None:
         log.warning(
-            "agent %d died with status %s while working on %s", death.agent, death.status, death.url or "nothing"
+            "agent %d died with status %s while working on %s",
+            *(death.agent, death.status, " ".join(death.urls) or "nothing"),
         )
 
     index = Kept(start_index, "the index of duplicates")
@@ -189,7 +190,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
             limit=SharedLimit(board, run.pages_left) if run.plan.settings.max_pages else None,
             beat=beat,
             send=send,
-            work_on=lambda href: board.work_on(number, href),
+            work_on=lambda hrefs: board.work_on(number, hrefs),
             ask=line.ask,
             thread=thread,
         )

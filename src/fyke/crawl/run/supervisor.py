@@ -37,8 +37,8 @@ class Death:
 
     agent: int
     status: int | None
-    url: str
-    """What it was working on; empty where nothing."""
+    urls: tuple[str, ...]
+    """What it was working on."""
 
 
 class Quarantine:
@@ -78,18 +78,16 @@ class Suspect:
 
     def judge(self) -> None:
         """Look at what an earlier run left. REQUIRES: the store is ours."""
-        href = self._board.working_on(0)
-        if href:
-            self._quarantine.blame([href])
-        self.work_on("")
+        self._quarantine.blame(self._board.working_on(0))
+        self.work_on(())
 
-    def work_on(self, href: str) -> None:
-        """Note what is being worked on; empty for nothing."""
-        self._board.work_on(0, href)
+    def work_on(self, hrefs: Iterable[str]) -> None:
+        """Note what is being worked on."""
+        self._board.work_on(0, hrefs)
 
     def close(self) -> None:
         """The run has ended by itself."""
-        self.work_on("")
+        self.work_on(())
         self._board.close()
 
 
@@ -152,9 +150,8 @@ def supervise(
                 on_death(death)
                 if deaths[number] > MAX_DEATHS:
                     raise FykeError(f"agent {number} died {deaths[number]} times; see the log in the store")
-                if death.url:
-                    quarantine.blame([death.url])
-                    board.work_on(number, "")
+                quarantine.blame(death.urls)
+                board.work_on(number, ())
                 before = []
                 began[number] = time.time()
                 if not board.stopping:

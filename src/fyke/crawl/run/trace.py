@@ -8,7 +8,7 @@ store, a ``Step`` a line (version 1), begun anew with each run; agents of severa
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,7 @@ def attach(agent: Agent, store: Path, urls: Sequence[str]) -> None:
     watch = _Watch(store / FILE, {Url.parse(url).href for url in urls})
     keeper, queues = agent.keeper, agent.queues
     _around(keeper.processor, "fetched", watch.processed)
+    _around(keeper.processor, "read_many", watch.read)
     _around(keeper, "offers", watch.linked)
     _around(keeper, "keep", watch.kept)
     _around(keeper.lister, "wanted", watch.listed)
@@ -89,7 +90,7 @@ def attach(agent: Agent, store: Path, urls: Sequence[str]) -> None:
     _around(keeper.rules, "belongs", watch.scoped)
     means = agent.visits.means
     _around(means.permissions, "known", watch.permitted)
-    means.transport = _Traced(means.transport.fetch, watch)
+    _around(means, "start", watch.started)
     for href in watch.urls:
         number = queues.tablet_of(Url(href))
         if number in queues.store.owned and (said := _row(agent, href)):
@@ -107,21 +108,6 @@ def _around(part: Any, name: str, watcher: Callable[..., Any]) -> None:
     """Have ``watcher(original, *arguments)`` called in place of a method of this one object."""
     original = getattr(part, name)
     setattr(part, name, lambda *given, **more: watcher(original, *given, **more))
-
-
-class _Traced:
-    """A transport that tells of watched requests."""
-
-    def __init__(self, fetch: Callable[[Request], Awaitable[Outcome]], watch: _Watch) -> None:
-        self._fetch = fetch
-        self._watch = watch
-
-    async def fetch(self, request: Request) -> Outcome:
-        """Fetch."""
-        began = time.perf_counter()
-        outcome = await self._fetch(request)
-        self._watch.fetched(request.url, outcome, time.perf_counter() - began)
-        return outcome
 
 
 class _Watch:
@@ -195,6 +181,15 @@ class _Watch:
             self.tell(url.href, "sites/robots", said)
         return permission
 
+    def started(self, original: Callable[..., Any], request: Request, done: Callable[[Outcome], None]) -> None:
+        began = time.perf_counter()
+
+        def told(outcome: Outcome) -> None:
+            self.fetched(request.url, outcome, time.perf_counter() - began)
+            done(outcome)
+
+        original(request, told)
+
     def fetched(self, url: Url, outcome: Outcome, seconds: float) -> None:
         """An answer came, or none."""
         if url.href not in self.urls:
@@ -211,15 +206,25 @@ class _Watch:
     async def processed(self, original: Callable[..., Any], outcome: Fetched, depth: int) -> Any:
         began = time.perf_counter()
         made = await original(outcome, depth)
-        spent = time.perf_counter() - began
+        self._tell_read(outcome, made, time.perf_counter() - began)
+        return made
+
+    def read(self, original: Callable[..., Any], pages: Sequence[tuple[Fetched, int, str]]) -> Any:
+        began = time.perf_counter()
+        made = original(pages)
+        spent = (time.perf_counter() - began) / len(pages)
+        for (outcome, _, _), processed in zip(pages, made, strict=True):
+            self._tell_read(outcome, processed, spent)
+        return made
+
+    def _tell_read(self, outcome: Fetched, made: Any, spent: float) -> None:
         if outcome.url.href in self.urls:
             for room, said, seconds in _rooms(outcome):
                 self.tell(outcome.url.href, room, said, seconds)
             dropped = "".join(f", {count} {why}" for why, count in made.dropped)
-            self.tell(outcome.url.href, "crawl/process", f"{len(made.links)} links to offer{dropped}; all of it", spent)
+            self.tell(outcome.url.href, "crawl/capture", f"{len(made.links)} links to offer{dropped}; all of it", spent)
         for href in _unfollowed(outcome, self.urls - self._linked, {link.target.href for link in made.links}):
             self.tell(href, "sites/links", f"on {outcome.url.href}, but it is not to be followed (nofollow)")
-        return made
 
     def kept(self, original: Callable[..., Any], lease: Any, processed: Any, *more: Any) -> Any:
         began = time.perf_counter()
