@@ -178,5 +178,14 @@ def compiled(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if not path.name.startswith(("lock-", "warm-")) and path.suffix != ".tmp"]
 
 
+def test_a_set_covers_those_within_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The crawl of a demo compiles nothing again."""
+    monkeypatch.setenv("FYKE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(warming, "_run", lambda *arguments: None)
+    assert warmed.needed("crawl")
+    warming.warm("demo")
+    assert [name for name in warming.SETS if warmed.needed(name)] == ["extract", "crawls", "all"]
+
+
 def test_sets_name_workloads() -> None:
     assert {work for works in warming.SETS.values() for work in works} == set(workloads.WORKLOADS)
