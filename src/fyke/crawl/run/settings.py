@@ -37,7 +37,7 @@ class CrawlSettings:
     websub: int = option(0, "Have feeds pushed by their hubs to this port; needs --public-url, runs until stopped.")
     public_url: str = option("", "Where hubs reach --websub: https://you.example/hooks.")
     delay: float = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
-    agents: int = option(0, "Processes; 0 for one per core, or one where the seeds' hosts need no more.")
+    agents: int = option(0, "Processes; 0 for one, and one per core once that one is busy.")
     concurrency: int = option(256, "Fetches at once for each agent.")
     continuous: bool = option(False, "Go on for ever: revisit pages so that the copies stay fresh, until stopped.")
     revisit_policy: Literal["uniform", "proportional", "freshness-optimal", "age-optimal"] = option(
