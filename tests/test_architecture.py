@@ -27,6 +27,7 @@ IMPURE = frozenset(
 ALLOWED = {
     "fyke.bits.jit": {"os", "pathlib", "time"},  # sources are hashed, compilations timed
     "fyke.bits.kernelcache": {"os", "pathlib"},  # the kernels' cache on disk
+    "fyke.bits.warmed": {"os", "pathlib"},  # marks there, named by the sources
     "fyke.dedupe.disk": {"os", "pathlib"},  # sketches outlive a process and outgrow memory: mapped files
     "fyke.dedupe.spool": {"os", "pathlib", "tempfile"},  # a collection larger than memory: sorted runs, scratch
     "fyke.convert.engine": {"asyncio"},  # the engine answers only to an event loop

@@ -7,6 +7,7 @@ ways write the same store, so a crawl may be resumed with another number of agen
 from __future__ import annotations
 
 import resource
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -19,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from fyke.bits import warmed
 from fyke.clock import SystemClock
 from fyke.config import build
 from fyke.crawl.agent import Agent
@@ -57,6 +59,7 @@ from fyke.interfaces import Prioritizer
 from fyke.reading.conversion import Source, convert_here, failed
 from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
+from fyke.spawning import python
 from fyke.store import Settings, Store
 from fyke.url import Url
 from fyke.values import Document, Reason
@@ -138,6 +141,7 @@ def crawl(
     statuses.write(path, starting(counters))
     began, cpu = time.time(), _cpu()
     run = Run(path, plan, agents, _pages_left(settings, counters))
+    _compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
     with logging_to(path):
         end = None
@@ -150,6 +154,15 @@ def crawl(
         if end is None:
             end = crawl_apart(run, agent_maker, progress)
     return _summary(run, began, cpu, end)
+
+
+def _compile_ahead(kernels: str) -> None:
+    """Have what the event loop will call compiled before it runs: a kernel would hold it for seconds."""
+    if warmed.needed(kernels):
+        try:
+            subprocess.run(python("fyke", "warm", kernels), stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+        except OSError as error:  # then each is compiled when it is called
+            log.warning("kernels are not compiled ahead: %s", error)
 
 
 def parse_seed(seed: str) -> Url:
