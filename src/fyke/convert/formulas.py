@@ -20,7 +20,8 @@ _NAMES = (
     " ⊂ subset ∪ cup ∩ cap ∀ forall ∃ exists → to ⇒ Rightarrow ↔ leftrightarrow ∑ sum ∏ prod ∫ int √ surd ° circ"
     " … ldots"
 )
-_SIGNS = dict(re.findall(r"(\S) (\w+)", _NAMES))
+SIGNS = dict(re.findall(r"(\S) (\w+)", _NAMES))
+"""What a sign is called in TeX."""
 _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0305": "bar", "\u20d7": "vec", "\u0307": "dot", "\u0308": "ddot"}
 _TEMPLATES = {
     "f": r"\fracnumden", "sSup": "e^sup", "sSub": "e_sub", "sSubSup": "e_sub^sup", "bar": r"\overline e",
@@ -73,7 +74,7 @@ def tex(markup: bytes) -> str:
                 else:
                     top[2].append(written)
         elif in_text:
-            stack[-1][2].append("".join(f"\\{_SIGNS[sign]} " if sign in _SIGNS else sign for sign in event))
+            stack[-1][2].append("".join(f"\\{SIGNS[sign]} " if sign in SIGNS else sign for sign in event))
     return re.sub(r"\0\w*\0|\0", "", "".join(stack[0][2])).strip()
 
 
@@ -95,7 +96,7 @@ def _element(name: str, parts: list[str], said: dict[str, str]) -> str:
     if name == "nary":
         sign = said.get("chr", "∫")
         bounds = "".join(f"{mark}{{{found[key]}}}" for mark, key in (("_", "sub"), ("^", "sup")) if found.get(key))
-        return f"\\{_SIGNS.get(sign, 'int')}{bounds} {found.get('e', '')}"
+        return f"\\{SIGNS.get(sign, 'int')}{bounds} {found.get('e', '')}"
     if name == "d":
         inner = said.get("sepChr", ",").join(text for key, text in named if key == "e")
         return rf"\left{said.get('begChr', '(') or '.'}{inner}\right{said.get('endChr', ')') or '.'}"
