@@ -83,7 +83,7 @@ def written(html: str) -> str:
         ("<mover><mi>v</mi><mo>→</mo></mover><mtext>50 %</mtext>", r"\vec{v}\text{50 \%}"),
         ("<mtable><mtr><mtd>1</mtd><mtd>0</mtd></mtr><mtr><mtd>0</mtd><mtd>1</mtd></mtr></mtable>",
          r"\begin{matrix}1 & 0 \\ 0 & 1\end{matrix}"),
-        ("<annotation encoding='StarMath'>no</annotation><annotation encoding='LaTeX'>E&lt;\"m\"</annotation>", 'E<"m"'),
+        ("<annotation encoding='StarMath'>no</annotation><annotation encoding='TeX'>E&lt;\"m\"</annotation>", 'E<"m"'),
     ],
 )  # fmt: skip
 def test_formulas_are_tex(formula: str, tex: str) -> None:

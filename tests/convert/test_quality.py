@@ -60,6 +60,15 @@ def test_a_bad_row_loses_itself_and_is_named() -> None:
     assert "row 2" in found.detail
 
 
+def test_a_quotation_mark_that_nothing_ends_takes_no_later_row() -> None:
+    found = converted('a,b\n"c,d\ne,f\nh,i\n', "x.csv")
+    assert found.text == 'a\tb\n"c\td\ne\tf\nh\ti'
+    assert found.failure is Reason.DAMAGED
+    assert "row 2" in found.detail
+    many = '"x,y\n' * 20_001
+    assert converted(many, "y.csv").text.count("\n") > 9_000
+
+
 # Containers.
 
 
@@ -79,6 +88,37 @@ def test_a_bad_member_loses_itself_and_is_named() -> None:
     assert found.failure is Reason.DAMAGED
     assert "b.txt" in found.detail
     assert [part.failure for part in found.parts] == [None, Reason.DAMAGED, None]
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_an_archive_that_lost_its_end_gives_its_members(stored: bool) -> None:
+    words = " ".join(f"word{n}" for n in range(400))
+    whole = zipped(("a.txt", "first"), ("d/b.txt", words), ("c.txt", words), stored=stored)
+    found = converted(whole[: whole.rindex(b"PK\1\2") - 200], "x.zip")
+    assert [part.name for part in found.parts] == ["a.txt", "d/b.txt", "c.txt"]
+    assert [part.text for part in found.parts[:2]] == ["first", words]
+    assert found.failure is Reason.DAMAGED
+
+
+def test_an_archive_that_was_written_to_a_pipe_and_lost_its_end() -> None:
+    """Its members' sizes stand behind them."""
+
+    class Pipe(io.RawIOBase):
+        written = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: object) -> int:
+            self.written += bytes(data)  # type: ignore[call-overload]
+            return len(data)  # type: ignore[arg-type]
+
+    pipe = Pipe()
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[arg-type]
+        for name in ("a.txt", "b.txt"):
+            archive.writestr(name, f"{name} holds some words")
+    found = converted(pipe.written[: pipe.written.index(b"PK\1\2")], "x.zip")
+    assert [part.text for part in found.parts] == ["a.txt holds some words", "b.txt holds some words"]
 
 
 def epub(chapters: list[tuple[str, str]]) -> bytes:
@@ -105,6 +145,10 @@ def test_a_bad_chapter_loses_itself_and_a_book_is_called_by_its_title() -> None:
     assert (found.title, found.language, found.meta.author) == ("The Book", "fr", "Ann Author")
     assert found.text.split() == ["one", "three"]
     assert "1.xhtml" in found.detail
+    with zipfile.ZipFile(io.BytesIO(epub(chapters))) as book:
+        lacking = zipped(*((name, book.read(name)) for name in book.namelist() if name != "2.xhtml"))
+    assert "2.xhtml" in converted(lacking).detail
+    assert converted(lacking).text.split() == ["one", "two"]
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
@@ -238,6 +282,10 @@ def test_formulas_of_word_are_tex_in_their_place() -> None:
     )
     data = zipped(("[Content_Types].xml", types), ("_rels/.rels", relations), ("word/document.xml", body))
     assert markdown(converted(data).html) == "For $`\\frac{a}{\\lambda }=x^{2}`$ holds.\n"
+    apart = "<m:oMathPara><m:oMath><m:r><m:t>y</m:t></m:r></m:oMath></m:oMathPara>"
+    between = body.replace("</w:body>", f"{apart}\n{apart}<w:p><w:r><w:t>End</w:t></w:r></w:p></w:body>")
+    data = zipped(("[Content_Types].xml", types), ("_rels/.rels", relations), ("word/document.xml", between))
+    assert markdown(converted(data).html).split("\n\n")[1:] == ["$`yy`$", "End\n"]
 
 
 def test_formulas_of_word() -> None:
@@ -340,3 +388,26 @@ def test_frames_of_an_open_document_are_not_glued() -> None:
     )
     data = zipped(("mimetype", "application/vnd.oasis.opendocument.text"), ("content.xml", body))
     assert {"box", "Second", "After"} <= set(converted(data).text.split())
+
+
+def test_spaces_of_an_open_document_part_words() -> None:
+    body = (
+        '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:text><text:p>One'
+        '<text:s text:c="2"/>two<text:s/>three<text:s></text:s>four<text:span>five</text:span></text:p></office:text>'
+        "</office:body></office:document-content>"
+    )
+    data = zipped(("mimetype", "application/vnd.oasis.opendocument.text"), ("content.xml", body))
+    assert converted(data).text == "One two three fourfive"
+
+
+def test_names_that_come_in_parts_are_authors() -> None:
+    docbook = (
+        '<article xmlns="http://docbook.org/ns/docbook"><info><title>T</title><authorgroup><author><personname>'
+        "<firstname>Ann</firstname><surname>Lee</surname></personname></author><author><personname><surname>Roe"
+        "</surname><firstname>Bo</firstname></personname></author></authorgroup></info><para>See <code>x</code>.</para>"
+        "<para>By <firstname>No</firstname> <surname>One</surname></para></article>"
+    )
+    found = converted(docbook, "x.xml")
+    assert found.meta.author == "Ann Lee, Bo Roe"
+    assert found.html.startswith("<h1>T</h1><p>Ann Lee</p><p>Roe Bo</p><p>See <code>x</code>.</p>")

@@ -41,6 +41,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
 _WORD_BODY = re.compile(r"word/document\.xml")
 _OPEN_BODY = re.compile(r"(?:[^/]+/)?content\.xml")
 _OPEN_END = re.compile(rb"</(?:text:p|text:h|svg:title|svg:desc)>")
+_OPEN_SPACES = re.compile(rb"<text:s(?=[ />])[^>]*>(?:</text:s>)?")
 _ENCRYPTED_FLAG = 11
 """Where the header says so, in its lowest bit."""
 
@@ -97,12 +98,15 @@ def convert_docx(source: Source) -> Document:
 
 
 def convert_open_text(source: Source) -> Document:
-    """Return an OpenDocument text: the engine's, with a space behind each paragraph, since it joins those of frames."""
+    """Return an OpenDocument text: the engine's, with the spaces that it drops.
+
+    These are one behind each paragraph, since it joins those of frames, and those that are elements.
+    """
     return convert(replace(source, data=_changed(source, _OPEN_BODY, _with_spaces)))
 
 
 def _with_spaces(body: bytes) -> bytes:
-    return _OPEN_END.sub(rb" \g<0>", body)
+    return _OPEN_END.sub(rb" \g<0>", _OPEN_SPACES.sub(b" ", body))
 
 
 def _changed(source: Source, member: re.Pattern[str], change: Callable[[bytes], bytes]) -> bytes:

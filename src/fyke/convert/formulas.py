@@ -11,6 +11,10 @@ MAX_FORMULAS = 20_000
 """Formulas of one document: a book of mathematics has some thousands."""
 _FORMULA = re.compile(rb"<m:oMath(?=[ >])[^>]*>.*?</m:oMath>", re.DOTALL)
 _PARAGRAPH = re.compile(rb"</?m:oMathPara(?=[ >])[^>]*>|<m:oMathParaPr>.*?</m:oMathParaPr>", re.DOTALL)
+_APART = re.compile(
+    rb"(?<=/w:p>|body>|:tbl>|tcPr>|tent>)(?:\s*<m:oMathPara(?=[ >])[^>]*>.*?</m:oMathPara>)+", re.DOTALL
+)
+"""Formulas between paragraphs."""
 _SPACE = b"http://schemas.openxmlformats.org/officeDocument/2006/math"
 _WORD = b"http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _NAMES = (
@@ -33,7 +37,7 @@ def with_formulas(document: bytes) -> bytes:
     """Return the XML of a Word document whose formulas are text: TeX between the engine's marks."""
     if _SPACE not in document:
         return document
-    document = _PARAGRAPH.sub(b"", document)
+    document = _PARAGRAPH.sub(b"", _APART.sub(rb"<w:p>\g<0></w:p>", document))
     return _FORMULA.sub(_as_run, document, count=MAX_FORMULAS)
 
 
