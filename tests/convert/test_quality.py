@@ -114,7 +114,7 @@ def test_an_archive_that_was_written_to_a_pipe_and_lost_its_end() -> None:
             return len(data)  # type: ignore[arg-type]
 
     pipe = Pipe()
-    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[arg-type]
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("a.txt", "b.txt"):
             archive.writestr(name, f"{name} holds some words")
     found = converted(pipe.written[: pipe.written.index(b"PK\1\2")], "x.zip")
