@@ -15,7 +15,7 @@ from html import escape, unescape
 from importlib.util import find_spec
 from typing import Any
 
-from fyke.convert import text, xml
+from fyke.convert import keynote, text, xml
 from fyke.convert.formulas import with_formulas
 from fyke.convert.html import document
 from fyke.convert.members import as_file, open_zip, read_zip, replaced_zip
@@ -23,7 +23,7 @@ from fyke.convert.registry import Refused, Source
 from fyke.convert.tidying import tidied
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
-from fyke.formats.media_types import BY_ENDING, LATEX, MARKDOWN, MSG, ORG, RST
+from fyke.formats.media_types import BY_ENDING, KEYNOTE, LATEX, MARKDOWN, MSG, ORG, RST
 from fyke.text.placeholders import is_placeholder
 from fyke.values import Document, Reason
 
@@ -83,8 +83,9 @@ def convert_word97(source: Source) -> Document:
 
 
 def convert_iwork(source: Source) -> Document:
-    """Return a document of Apple's: the engine's, or the XML inside one of before 2013."""
-    return _first_with_text(source, convert, _iwork09)
+    """Return a document of Apple's: slides by ``keynote``, else the engine's, or the XML inside one of before 2013."""
+    ways = (keynote.convert, convert, _iwork09) if source.media_type == KEYNOTE else (convert, _iwork09)
+    return _first_with_text(source, *ways)
 
 
 def convert_pdf(source: Source) -> Document:
