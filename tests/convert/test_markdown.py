@@ -115,3 +115,12 @@ def test_pictures_that_are_loaded_late_have_their_address() -> None:
     )
     assert written(late) == "![A](/a.jpg)![B](/b.jpg)\n"
     assert written('<p><img src="/d.jpg" data-src="javascript:x" alt=D></p>') == "![D](/d.jpg)\n"
+
+
+def test_columns_are_aligned_as_a_style_says() -> None:
+    table = (
+        "<table><tr><th style='color:red;text-align: right'>a<th style='text-align:center;x'>b<th align=left>c</table>"
+    )
+    assert written(table).split("\n")[1] == "| --: | :-: | :-- |"
+    rows = "| a | b |\n| :-- | --- |\n| c | d |\n"
+    assert written(COMMONMARK.render(rows)) == rows

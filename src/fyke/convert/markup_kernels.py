@@ -90,7 +90,8 @@ HREF, ALT, SRC, TITLE, START, CLASS, TYPE, CHECKED, COLSPAN, ROWSPAN, ALIGN, ALT
 )
 LAZY = np.array([name_hash(s) for s in (b"data-src", b"data-original", b"data-lazy-src", b"data-lazy", b"data-url")])
 """Where pages that load their pictures late tell which."""
-SRCSET, SPAN = name_hash(b"srcset"), name_hash(b"span")
+SRCSET, SPAN, STYLE = (name_hash(name) for name in (b"srcset", b"span", b"style"))
+_ALIGNED = np.array(list(b"text-align:"), np.uint8)
 _SCHEMES = np.array([name_hash(s) for s in (b"http", b"https", b"ftp", b"file", b"mailto", b"tel", b"news")], np.int64)
 
 
@@ -244,6 +245,28 @@ def is_class(source: Bytes, i: int, name: Bytes) -> bool:
         if source[start + n] != name[n]:
             return False
     return True
+
+
+@leaf
+def alignment(source: Bytes, i: int) -> tuple[int, int]:
+    """Return where the tag whose name ends at ``i`` says how its text is aligned: in ``align``, else in its style."""
+    start, end = attribute(source, i, ALIGN + 0)
+    if start >= 0:
+        return start, end
+    start, end = attribute(source, i, STYLE + 0)
+    for at in range(max(start, 0), end - len(_ALIGNED)):
+        n = 0
+        while n < len(_ALIGNED) and source[at + n] == _ALIGNED[n]:
+            n += 1
+        if n == len(_ALIGNED):
+            begin = at + n
+            while begin < end and source[begin] == 32:
+                begin += 1
+            stop = begin
+            while stop < end and source[stop] > 32 and source[stop] != 59:
+                stop += 1
+            return begin, stop
+    return -1, -1
 
 
 @leaf

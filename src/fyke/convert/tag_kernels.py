@@ -7,9 +7,9 @@ import numpy as np
 from fyke.bits.jit import leaf
 
 from fyke.convert.markup_kernels import (  # isort: skip
-    A, ALIGN, ALT, ALTTEXT, BR, BREAK, CHECKED, CLASS, CODE, COLSPAN, DROP, HR, HREF, IMG, INPUT, LI, MATH, OL, PRE,
-    RAW, ROWSPAN, SPAN, START, TD, TH, THEAD, TITLE, TR, TYPE, UL, P, Bytes, attribute, element_end, find, is_class,
-    is_safe, is_space, kind_of, language, markup_end, number, picture, raw_end, read_entity, read_name, tag_end,
+    A, ALT, ALTTEXT, BR, BREAK, CHECKED, CLASS, CODE, COLSPAN, DROP, HR, HREF, IMG, INPUT, LI, MATH, OL, PRE,
+    RAW, ROWSPAN, SPAN, START, TD, TH, THEAD, TITLE, TR, TYPE, UL, P, Bytes, alignment, attribute, element_end,
+    find, is_class, is_safe, is_space, kind_of, language, markup_end, number, picture, raw_end, read_entity, read_name, tag_end,
 )  # fmt: skip
 from fyke.convert.plan_kernels import (  # isort: skip
     AS, BRS, CELLS, CODE_LEVEL, DEPTH, DISTANCES, DO_ALIGN, DO_CHECK, DO_COLSPAN, DO_IMAGE, DO_LANGUAGE, DO_PRE_TEXT,
@@ -173,7 +173,7 @@ def _span(source: Bytes, i: int, plan: Plan) -> None:
         start, end = attribute(source, i, name + AS)
         if start >= 0 and number(source, start, end) > 1:
             add_attribute(plan, what + AS, start, end)
-    start, end = attribute(source, i, ALIGN + AS)
+    start, end = alignment(source, i)
     if start >= 0 and (end - start == 4 or end - start == 5 or end - start == 6):
         first = source[start] | 32
         if first == 108 or first == 99 or first == 114:  # left, center, right
