@@ -26,12 +26,12 @@ import numpy as np
 
 from bench.measure import table
 from fyke.clock import VirtualClock
-from fyke.crawl.budget import RevisitSettings
-from fyke.crawl.engine import Agent
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import Processor
-from fyke.crawl.rules import Rules
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processor
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy

@@ -6,7 +6,6 @@ ways write the same store, so a crawl may be resumed with another number of agen
 
 from __future__ import annotations
 
-import os
 import resource
 import sys
 import time
@@ -22,30 +21,31 @@ import msgspec
 
 from fyke.clock import SystemClock
 from fyke.config import build
-from fyke.crawl import plan as plans
-from fyke.crawl import status as statuses
-from fyke.crawl import trace
-from fyke.crawl.apart import Progress, Run, crawl_apart
-from fyke.crawl.budget import RevisitSettings
-from fyke.crawl.discovery import Discovery
-from fyke.crawl.ending import End, exit_status, failed_seeds
-from fyke.crawl.engine import Agent
-from fyke.crawl.focusing import order_of, prepare
-from fyke.crawl.freshness import Log
-from fyke.crawl.gate import Gate
-from fyke.crawl.limit import Limit
-from fyke.crawl.lookalikes import FOLDER, Beside
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.plan import Plan
-from fyke.crawl.process import Processor, warm
-from fyke.crawl.reporting import has_room, log_freshness, report, starting
-from fyke.crawl.rules import BAD_PORTS, Rules
-from fyke.crawl.settings import CrawlSettings
-from fyke.crawl.subscriptions import serving
-from fyke.crawl.supervisor import Quarantine, Suspect
-from fyke.crawl.surroundings import Signals, log, logging_to
-from fyke.crawl.surroundings import run as run_loop
-from fyke.crawl.weights import Weights
+from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processor, warm
+from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.discovery.subscriptions import serving
+from fyke.crawl.duplicates.near import FOLDER, Beside
+from fyke.crawl.order.choice import order_of, prepare
+from fyke.crawl.politeness.gate import Gate
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.politeness.rules import BAD_PORTS, Rules
+from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.revisit.gauge import Log
+from fyke.crawl.revisit.weights import Weights
+from fyke.crawl.run import plan as plans
+from fyke.crawl.run import status as statuses
+from fyke.crawl.run import trace
+from fyke.crawl.run.ending import End, exit_status, failed_seeds
+from fyke.crawl.run.growth import Growth, cores
+from fyke.crawl.run.limit import Limit
+from fyke.crawl.run.plan import Plan
+from fyke.crawl.run.processes import Progress, Run, crawl_apart
+from fyke.crawl.run.report import has_room, log_freshness, report, starting
+from fyke.crawl.run.runtime import Signals, log, logging_to
+from fyke.crawl.run.runtime import run as run_loop
+from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.supervisor import Quarantine, Suspect
 from fyke.errors import FykeError, StorageError, UserError
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
@@ -61,9 +61,6 @@ from fyke.store import Settings, Store
 from fyke.url import Url
 from fyke.values import Document, Reason
 from fyke.workers.conversion import needs_worker, shared_pool
-
-AGENT_RATE = 100
-"""Pages a second that one agent serves with ease; a second one costs 3 s of CPU before its first page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,22 +128,27 @@ def crawl(
     plans.write(path, plan)
     if settings.trace:
         trace.begin(path)
-    agents = 1 if prioritizer or scope or settings.websub else settings.agents or default_agents(plan)
+    alone = prioritizer is not None or scope is not None or bool(settings.websub)
     if settings.websub and settings.agents > 1:
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
-        agents = min(agents, reader.settings.tablets)
-        counters: Counter[str] = Counter()
-        for tablet in reader.tablets():
-            counters.update(tablet.ledger.counters())
+        agents = 1 if alone else min(settings.agents or 1, reader.settings.tablets)
+        most = min(cores(), reader.settings.tablets)
+    counters = _counters(path)
     statuses.write(path, starting(counters))
-    pages = counters["pages"]
     began, cpu = time.time(), _cpu()
-    left = max(settings.max_pages - pages, 0) if settings.max_pages else 0
-    run = Run(path, plan, agents, left)
+    run = Run(path, plan, agents, _pages_left(settings, counters))
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
     with logging_to(path):
-        end = _crawl_here(run, prioritizer, scope, progress) if agents == 1 else crawl_apart(run, agent_maker, progress)
+        end = None
+        if agents == 1:
+            growth = Growth() if not alone and not settings.agents and most > 1 else None
+            end = _crawl_here(run, prioritizer, scope, progress, growth)
+            if end is None:
+                log.info("one agent is busy: the crawl goes on with %d", most)
+                run = Run(path, plan, most, _pages_left(settings, _counters(path)))
+        if end is None:
+            end = crawl_apart(run, agent_maker, progress)
     return _summary(run, began, cpu, end)
 
 
@@ -160,7 +162,10 @@ def parse_seed(seed: str) -> Url:
     return url
 
 
-def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress) -> End:
+def _crawl_here(
+    run: Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress, growth: Growth | None
+) -> End | None:
+    """Crawl with one agent in this process; return why it ended, None where ``growth`` wants more agents."""
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(run.store))
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
@@ -174,6 +179,10 @@ def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, 
             statuses.write(run.store, told)
             log_freshness(log, agent)
             progress(statuses.total([told], time.time()))
+            if growth is not None:
+                growth.look(agent)
+                if growth.wanted:
+                    return False
             return not interrupted and has_room(run.store, run.plan.settings.min_free_disk)
 
         suspect = stack.enter_context(closing(Suspect(run.store)))
@@ -186,7 +195,22 @@ def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, 
             return End.LIMIT
         if interrupted:
             return End.INTERRUPTED
-        return End.DONE if has_room(run.store, run.plan.settings.min_free_disk) else End.NO_ROOM
+        if not has_room(run.store, run.plan.settings.min_free_disk):
+            return End.NO_ROOM
+        return None if growth is not None and growth.wanted else End.DONE
+
+
+def _counters(store: Path) -> Counter[str]:
+    """What was counted in all tablets."""
+    counters: Counter[str] = Counter()
+    with Store.open(store, "r") as reader:
+        for tablet in reader.tablets():
+            counters.update(tablet.ledger.counters())
+    return counters
+
+
+def _pages_left(settings: CrawlSettings, counters: Counter[str]) -> int:
+    return max(settings.max_pages - counters["pages"], 0) if settings.max_pages else 0
 
 
 async def _run_agent(run: Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> None:
@@ -240,6 +264,7 @@ def agent_maker(
             concurrency=settings.concurrency,
             patience=float("inf") if settings.websub else settings.patience,
             quarantined=Quarantine(run.store).read(),
+            suspects=Quarantine(run.store).suspects(),
             revisits=_revisits(settings, run.agents) if settings.continuous else None,
             order=order_of(settings, run.store, store),
             **options,
@@ -252,16 +277,6 @@ def agent_maker(
 
 
 # ---- small parts
-
-
-def default_agents(plan: Plan) -> int:
-    """How many agents a crawl is worth where nobody says: one per core, but one for hosts that one alone can serve."""
-    settings, cores = plan.settings, os.cpu_count() or 1
-    hosts = len({Url(href).host for href in plan.seeds})
-    if settings.scope in ("domain", "any") or settings.scope.startswith("."):  # hosts that nobody knows yet
-        return cores
-    rate = hosts / settings.delay if settings.delay else float("inf")  # requests a second, at most
-    return 1 if hosts == 1 or rate <= AGENT_RATE else min(cores, hosts)
 
 
 def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:

@@ -14,8 +14,8 @@ import pytest
 
 from fyke.cli import run
 from fyke.cli.topic_ import telling_words
-from fyke.crawl.focusing import FILE, install, order_of, prepare
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.order.choice import FILE, install, order_of, prepare
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
 from fyke.store import RowMeta, Settings, Store
 from fyke.topic.model import MAGIC, PageModel

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fyke.clock import VirtualClock
-from fyke.crawl import freshness
-from fyke.crawl.budget import RevisitSettings
-from fyke.crawl.discovery import Discovery
-from fyke.crawl.engine import Agent
-from fyke.crawl.order import Order
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import Processor
-from fyke.crawl.reserve import Reserve
-from fyke.crawl.rules import Rules
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processor
+from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.order.order import Order
+from fyke.crawl.order.reserve import Reserve
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.revisit import gauge as freshness
+from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness

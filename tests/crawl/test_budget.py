@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from fyke.clock import VirtualClock
-from fyke.crawl.board import Board
-from fyke.crawl.budget import Budget, RevisitSettings
-from fyke.crawl.engine import Agent
-from fyke.crawl.mail import Letter
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import Processor
-from fyke.crawl.revisits import Revisits
-from fyke.crawl.rules import Rules
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processor
+from fyke.crawl.mail.outbox import Letter
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.revisit.budget import Budget, RevisitSettings
+from fyke.crawl.revisit.revisits import Revisits
+from fyke.crawl.run.board import Board
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import DAY, ChangeState

@@ -11,15 +11,15 @@ import pytest
 
 from fyke.clock import VirtualClock
 from fyke.convert import Source, convert_here
-from fyke.crawl import discovery, lister
-from fyke.crawl.discovery import Discovery, places, redirected
-from fyke.crawl.engine import Agent
-from fyke.crawl.lister import Lister
-from fyke.crawl.mail import Offer
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import Processor
-from fyke.crawl.rules import Rules
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processor
+from fyke.crawl.discovery import discovery, lister
+from fyke.crawl.discovery.discovery import Discovery, places, redirected
+from fyke.crawl.discovery.lister import Lister
+from fyke.crawl.mail.outbox import Offer
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import ConfigError, StorageError
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier

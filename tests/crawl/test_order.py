@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from fyke.clock import VirtualClock
-from fyke.crawl.cash import Accounts
-from fyke.crawl.engine import Agent
-from fyke.crawl.limit import Limit
-from fyke.crawl.order import Order
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import Processed, Processor
-from fyke.crawl.quality import ByQuality
-from fyke.crawl.reserve import LEVELS, Reserve, level_of
-from fyke.crawl.rules import Rules
-from fyke.crawl.seenchunks import SeenChunks
-from fyke.crawl.settings import CrawlSettings
-from fyke.crawl.topic import Focus
+from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processed, Processor
+from fyke.crawl.order.cash import Accounts
+from fyke.crawl.order.order import Order
+from fyke.crawl.order.quality import ByQuality
+from fyke.crawl.order.reserve import LEVELS, Reserve, level_of
+from fyke.crawl.order.topic import Focus
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.queue.seen_chunks import SeenChunks
+from fyke.crawl.run.limit import Limit
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness

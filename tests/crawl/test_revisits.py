@@ -13,16 +13,16 @@ import pytest
 
 from fyke.cli import run
 from fyke.clock import VirtualClock
-from fyke.crawl import freshness
-from fyke.crawl.budget import RevisitSettings
-from fyke.crawl.engine import Agent
-from fyke.crawl.gate import Gate
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import Processor
-from fyke.crawl.queues import Queues
-from fyke.crawl.revisits import Revisits
-from fyke.crawl.rules import Rules
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processor
+from fyke.crawl.politeness.gate import Gate
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.queue.queues import Queues
+from fyke.crawl.revisit import gauge as freshness
+from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.revisit.revisits import Revisits
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness

@@ -12,14 +12,14 @@ from urllib.parse import parse_qs, urlencode
 import pytest
 
 from fyke.clock import SystemClock
-from fyke.crawl import subscriptions
-from fyke.crawl.discovery import Discovery
-from fyke.crawl.engine import Agent
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import Processor
-from fyke.crawl.rules import Rules
-from fyke.crawl.settings import CrawlSettings
-from fyke.crawl.websub import Pushed, Subscriber
+from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processor
+from fyke.crawl.discovery import subscriptions
+from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.discovery.push import Pushed, Subscriber
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport

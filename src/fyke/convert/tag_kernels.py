@@ -9,7 +9,8 @@ from fyke.bits.jit import leaf
 from fyke.convert.markup_kernels import (  # isort: skip
     A, ALT, ALTTEXT, BR, BREAK, CHECKED, CLASS, CODE, COLSPAN, DROP, HR, HREF, IMG, INPUT, LI, MATH, OL, PRE,
     RAW, ROWSPAN, SPAN, START, TD, TH, THEAD, TITLE, TR, TYPE, UL, P, Bytes, alignment, attribute, element_end,
-    find, is_class, is_safe, is_space, kind_of, language, markup_end, number, picture, raw_end, read_entity, read_name, tag_end,
+    find, is_class, is_safe, is_space, kind_of, language, markup_end, number, picture, raw_end, read_entity,
+    read_name, tag_end,
 )  # fmt: skip
 from fyke.convert.plan_kernels import (  # isort: skip
     AS, BRS, CELLS, CODE_LEVEL, DEPTH, DISTANCES, DO_ALIGN, DO_CHECK, DO_COLSPAN, DO_IMAGE, DO_LANGUAGE, DO_PRE_TEXT,
