@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ from fyke.crawl.run import status as statuses
 from fyke.crawl.run import trace
 from fyke.crawl.run.ending import End, exit_status, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
-from fyke.crawl.run.limit import Limit
+from fyke.crawl.run.limit import Limit, PageLimit, Unlimited
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.processes import Progress, Run, crawl_apart
 from fyke.crawl.run.report import has_room, log_freshness, report, starting
@@ -48,6 +48,8 @@ from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.supervisor import Quarantine, Suspect
+from fyke.crawl.run.ties import Ties, Ways
+from fyke.crawl.visit import Means
 from fyke.errors import FykeError, StorageError, UserError
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
@@ -201,9 +203,9 @@ def _crawl_here(
         suspect = stack.enter_context(closing(Suspect(run.store)))
         suspect.judge()
         make = agent_maker(run, store, prioritizer, scope)
-        options = {"limit": limit, "beat": beat, "ask": index.ask, "thread": thread, "work_on": suspect.work_on}
+        ties = Ties(beat, suspect.work_on, ask=index.ask, thread=thread)
         with Signals(interrupted.append):
-            run_loop(_run_agent(run, make, **options))
+            run_loop(_run_agent(run, lambda: make(ties, limit), beat))
         if limit is not None and limit.reached:
             return End.LIMIT
         if interrupted:
@@ -226,19 +228,19 @@ def _pages_left(settings: CrawlSettings, counters: Counter[str]) -> int:
     return max(settings.max_pages - counters["pages"], 0) if settings.max_pages else 0
 
 
-async def _run_agent(run: Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> None:
-    agent, transport = make(**options)
+async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], beat: Callable[[Agent], bool]) -> None:
+    agent, transport = make()
     try:
         async with serving(agent, run.plan.settings, SystemClock()):
             await agent.run([Url(href) for href in run.plan.seeds])
     finally:
         await transport.close()
-    options["beat"](agent)
+    beat(agent)
 
 
 def agent_maker(
     run: Run, store: Store, prioritizer: Prioritizer | None = None, scope: Scope | None = None
-) -> Callable[..., tuple[Agent, HttpTransport]]:
+) -> Callable[[Ties, PageLimit | None], tuple[Agent, HttpTransport]]:
     """Return what makes the agent of ``store``, once the event loop runs."""
     settings = run.plan.settings
     seeds = [Url(href) for href in run.plan.seeds]
@@ -248,7 +250,7 @@ def agent_maker(
     contacts = run.folder / "contacts" if run.agents > 1 else None
     frontier = Frontier(Politeness(delay=settings.delay), back_queues=3 * settings.concurrency)
 
-    def make(**options: Any) -> tuple[Agent, HttpTransport]:
+    def make(ties: Ties, limit: PageLimit | None) -> tuple[Agent, HttpTransport]:
         clock = SystemClock()
         named = {(seed.host, seed.port) for seed in seeds}
         veto = Veto((host for host, _ in named), settings.allow_private, named)
@@ -257,31 +259,31 @@ def agent_maker(
         processor = Processor(product, _convert)
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
         gate.take_over(clock.now())
-        agent = Agent(
-            store,
-            frontier,
+        means = Means(
             transport,
-            Rules.of(settings, seeds, scope, frontier.sites.added),
             Permissions(product, ignore=settings.no_robots),
-            processor,
             clock,
-            # A page that only a sitemap tells is at no known distance from the seeds.
-            discovery=Discovery(
-                processor,
-                sitemaps=settings.sitemaps and not settings.max_depth,
-                poll=settings.continuous or bool(settings.websub),
-            ),
-            names=resolver,
-            gate=gate,
-            prioritizer=prioritizer,
-            concurrency=settings.concurrency,
-            patience=float("inf") if settings.websub else settings.patience,
-            quarantined=Quarantine(run.store).read(),
-            suspects=Quarantine(run.store).suspects(),
-            revisits=_revisits(settings, run.agents) if settings.continuous else None,
-            order=order_of(settings, run.store, store),
-            **options,
+            gate,
+            limit or Unlimited(),
+            resolver,
+            Quarantine(run.store).read(),
         )
+        ways = Ways(
+            settings.concurrency,
+            float("inf") if settings.websub else settings.patience,
+            prioritizer,
+            order_of(settings, run.store, store),
+            _revisits(settings, run.agents) if settings.continuous else None,
+        )
+        # A page that only a sitemap tells is at no known distance from the seeds.
+        discovery = Discovery(
+            processor,
+            sitemaps=settings.sitemaps and not settings.max_depth,
+            poll=settings.continuous or bool(settings.websub),
+        )
+        rules = Rules.of(settings, seeds, scope, frontier.sites.added)
+        ties = replace(ties, suspects=Quarantine(run.store).suspects())
+        agent = Agent(store, frontier, means, rules, processor, discovery=discovery, ways=ways, ties=ties)
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
         return agent, transport
