@@ -15,7 +15,6 @@ import numpy as np
 
 from fyke.convert.facts import Facts
 from fyke.convert.markup_kernels import Bytes
-from fyke.convert.mathml import with_formulas
 from fyke.convert.metadata import describe
 from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, sizes
 from fyke.convert.registry import Source
@@ -76,6 +75,8 @@ def _plan(page: Page) -> tuple[Bytes, Plan]:
     if page.tree.select_one("xmp") is not None or page.tree.select_one("plaintext") is not None:
         markup = _RAW.sub(lambda m: b"<pre>" + escape(m[2].decode(), quote=False).encode() + b"</pre>", markup)
     if b"<math" in markup or b"math/tex" in markup:
+        from fyke.convert.mathml import with_formulas  # which needs a reader of XML; few pages have formulas
+
         markup = with_formulas(markup)
     markup = markup[:MAX_MARKUP]
     source = np.frombuffer(markup, np.uint8)
