@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 
+from bench.measure import SHARED
 from fyke.convert import convert_here, prepare
 from fyke.formats.markdown import markdown
 
-PAIRS = Path(__file__).parents[3] / "shared" / "data" / "markdown" / "pairs.jsonl"
+PAIRS = SHARED / "data" / "markdown" / "pairs.jsonl"
 COMMONMARK = MarkdownIt("commonmark", {"html": True, "maxNesting": 200}).enable(["table", "strikethrough"])
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 BLOCK_TAG = re.compile(r"\s*(</?(?:p|ul|ol|li|h\d|table|thead|tbody|tr|t[dh]|pre|blockquote|hr|div|br)[^>]*>)\s*")
