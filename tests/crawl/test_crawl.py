@@ -144,7 +144,7 @@ def test_kill_9_of_the_whole_tree_loses_nothing(served: Served, tmp_path: Path) 
     chance = random.Random(5)
     whole = command(served, tmp_path / "s", "--agents", "2")
     # Killed while each host has been asked for a few of its pages, in a crawl that would go on for long.
-    for words in (whole + ["--delay", "5"], [sys.executable, "-m", "fyke", "resume", "--store", str(tmp_path / "s")]):
+    for words in (whole + ["--delay", "2"], [sys.executable, "-m", "fyke", "resume", "--store", str(tmp_path / "s")]):
         crawl = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wanted = chance.randrange(20, 45)
         while wanted > 0:
