@@ -17,6 +17,7 @@ from fyke.store.cells import (
     Page,
     RowMeta,
     Version,
+    unpack_link_columns,
     unpack_links,
     unpack_main,
     unpack_page,
@@ -119,6 +120,12 @@ class Row:
             data = self._part(LINKS)
             self._links = Links() if data is None else unpack_links(data)
         return self._links
+
+    @property
+    def link_columns(self) -> tuple[list[str], list[str], list[str]]:
+        """The same as columns of targets, texts and rels: a tenth of the cost where no URL is taken apart."""
+        data = self._part(LINKS)
+        return ([], [], []) if data is None else unpack_link_columns(data)
 
     @property
     def anchors(self) -> tuple[Anchor, ...]:
