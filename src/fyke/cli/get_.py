@@ -101,6 +101,10 @@ def facts(row: Row) -> dict[str, object]:
         "address": meta.address,
         "docno": meta.docno,
     }
+    named |= {"redirect": meta.redirect, "private": meta.private}
+    if meta.signals is not None:
+        named |= {"robots": meta.signals.robots, "tdm_policy": meta.signals.policy}
+        named["usage"] = [use._asdict() for use in meta.signals.usage]
     document = meta.document
     if document is not None:
         named |= {name: getattr(document, name) for name in document.__slots__ if getattr(document, name)}
@@ -109,7 +113,7 @@ def facts(row: Row) -> dict[str, object]:
 
 
 def _says_nothing(value: object) -> bool:
-    return value is None or value is False or value == ""
+    return value is None or value is False or value in ("", (), [])
 
 
 def iso(when: datetime) -> str:

@@ -38,11 +38,12 @@ class Enricher:
                 return change
             begun = self._reader.converted(begun, convert_here(begun), head)
         made = begun.document
-        change = replace(change, weights=begun.weights, links=begun.links)
+        meta = msgspec.structs.replace(change.meta, signals=begun.signals)
+        change = replace(change, meta=meta, weights=begun.weights, links=begun.links)
         if made.failure is not None:
             return change
         self.texts += 1
         meta = msgspec.structs.replace(
-            change.meta, title=made.title, language=made.language, encoding=made.encoding, document=made.meta
+            meta, title=made.title, language=made.language, encoding=made.encoding, document=made.meta
         )
         return replace(change, meta=meta, text=begun.blocks)

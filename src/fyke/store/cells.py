@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from fyke.url import Url
-from fyke.values import BLOCK_END, Link, Links, Meta
+from fyke.values import BLOCK_END, Link, Links, Meta, Signals
 
 META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN = "meta", "past", "page", "text", "links", "anchor", "column"
 ROW_FAMILIES = (META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN)
@@ -91,6 +91,12 @@ class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """How the page changes (``frontier.revisit.ChangeState``), of a continuous crawl."""
     relevance: float = -1.0
     """How probably it is about the crawl's topic; negative where nobody asked."""
+    signals: Signals | None = None
+    """What it and its response say of its use; None where nobody looked."""
+    redirect: str = ""
+    """Where it says that the document is now (3xx)."""
+    private: bool = False
+    """It was had with a user's credentials: others are not shown it unless the user says so."""
 
 
 class Version(msgspec.Struct, frozen=True, array_like=True):
