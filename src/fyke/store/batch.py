@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fyke.errors import UserError
+from fyke.store import bodies
 from fyke.store.cells import (
     ANCHOR,
     COLUMN,
     LINKS,
     MAX_QUALIFIER,
     META,
+    OWN,
     PAGE,
     PAST,
     TEXT,
@@ -89,6 +91,10 @@ class Batch:
         """Put a key of one of the crawl's own families (or anything else: nothing is checked)."""
         self.put_raw(key, value, self._handles[family])
 
+    def get(self, family: str, key: bytes) -> bytes | None:
+        """Return what the tablet has under a key; what this batch puts is not seen."""
+        return self._tablet.get(family, key)
+
     def delete(self, family: str, key: bytes) -> None:
         """Delete a key of one of the crawl's own families."""
         self.delete_raw(key, self._handles[family])
@@ -162,19 +168,35 @@ class Batch:
         tablet = self._tablet
         with tablet.lock:
             sharing = [version for version in self._versions(row).values() if version.page == stamp]
-            if not sharing:
+            if not sharing or not bodies.has_body(sharing[0]):
                 return 0
             page = unpack_page(tablet.decode(tablet.cell(row, sharing[0], PAGE)))
-            data = pack_page(Page(page.request_head, page.response_head))
-            value = tablet.encode(PAGE, row, sharing[0].meta.type, data)
-            self.put_raw(cell_key(row, stamp), value, self._handles[PAGE])
-            size, stored = sharing[0].size, sharing[0].stored
-            totals = self._totals_of(row)
-            totals.size += len(data) - size
-            totals.stored += len(value) - stored
-            for version in sharing:
-                self._put_version(row, msgspec.structs.replace(version, size=len(data), stored=len(value)))
-        return stored - len(value)
+            bodies.move(self, sharing[0].meta.digest, row, stamp, here=False)
+            return -self._rewrite(row, sharing, Page(page.request_head, page.response_head))
+
+    def fill(self, row: bytes, stamp: int, body: bytes) -> None:
+        """Put the body into the page of ``stamp`` that only named it. REQUIRES: as ``put_row``."""
+        tablet = self._tablet
+        with tablet.lock:
+            sharing = [version for version in self._versions(row).values() if version.page == stamp]
+            if not sharing:
+                return
+            page = unpack_page(tablet.decode(tablet.cell(row, sharing[0], PAGE)))
+            bodies.move(self, sharing[0].meta.digest, row, stamp, here=True)
+            self._rewrite(row, sharing, Page(page.request_head, page.response_head, body))
+
+    def _rewrite(self, row: bytes, sharing: list[Version], page: Page) -> int:
+        """Write another page in the place of the one that versions share; return by how many bytes it is larger."""
+        data = pack_page(page)
+        value = self._tablet.encode(PAGE, row, sharing[0].meta.type, data)
+        self.put_raw(cell_key(row, sharing[0].page), value, self._handles[PAGE])
+        size, stored = sharing[0].size, sharing[0].stored
+        totals = self._totals_of(row)
+        totals.size += len(data) - size
+        totals.stored += len(value) - stored
+        for version in sharing:
+            self._put_version(row, msgspec.structs.replace(version, size=len(data), stored=len(value)))
+        return len(value) - stored
 
     def _put_version(self, row: bytes, version: Version) -> None:
         known = self._known(row)
@@ -207,7 +229,10 @@ class Batch:
             if versions:
                 totals = self._totals_of(row)
                 totals.rows -= 1
-                self._count_out({version.page: version for version in versions if version.page}, totals)
+                pages = {version.page: version for version in versions if version.page}
+                self._count_out(pages, totals)
+                for page, version in pages.items():
+                    bodies.forget(self, row, page, version)
             self.delete_raw(row, self._handles[META])
             for family in (PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN):
                 for key, _ in tablet.items(family, row + b"\0", row + b"\1"):
@@ -217,11 +242,17 @@ class Batch:
         put, handles, encode = self.put_raw, self._handles, self._tablet.encode
         media_type = change.meta.type
         key = cell_key(row, stamp)
+        meta = change.meta
         page, text, links, size, stored = (
             (base.page, base.text, base.links, base.size, base.stored) if base is not None else (0, 0, 0, 0, 0)
         )
+        if base is not None and base.page and change.page is None and meta.digest != base.meta.digest:
+            meta = msgspec.structs.replace(
+                meta, digest=base.meta.digest, length=base.meta.length
+            )  # they are the page's
         if change.page is not None:
             data = pack_page(change.page)
+            bodies.note(self, meta.digest, row, stamp, bool(change.page.body))
             value = encode(PAGE, row, media_type, data)
             put(key, value, handles[PAGE])
             page, text, links, size, stored = stamp, 0, 0, len(data), len(value)
@@ -236,7 +267,7 @@ class Batch:
         if change.links is not None:
             put(key, encode(LINKS, row, media_type, pack_links(change.links)), handles[LINKS])
             links = stamp
-        return Version(stamp, page, text, links, size, stored, change.meta)
+        return Version(stamp, page, text, links, size, stored, meta)
 
     def _put_columns(self, row: bytes, columns: tuple[tuple[str, bytes], ...], stamp: int) -> None:
         handle, tablet = self._handles[COLUMN], self._tablet
@@ -270,6 +301,9 @@ class Batch:
         """Delete the versions beyond the number to keep, and the cells that only they are made of."""
         newest_first = sorted(self._versions(row).values(), key=_by_stamp, reverse=True)
         kept, dropped = newest_first[: self._tablet.keep_versions], newest_first[self._tablet.keep_versions :]
+        if not dropped:
+            return
+        self._tablet.bequeath(self._inherited(row, bodies.going(row, dropped, kept), kept))
         delete, handles = self.delete_raw, self._handles
         for version in dropped:
             delete(cell_key(row, version.stamp), handles[PAST])
@@ -282,6 +316,25 @@ class Batch:
                 delete(cell_key(row, stamp), handles[family])
             if family == PAGE:
                 self._count_out(surplus, self._totals_of(row))
+                for stamp, version in surplus.items():
+                    bodies.forget(self, row, stamp, version)
+
+    def _inherited(
+        self, row: bytes, going: list[tuple[bytes, bytes, int]], kept: list[Version]
+    ) -> list[tuple[bytes, bytes, int]]:
+        """Give bodies that go to versions of the same row that only name them; return the others."""
+        left = []
+        for digest, _, page in going:
+            heirs = {version.page for version in kept if version.meta.digest == digest} - {0, page}
+            heir = next(
+                (h for h in sorted(heirs) if self.get(OWN, bodies.body_key(digest, row, h)) == bodies.ELSEWHERE), 0
+            )
+            body = bodies.body_at(self._tablet, row, page) if heir else b""
+            if body:
+                self.fill(row, heir, body)
+            else:
+                left.append((digest, row, page))
+        return left
 
     def _count_out(self, pages: dict[int, Version], totals: Totals) -> None:
         for version in pages.values():

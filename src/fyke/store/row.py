@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from fyke.store.bodies import is_digest
 from fyke.store.cells import (
-    EXACT,
     LINKS,
     PAGE,
     TEXT,
@@ -73,11 +73,11 @@ class Row:
     def page(self) -> Page | None:
         """Request head, response head and decoded body; None where nothing was stored.
 
-        The body of an exact copy is that of its original.
+        A copy has the body that its digest names, wherever in the store that is.
         """
         if self._page is None and (data := self._part(PAGE)) is not None:
             page, meta = unpack_page(data), self.meta
-            if not page.body and meta.length and meta.duplicate_by == EXACT:
+            if not page.body and is_digest(meta.digest):
                 page = replace(page, body=self._table.body_of(meta.duplicate_of, meta.digest))
             self._page = page
         return self._page
