@@ -11,19 +11,17 @@ from pathlib import Path
 from fyke.errors import StorageError, UserError
 from fyke.outputs import replacing
 from fyke.store.cells import PAGE, TEXT
-from fyke.store.exports.dataset import to_jsonl, to_parquet
 from fyke.store.exports.trec import to_trec
 from fyke.store.exports.warc import index_of, to_warc
 from fyke.store.row import Row
 
-ENDINGS = (".warc", ".warc.gz", ".warc.zst", ".trec", ".trec.gz", ".trec.zst", ".jsonl", ".jsonl.gz", ".jsonl.zst",
-           ".parquet")  # fmt: skip
+ENDINGS = (".warc", ".warc.gz", ".warc.zst", ".trec", ".trec.gz", ".trec.zst")
 
 
 def export(rows: Iterable[Row], path: Path, progress: Callable[[int], None] | None = None) -> int:
     """Write ``rows`` to ``path``; return how many documents. Raises ``UserError`` for an unknown ending."""
     writers: dict[str, Callable[[Iterator[Row], Path, str], int]] = {
-        "warc": to_warc, "trec": to_trec, "jsonl": to_jsonl, "parquet": to_parquet}  # fmt: skip
+        "warc": to_warc, "trec": to_trec}  # fmt: skip
     ending = next((e for e in sorted(ENDINGS, key=len, reverse=True) if path.name.endswith(e)), None)
     if ending is None:
         raise UserError(f"{path.name} has no known ending; use one of {', '.join(ENDINGS)}")
