@@ -144,5 +144,9 @@ def test_a_warc_holds_the_body_once(tmp_path: Path) -> None:
         records = list(read_records(file))
     kinds = [record.kind for record in records if record.kind in {"response", "revisit"}]
     assert sorted(kinds) == ["response", "revisit", "revisit"]
-    revisit = next(r for r in records if r.kind == "revisit" and r.uri == SECOND)
-    assert revisit.get("WARC-Refers-To-Target-URI") == FIRST
+    response = next(record for record in records if record.kind == "response")
+    for revisit in (record for record in records if record.kind == "revisit"):
+        assert revisit.get("WARC-Refers-To-Target-URI") == response.uri
+        assert revisit.get("WARC-Refers-To") == response.id
+        assert revisit.get("WARC-Refers-To-Date") == response.get("WARC-Date")
+        assert revisit.digest == response.digest

@@ -72,15 +72,16 @@ def test_the_textbooks_trec_example_round_trips_through_the_store(tmp_path: Path
 def test_warc_round_trip_of_every_version(tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"out.{ending}"
     with filled(tmp_path / "s") as store, Store.open(tmp_path / "t", settings=ONE) as copy:
-        assert write_out(store, out) == 5
+        assert write_out(store, out) == 4, "a title put by hand is no capture"
         done = read_in(copy, out)
-        assert (done.rows, done.revisits, done.report.counts) == (5, 1, {})
+        assert (done.rows, done.revisits, done.report.counts) == (4, 0, {})
         for row in store.scan():
-            for version, copied in zip(row.history(), _history(copy, row.url), strict=True):
+            captured = [version for version in row.history() if version.title != "unchanged"]
+            for version, copied in zip(captured, _history(copy, row.url), strict=True):
                 assert (version.page, version.stamp) == (copied.page, copied.stamp)
-                assert (version.meta.status, version.meta.type) == (copied.meta.status, copied.meta.type) or (
-                    version.version is not None and version.version.page != version.stamp
-                )
+                assert (version.meta.status, version.meta.type) == (copied.meta.status, copied.meta.type)
+        again = read_in(copy, out)
+        assert (again.rows, again.known) == (0, 4)
 
 
 def _history(store: Store, url: str) -> list[Row]:
@@ -98,7 +99,7 @@ def test_other_readers_read_what_is_exported(tmp_path: Path) -> None:
                  for r in WarcioIterator(file, check_digests="raise")]  # fmt: skip
     kinds = [kind for kind, _, _ in found]
     assert kinds.count("response") == 4
-    assert kinds.count("revisit") == 1
+    assert kinds.count("revisit") == 0
     assert kinds.count("request") == 3
     assert ("response", "http://a.example/0", b"newer") in found
     with out.open("rb") as file:
@@ -140,7 +141,8 @@ def test_warcs_of_others_and_truncated_ones(tmp_path: Path) -> None:
         assert cut.rows >= 2
         assert sum(cut.report.counts.values()) >= 1
         assert cut.report.damages[0].reason
-        assert read_in(store, tmp_path / "whole.warc.gz").rows == 3
+        whole_ = read_in(store, tmp_path / "whole.warc.gz")
+        assert whole_.rows + whole_.known == 3
         row = store.get("http://w.example/2")
         assert row is not None
         assert (row.raw, row.meta.type) == (b"page 2", "text/plain")
@@ -237,7 +239,7 @@ def test_a_trec_file_may_begin_with_white_space(tmp_path: Path, before: bytes) -
 def test_what_is_neither_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.warc").write_bytes(b"nothing of the kind\n" * 100)
     with Store.open(tmp_path / "s", settings=ONE) as store:
-        with pytest.raises(UserError, match="neither WARC, ARC nor TREC"):
+        with pytest.raises(UserError, match="neither WARC, WACZ, ARC nor TREC"):
             read_in(store, tmp_path / "x.warc")
         with pytest.raises(UserError, match="no known ending"):
             write_out(store, tmp_path / "x.docx")

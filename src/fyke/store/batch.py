@@ -36,7 +36,7 @@ from fyke.store.cells import (
     pack_version,
     unpack_page,
 )
-from fyke.store.hosts import Totals
+from fyke.store.hosts import WAITING_RECORD, Totals
 from fyke.store.rocks import WriteBatch
 
 if TYPE_CHECKING:
@@ -133,6 +133,8 @@ class Batch:
             if current is not None and stamp < current.stamp:
                 older = [version for version in self._versions(row).values() if version.stamp < stamp]
                 base = max(older, key=_by_stamp, default=None)
+            if change.fresh:
+                base = None
             version = self._put_cells(row, change, stamp, base)
             if current is None or stamp > current.stamp:
                 put(row, pack_version(version), handles[META])
@@ -146,10 +148,30 @@ class Batch:
             known[stamp] = version
             self._dropped.discard((row, stamp))
             if change.columns:
-                self._put_columns(row, change.columns, stamp)
+                self.put_columns(row, change.columns, stamp)
             if tablet.keep_versions and current is not None:
                 self._prune(row)
         return stamp
+
+    def at_time(self, row: bytes, when: float) -> list[Version]:
+        """Return the versions of a row that were fetched at that time, put by this batch or before."""
+        if not self._known(row):
+            return []
+        wanted = round(when * 1e6)
+        return [version for version in self._versions(row).values() if round(version.meta.fetched * 1e6) == wanted]
+
+    def complete(self, row: bytes, version: Version, change: Change, like: Version | None = None) -> None:
+        """Add to a version that is there what became known of it: its meta, text and links; its page stays.
+
+        ``like`` is a version of the same row whose text and links it shares. REQUIRES: as ``put_row``; a page without
+        a body is listed by the digest of ``change`` from now on, and was not before.
+        """
+        text, links = (like.text, like.links) if like is not None else (version.text, version.links)
+        with self._tablet.lock:
+            text, links = self._put_made(row, change, version.stamp, text, links)
+            if version.meta.digest != change.meta.digest and version.page == version.stamp:
+                bodies.note(self, change.meta.digest, row, version.page, here=False)
+            self._put_version(row, msgspec.structs.replace(version, text=text, links=links, meta=change.meta))
 
     def version(self, row: bytes, stamp: int) -> Version | None:
         """Return the version of that stamp, put by this batch or before."""
@@ -168,9 +190,11 @@ class Batch:
         tablet = self._tablet
         with tablet.lock:
             sharing = [version for version in self._versions(row).values() if version.page == stamp]
-            if not sharing or not bodies.has_body(sharing[0]):
+            if not sharing:
                 return 0
             page = unpack_page(tablet.decode(tablet.cell(row, sharing[0], PAGE)))
+            if not page.body:
+                return 0
             bodies.move(self, sharing[0].meta.digest, row, stamp, here=False)
             return -self._rewrite(row, sharing, Page(page.request_head, page.response_head))
 
@@ -237,6 +261,8 @@ class Batch:
             for family in (PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN):
                 for key, _ in tablet.items(family, row + b"\0", row + b"\1"):
                     self.delete_raw(key, self._handles[family])
+            for key, _ in tablet.few(OWN, WAITING_RECORD + row + b"\0", WAITING_RECORD + row + b"\1"):
+                self.delete_raw(key, self._handles[OWN])
 
     def _put_cells(self, row: bytes, change: Change, stamp: int, base: Version | None) -> Version:
         put, handles, encode = self.put_raw, self._handles, self._tablet.encode
@@ -261,15 +287,23 @@ class Batch:
             totals.size += size
             totals.stored += stored
             self._tablet.sampled(row, stamp, media_type)
-        if change.text is not None:
-            put(key, encode(TEXT, row, media_type, pack_text(change.text, change.weights)), handles[TEXT])
-            text = stamp
-        if change.links is not None:
-            put(key, encode(LINKS, row, media_type, pack_links(change.links)), handles[LINKS])
-            links = stamp
+        text, links = self._put_made(row, change, stamp, text, links)
         return Version(stamp, page, text, links, size, stored, meta)
 
-    def _put_columns(self, row: bytes, columns: tuple[tuple[str, bytes], ...], stamp: int) -> None:
+    def _put_made(self, row: bytes, change: Change, stamp: int, text: int, links: int) -> tuple[int, int]:
+        """Put the text and links of ``change``; return the stamps of those that the version has."""
+        key, handles, encode = cell_key(row, stamp), self._handles, self._tablet.encode
+        if change.text is not None:
+            value = encode(TEXT, row, change.meta.type, pack_text(change.text, change.weights))
+            self.put_raw(key, value, handles[TEXT])
+            text = stamp
+        if change.links is not None:
+            self.put_raw(key, encode(LINKS, row, change.meta.type, pack_links(change.links)), handles[LINKS])
+            links = stamp
+        return text, links
+
+    def put_columns(self, row: bytes, columns: tuple[tuple[str, bytes], ...], stamp: int) -> None:
+        """Put sparse columns of a row, beside any version."""
         handle, tablet = self._handles[COLUMN], self._tablet
         for name, value in columns:
             column = name.encode()

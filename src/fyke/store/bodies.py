@@ -18,7 +18,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fyke.store.cells import META, OWN, PAGE, PAST, RowMeta, Version, after, cell_key, split_cell_key, unpack_page
+from fyke.store.cells import (
+    EXACT,
+    META,
+    OWN,
+    PAGE,
+    PAST,
+    RowMeta,
+    Version,
+    after,
+    cell_key,
+    split_cell_key,
+    unpack_page,
+)
 from fyke.store.cells import unpack_version as unpack
 from fyke.url import Url
 
@@ -77,12 +89,6 @@ def forget(batch: Batch, row: bytes, page: int, version: Version) -> None:
         if batch.get(OWN, key) == ELSEWHERE:
             batch.count(COUNTER, -1)
         batch.delete(OWN, key)
-
-
-def has_body(version: Version) -> bool:
-    """Whether the body is in the version's own page: the page is as long as the body, and heads beside."""
-    meta = version.meta
-    return version.size >= 8 + meta.length and meta.length > 0
 
 
 def places(tablet: Tablet, number: int, digest: bytes) -> list[Place]:
@@ -149,7 +155,7 @@ def list_pages(tablet: Tablet) -> None:
                 version = unpack(value)
                 row = key if family == META else split_cell_key(key)[0]
                 if version.page == version.stamp and is_digest(version.meta.digest):
-                    here = has_body(version)
+                    here = version.meta.duplicate_by != EXACT or bool(body_at(tablet, row, version.page))
                     batch.put(OWN, body_key(version.meta.digest, row, version.page), HERE if here else ELSEWHERE)
                     naming += not here
                 if len(batch) >= _STEP:

@@ -154,6 +154,8 @@ class Change:
     columns: tuple[tuple[str, bytes], ...] = ()
     weights: bytes = b""
     """Where the cleaner was asked: a byte for each block of ``text`` (fyke.clean.main), which BLOCK_END parts."""
+    fresh: bool = False
+    """Nothing is inherited, though there is no page: a text that came alone."""
 
 
 def cell_key(row: bytes, stamp: int) -> bytes:
@@ -279,10 +281,16 @@ def pack_links(links: Sequence[Link]) -> bytes:
 
 def unpack_links(data: bytes) -> Links:
     """Read what ``pack_links`` wrote. Raises ``msgspec.DecodeError`` for anything else."""
+    hrefs, texts, rels = unpack_link_columns(data)
+    return Links([Url(href) for href in hrefs], texts, rels)
+
+
+def unpack_link_columns(data: bytes) -> tuple[list[str], list[str], list[str]]:
+    """Read targets, texts and rels. Raises ``msgspec.DecodeError`` as ``unpack_links`` does."""
     hrefs, texts, rels = _decode_links(data)
     if not len(hrefs) == len(texts) == len(rels):
         raise msgspec.DecodeError("columns of links that are not equally long")
-    return Links([Url(href) for href in hrefs], texts, rels)
+    return hrefs, texts, rels
 
 
 def pack_anchors(anchors: Iterable[Anchor]) -> bytes:

@@ -23,7 +23,7 @@ from fyke.store.batch import Batch
 from fyke.store.bodies import BODY_RECORD, list_pages
 from fyke.store.cells import LINKS, OWN, PAGE, ROW_FAMILIES, TEXT
 from fyke.store.codec import dictionary_of
-from fyke.store.hosts import DICTIONARY_RECORD, HOST_RECORD, decode_totals
+from fyke.store.hosts import DICTIONARY_RECORD, HOST_RECORD, WAITING_RECORD, decode_totals
 from fyke.store.manifest import MAX_TABLETS, Manifest, Settings, tablet_of
 from fyke.store.store import Store
 from fyke.store.tablet import Tablet
@@ -97,7 +97,7 @@ _OUTBOX_ROWS = {b"s": 1, b"n": 0, b"a": 0, b"w": 0, b"e": 0}
 of anchors, at the price of anchors that are put twice."""
 
 
-_OWN_ROWS = {BODY_RECORD: 21}
+_OWN_ROWS = {BODY_RECORD: 21, WAITING_RECORD: 1}
 """The same of ``default``, but for what belongs to hosts and types."""
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from fyke.errors import StorageError, UserError
+from fyke.errors import StorageError, SupersededError, UserError
 from fyke.store import rocks
 from fyke.store.batch import Batch
 from fyke.store.bodies import BODY_RECORD
@@ -341,7 +341,7 @@ class Tablet:
         except _PrunedError:
             value = None
         if value is None:
-            raise StorageError(f"the {part} of {row[2:]!r} was superseded while it was read; get the row again")
+            raise SupersededError(f"the {part} of {row[2:]!r} was superseded while it was read; get the row again")
         return value
 
     def anchors(self, row: bytes) -> list[Anchor]:

@@ -9,7 +9,7 @@ from fyke.formats.streams import compressed
 from fyke.formats.trec import TrecDocument, text_document, web_document, write_trec
 from fyke.store.cells import Page
 from fyke.store.exports.warc import exchange_of
-from fyke.store.importing import MARKUP
+from fyke.store.imports.columns import MARKUP
 from fyke.store.row import Row
 
 

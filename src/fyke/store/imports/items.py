@@ -1,0 +1,54 @@
+"""What a file is made of once it is read: the items that an import puts, in the file's order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fyke.formats.http import parse_head
+from fyke.store.cells import Change, RowMeta
+from fyke.store.codec import sha1
+from fyke.url import Url
+from fyke.values import Exchange
+
+_ETAG = re.compile(rb"(?im)^etag[ \t]*:[ \t]*([^\r\n]*)")
+_LAST_MODIFIED = re.compile(rb"(?im)^last-modified[ \t]*:[ \t]*([^\r\n]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A version to put."""
+
+    url: Url
+    change: Change
+    reference: bytes = b""
+    """Of a revisit: what it refers to (``columns.pack_reference``)."""
+    aside: bool = False
+    """It belongs to the version of the same time, if there is one: a text, or columns alone."""
+
+    @property
+    def stamp(self) -> int:
+        """Its time; a file may not say when: the version then stands at the beginning of time."""
+        return max(1, round(self.change.meta.fetched * 1e6))
+
+
+def meta_of(exchange: Exchange, media_type: str, docno: str) -> RowMeta:
+    """What an exchange says of a document before anybody has read it."""
+    head = exchange.response_head
+    return RowMeta(
+        status=exchange.status,
+        type=media_type or parse_head(head).media_type,
+        length=len(exchange.body),
+        fetched=exchange.started,
+        truncated=exchange.truncated,
+        digest=sha1(exchange.body) if exchange.body else b"",
+        etag=_first(_ETAG, head),
+        last_modified=_first(_LAST_MODIFIED, head),
+        address=exchange.address,
+        docno=docno,
+    )
+
+
+def _first(line: re.Pattern[bytes], head: bytes) -> str:
+    found = line.search(head)
+    return found[1].decode("latin-1") if found else ""
