@@ -322,6 +322,8 @@ def arrow_type(name: str) -> Any:
         "anchors": {"url": text, "text": text},
         "alternates": {"language": text, "url": text},
         "usage": {"purpose": text, "allowed": pa.bool_(), "source": text},
+        "copies": {"id": text, "matched": text, "similarity": pa.float64(), "method": text},
+        "repeated": {"start": pa.int32(), "end": pa.int32(), "first": text},
         "blocks": {"kind": text, "weight": pa.float32(), "start": pa.int32(), "end": pa.int32()},
     }
     if name in structs:
