@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from fyke.errors import UrlError
@@ -76,6 +76,8 @@ class Capture:
     """response, revisit, resource; where they were asked for, also conversion, and metadata without its capture."""
     language: str = ""
     """Of a conversion: WARC-Identified-Content-Language."""
+    encoded: bytes = b""
+    """The payload as the archive has it, where that is encoded: what its digest may be of."""
 
 
 def stored_head(head: bytes, length: int) -> bytes:
@@ -175,7 +177,7 @@ def read_captures(
     """
     report = Report() if report is None else report
     window = _Window()
-    for record in records:
+    for record in _joined(records, max_body):
         if conversions and record.uri and (record.kind == "conversion" or window.is_alone(record)):
             if (capture := _aside(record, report, max_body)) is not None:
                 yield capture
@@ -186,6 +188,30 @@ def read_captures(
     for done in window.captures.values():
         if (capture := _capture(done, report, max_body)) is not None:
             yield capture
+
+
+def _joined(records: Iterable[Record], cap: int) -> Iterator[Record]:
+    """The records, with those that were written in segments in one piece, where their last segment stands."""
+    begun: OrderedDict[str, list[Record]] = OrderedDict()
+    for record in records:
+        if not record.segment:
+            yield record
+        elif record.kind != "continuation":
+            begun[record.id] = [record]
+            if len(begun) > WINDOW:
+                yield _whole(begun.popitem(last=False)[1], "cut")
+        elif (parts := begun.get(record.get("WARC-Segment-Origin-ID"))) is not None:
+            if sum(len(part.block) for part in parts) <= cap:
+                parts.append(record)
+            if record.get("WARC-Segment-Total-Length"):
+                yield _whole(begun.pop(parts[0].id))
+    for parts in begun.values():
+        yield _whole(parts, "cut")
+
+
+def _whole(parts: list[Record], truncated: str = "") -> Record:
+    first = parts[0]
+    return replace(first, block=b"".join([part.block for part in parts]), truncated=first.truncated or truncated)
 
 
 def _aside(record: Record, report: Report, cap: int) -> Capture | None:
@@ -227,8 +253,9 @@ def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
     )  # fmt: skip
     media_type = message.media_type or record.get("WARC-Identified-Payload-Type")
     return Capture(
-        url, exchange, media_type, record.offset, record.digest, original, record.docno, waiting.metadata, record.kind
-    )
+        url, exchange, media_type, record.offset, record.digest, original, record.docno, waiting.metadata, record.kind,
+        encoded=message.encoded,
+    )  # fmt: skip
 
 
 class _Message(NamedTuple):
@@ -239,6 +266,7 @@ class _Message(NamedTuple):
     status: int
     media_type: str
     truncated: bool
+    encoded: bytes = b""
 
 
 def _message(record: Record, report: Report, cap: int) -> _Message:
@@ -247,9 +275,13 @@ def _message(record: Record, report: Report, cap: int) -> _Message:
     media_type = record.content_type.partition(";")[0].strip().lower()
     if record.kind == "resource" or not (media_type in ("application/http", "") or record.block[:5] == b"HTTP/"):
         return _Message(b"", record.block[:cap], 0, media_type, truncated)
+    if record.kind != "revisit" and record.block[:5].upper() != b"HTTP/":  # HTTP/0.9: a body and nothing else
+        return _Message(b"", record.block[:cap], 200, "", truncated)
     head, body = split_head(record.block)
     status, media_type, coded = _glance(head)
+    encoded = b""
     if coded and record.kind != "revisit":
+        encoded = body
         decoded = decode_body(parse_head(head), body, cap)
         body, truncated = decoded.body, truncated or decoded.truncated
         if decoded.truncated and len(body) >= cap:
@@ -261,7 +293,7 @@ def _message(record: Record, report: Report, cap: int) -> _Message:
     head = received_head(head)
     if head[:9] == b"HTTP/1.1 ":
         head = as_spoken(head, (value for name, value in record.headers if name.lower() == "warc-protocol"))
-    return _Message(head, body, status, media_type, truncated)
+    return _Message(head, body, status, media_type, truncated, encoded)
 
 
 def _glance(head: bytes) -> tuple[int, str, bool]:

@@ -77,7 +77,7 @@ class Importer:
             raise UserError(
                 f"cannot read {path}: {error.strerror or error}; give a WARC, WACZ, ARC or TREC file"
             ) from None
-        if not done.report.records and not done.rows:
+        if not done.report.records and not done.rows and path.stat().st_size:
             damage = f" that can be read ({done.report.damages[0].detail})" if done.report.damages else ""
             raise UserError(f"{path} is neither WARC, WACZ, ARC nor TREC{damage}; give a file of one of those formats")
         return done

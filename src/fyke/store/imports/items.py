@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from dataclasses import dataclass
 
@@ -52,3 +54,15 @@ def meta_of(exchange: Exchange, media_type: str, docno: str) -> RowMeta:
 def _first(line: re.Pattern[bytes], head: bytes) -> str:
     found = line.search(head)
     return found[1].decode("latin-1") if found else ""
+
+
+def sha1_of(stated: str) -> bytes:
+    """Return the SHA-1 that a digest field states, in base 32 or hexadecimal; empty where it states none."""
+    name, _, value = stated.partition(":")
+    if name.strip().lower() != "sha1":
+        return b""
+    try:
+        digest = bytes.fromhex(value) if len(value) == 40 else base64.b32decode(value.strip().upper())
+    except (ValueError, binascii.Error):
+        return b""
+    return digest if len(digest) == 20 else b""

@@ -12,8 +12,6 @@ newest capture before it. What cannot be resolved waits for the next import.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -36,6 +34,7 @@ from fyke.store.cells import (
 )
 from fyke.store.hosts import WAITING_RECORD
 from fyke.store.imports.columns import REFERS_TO, unpack_reference
+from fyke.store.imports.items import sha1_of
 from fyke.store.spool import Payloads
 from fyke.store.store import Store
 from fyke.store.tablet import Tablet
@@ -185,15 +184,3 @@ def _row_named(uri: str) -> bytes:
         return Url.parse(uri).key if uri else b""
     except UrlError:
         return b""
-
-
-def sha1_of(stated: str) -> bytes:
-    """Return the SHA-1 that a digest field states, in base 32 or hexadecimal; empty where it states none."""
-    name, _, value = stated.partition(":")
-    if name.strip().lower() != "sha1":
-        return b""
-    try:
-        digest = bytes.fromhex(value) if len(value) == 40 else base64.b32decode(value.strip().upper())
-    except (ValueError, binascii.Error):
-        return b""
-    return digest if len(digest) == 20 else b""

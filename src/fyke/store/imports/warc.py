@@ -20,7 +20,7 @@ from fyke.formats.zips import member_window
 from fyke.store.cells import Change, Page, RowMeta
 from fyke.store.codec import sha1
 from fyke.store.imports.columns import CONVERSION, METADATA, pack_reference
-from fyke.store.imports.items import Item, meta_of
+from fyke.store.imports.items import Item, meta_of, sha1_of
 
 Aliased = Callable[[str, str, float], None]
 """Is told of a payload whose archive states another digest than that of the decoded body: digest, URL, time."""
@@ -37,8 +37,22 @@ def warc_items(file: Seekable, report: Report, aliased: Aliased) -> Iterator[Ite
         if item.change.page is not None and stated and not item.reference:
             digest = item.change.meta.digest
             if not digest or sha1_text(digest) != stated:
+                if _is_wrong(capture):
+                    report.note(capture.offset, "digest", capture.url.href)
                 aliased(stated.lower(), capture.url.href, capture.exchange.started)
         yield item
+
+
+def _is_wrong(capture: Capture) -> bool:
+    """Whether a payload has another SHA-1 than its record states, taken as it is archived and decoded.
+
+    Archives differ in which of them they mean; of what is chunked, some mean a third form, so that is not judged.
+    """
+    exchange = capture.exchange
+    stated = sha1_of(capture.digest)
+    if not stated or exchange.truncated or (capture.encoded and b"chunked" in exchange.response_head.lower()):
+        return False
+    return stated not in (sha1(exchange.body), sha1(capture.encoded))
 
 
 def _item(capture: Capture) -> Item:
