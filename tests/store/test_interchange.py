@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import resource
 from pathlib import Path
 
 import pytest
-import zstandard
 from fastwarc.stream_io import GzipWriter
 from fastwarc.warc import ArchiveIterator as FastwarcIterator
 from fastwarc.warc import WarcRecord, WarcRecordType
@@ -246,16 +244,3 @@ def test_what_is_neither_is_refused(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="no known ending"):
             write_out(store, tmp_path / "x.docx")
     assert not (tmp_path / "x.docx").exists()
-
-
-def test_json_lines_and_parquet(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    with filled(tmp_path / "s") as store:
-        assert write_out(store, tmp_path / "o.jsonl.zst") == 3
-        assert write_out(store, tmp_path / "o.parquet") == 3
-    data = zstandard.ZstdDecompressor().stream_reader((tmp_path / "o.jsonl.zst").read_bytes()).read()
-    records = [json.loads(line) for line in data.splitlines()]
-    assert records[0]["url"] == "http://a.example/0"
-    assert (records[0]["text"], records[0]["fetched"]) == ("newer", "2004-11-09T11:33:20Z")
-    assert records[2]["digest"].startswith("sha1:")
-    assert parquet.read_table(tmp_path / "o.parquet").to_pylist() == records

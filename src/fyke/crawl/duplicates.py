@@ -2,7 +2,8 @@
 
 The life of a page: its row is stored; when it has been examined (`examination`), a `Sighting` goes to the tablet that
 owns its digest (the tablet of the digest taken as a key: any tablet finds it without asking). The owner keeps who was
-first; of two the lesser (time, URL) is the original, so the order of the mail does not matter. The other gets a `Mark`,
+first; of two the lesser (time, URL) is the original, so the order of the mail does not matter; one that says that its
+true address is another (rel=canonical) comes after all that do not. The other gets a `Mark`,
 which its own tablet writes into the row. A copy's surplus body goes later, once the original's is safely on the disk.
 
 ::
@@ -38,10 +39,19 @@ _FIRMNESS = {"": 0, "minhash": 1, "jaccard": 1, TEXT: 2, EXACT: 3}
 _STRIP = b"s"
 
 
-class _First(msgspec.Struct, frozen=True, array_like=True, order=True):
+class _First(msgspec.Struct, frozen=True, array_like=True):
     stamp: int
     href: str
     raw: bytes
+    elsewhere: bool = False
+
+    def __lt__(self, other: _First) -> bool:
+        return (self.elsewhere, self.stamp, self.href, self.raw) < (
+            other.elsewhere,
+            other.stamp,
+            other.href,
+            other.raw,
+        )
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -160,7 +170,7 @@ def _key(sighting: Sighting) -> bytes:
 
 def _enter(table: list[_First], sighting: Sighting) -> tuple[list[Mark], bool]:
     """Enter a sighting into the table of its digest; return who is a copy now, and whether the table has changed."""
-    new = _First(sighting.stamp, sighting.href, sighting.raw)
+    new = _First(sighting.stamp, sighting.href, sighting.raw, sighting.elsewhere)
     former = min(table, default=new)
     rival = next((first for first in table if first.raw == new.raw), None)
     marks: list[Mark] = []
@@ -173,7 +183,8 @@ def _enter(table: list[_First], sighting: Sighting) -> tuple[list[Mark], bool]:
         table[table.index(rival)] = new
         changed = True
         if rival.href != new.href:
-            marks.append(_copy(rival, new, EXACT))
+            # What came before its original keeps its body: the original's is not yet sure to be on the disk.
+            marks.append(_copy(rival, new, EXACT if rival.stamp >= new.stamp else TEXT))
     elif rival.href != new.href:
         return [_copy(new, rival, EXACT)], False
     if former > new:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 
 from fyke.formats.http import Head, parse_head
@@ -87,6 +88,7 @@ class Processor:
         exchange = outcome.exchange
         link = Link(outcome.target, "", "redirect")
         meta = _meta(exchange, parse_head(exchange.response_head), depth)
+        meta = msgspec.structs.replace(meta, redirect=outcome.target.href)
         page_cell = Page(exchange.request_head, exchange.response_head, exchange.body)
         return Processed(Change(meta, page_cell, links=(link,)), (link,), redirected=True)
 
@@ -114,7 +116,7 @@ def refused(depth: int, now: float, why: Drop | Reason) -> Processed:
 
 def _processed(outcome: Fetched, head: Head, depth: int, reading: Reading) -> Processed:
     exchange, found = outcome.exchange, reading.found
-    meta = _meta(exchange, head, depth, reading.document)
+    meta = msgspec.structs.replace(_meta(exchange, head, depth, reading.document), signals=reading.signals)
     page = Page(exchange.request_head, exchange.response_head, exchange.body)
     change = Change(meta, page, text=reading.blocks or None, links=found.links, weights=reading.weights)
     material = reading.material(exchange.truncated) if exchange.body else None

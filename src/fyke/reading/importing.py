@@ -41,12 +41,13 @@ class Enricher:
         if reading is None:
             return change
         made = reading.document
-        change = replace(change, weights=reading.weights, links=reading.links)
+        meta = msgspec.structs.replace(change.meta, signals=reading.signals)
+        change = replace(change, meta=meta, weights=reading.weights, links=reading.links)
         if made.failure is not None:
             return change
         self.texts += 1
         meta = msgspec.structs.replace(
-            change.meta, title=made.title, language=made.language, encoding=made.encoding, document=made.meta
+            meta, title=made.title, language=made.language, encoding=made.encoding, document=made.meta
         )
         return replace(change, meta=meta, text=reading.blocks)
 

@@ -21,4 +21,5 @@ def text_of(row: Row) -> str:
 
 def material_of(row: Row) -> Material:
     """Return what the crawl that stored a document had of it."""
-    return Material(row.raw or b"", text_of(row), row.meta.truncated)
+    said = row.meta.document
+    return Material(row.raw or b"", text_of(row), row.meta.truncated, said.canonical if said is not None else "")

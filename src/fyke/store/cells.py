@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from fyke.url import Url
-from fyke.values import BLOCK_END, Link, Links, Meta
+from fyke.values import BLOCK_END, Link, Links, Meta, Signals
 
 META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN = "meta", "past", "page", "text", "links", "anchor", "column"
 ROW_FAMILIES = (META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN)
@@ -91,6 +91,12 @@ class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """How the page changes (``frontier.revisit.ChangeState``), of a continuous crawl."""
     relevance: float = -1.0
     """How probably it is about the crawl's topic; negative where nobody asked."""
+    signals: Signals | None = None
+    """What it and its response say of its use; None where nobody looked."""
+    redirect: str = ""
+    """Where it says that the document is now (3xx)."""
+    private: bool = False
+    """It was had with a user's credentials: others are not shown it unless the user says so."""
 
 
 class Version(msgspec.Struct, frozen=True, array_like=True):
@@ -250,18 +256,13 @@ def pack_text(text: str, weights: bytes = b"") -> bytes:
     return b"".join((_TEXTS.pack(_IN_BLOCKS, len(data)), data, weights)) if weights else data
 
 
-def unpack_text(data: bytes) -> str:
-    """Read the text that ``pack_text`` wrote."""
-    return _blocks(data)[0].replace(BLOCK_END, "\n")
+def main_blocks(text: str, weights: bytes) -> list[str]:
+    """Return the blocks of the main content of what ``unpack_text`` read."""
+    return list(compress(text.split(BLOCK_END), map(_MAIN.__le__, weights))) if weights else []
 
 
-def unpack_main(data: bytes) -> tuple[str, bytes]:
-    """Read the main content and the weights of all blocks that ``pack_text`` wrote; empty where there are none."""
-    text, weights = _blocks(data)
-    return "\n".join(compress(text.split(BLOCK_END), map(_MAIN.__le__, weights))), weights
-
-
-def _blocks(data: bytes) -> tuple[str, bytes]:
+def unpack_text(data: bytes) -> tuple[str, bytes]:
+    """Read what ``pack_text`` wrote: text, BLOCK_END between its blocks, and the weights of these, if it has any."""
     if data[:1] != _IN_BLOCKS:
         return data.decode("utf-8", "surrogatepass"), b""
     end = _TEXTS.size + _TEXTS.unpack_from(data)[1]

@@ -11,17 +11,15 @@ from pathlib import Path
 from fyke.errors import StorageError, UserError
 from fyke.outputs import replacing
 from fyke.store.cells import LINKS, PAGE, TEXT
-from fyke.store.exports.dataset import to_jsonl, to_parquet
 from fyke.store.exports.trec import to_trec
 from fyke.store.exports.warc import PLAIN, WarcOptions, to_warc
 from fyke.store.row import Row
 
-ENDINGS = (".warc", ".warc.gz", ".warc.zst", ".trec", ".trec.gz", ".trec.zst", ".jsonl", ".jsonl.gz", ".jsonl.zst",
-           ".parquet")  # fmt: skip
+ENDINGS = (".warc", ".warc.gz", ".warc.zst", ".trec", ".trec.gz", ".trec.zst")
 
 
 Writer = Callable[[Iterator[Row], Path, str], int]
-_WRITERS: dict[str, Writer] = {"trec": to_trec, "jsonl": to_jsonl, "parquet": to_parquet}
+_WRITERS: dict[str, Writer] = {"trec": to_trec}
 
 
 def export(

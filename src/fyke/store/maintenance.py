@@ -29,7 +29,6 @@ from fyke.store.cells import (
     split_cell_key,
     unpack_anchors,
     unpack_links,
-    unpack_main,
     unpack_page,
     unpack_text,
     unpack_version,
@@ -189,7 +188,6 @@ def _check_cells(
                 _check_body(tablet, key, unpack_page(data).body, bodies.get(key), found)
             elif family == TEXT:
                 unpack_text(data)
-                unpack_main(data)
             else:
                 unpack_links(data)
         except (StorageError, ValueError, msgspec.MsgspecError) as error:

@@ -17,14 +17,14 @@ from fyke.store.cells import (
     Page,
     RowMeta,
     Version,
+    main_blocks,
     unpack_link_columns,
     unpack_links,
-    unpack_main,
     unpack_page,
     unpack_text,
 )
 from fyke.url import Url
-from fyke.values import Links
+from fyke.values import BLOCK_END, Links
 
 if TYPE_CHECKING:
     from fyke.store.table import Table
@@ -47,7 +47,7 @@ class Row:
         self._table = table
         self._cells = cells
         self._page: Page | None = None
-        self._text: str | None = None
+        self._text: tuple[str, bytes] | None = None
         self._links: Links | None = None
 
     @property
@@ -92,21 +92,27 @@ class Row:
     @property
     def text(self) -> str | None:
         """The main text; the whole text where nobody asked the cleaner, or it found none; None where none is stored."""
-        data = self._part(TEXT)
-        return None if data is None else unpack_main(data)[0] or unpack_text(data)
+        blocks = self.blocks
+        return None if blocks is None else "\n".join(main_blocks(*blocks)) or self.whole
 
     @property
     def whole(self) -> str | None:
         """All text; None where nothing was stored."""
-        if self._text is None and (data := self._part(TEXT)) is not None:
-            self._text = unpack_text(data)
-        return self._text
+        blocks = self.blocks
+        return None if blocks is None else blocks[0].replace(BLOCK_END, "\n")
 
     @property
     def weights(self) -> bytes:
         """How much each block of the page looks like content (fyke.clean.main); empty where nobody asked."""
-        data = self._part(TEXT)
-        return b"" if data is None else unpack_main(data)[1]
+        blocks = self.blocks
+        return b"" if blocks is None else blocks[1]
+
+    @property
+    def blocks(self) -> tuple[str, bytes] | None:
+        """All text, BLOCK_END between its blocks, and the weight of each; None where nothing was stored."""
+        if self._text is None and (data := self._part(TEXT)) is not None:
+            self._text = unpack_text(data)
+        return self._text
 
     @property
     def title(self) -> str:

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -34,10 +34,13 @@ from fyke.store.cells import (
     host_prefix,
 )
 from fyke.store.codec import Codecs, sha1
+from fyke.store.exports.columns import Derived, Stored
+from fyke.store.exports.dataset import Dataset, to_arrow
 from fyke.store.hosts import HostStats
 from fyke.store.manifest import Manifest, Settings
 from fyke.store.row import PARTS, Row
 from fyke.store.tablet import Tablet
+from fyke.store.where import Where
 from fyke.url import Url
 from fyke.values import Link
 
@@ -194,7 +197,7 @@ class Store:
         )
 
     def multi_get(self, urls: Sequence[str | Url]) -> list[Row | None]:
-        """Return many documents, in the order asked; faster than one by one."""
+        """Return many documents, in the order asked, each as ``get`` does; faster than one by one."""
         found: list[Row | None] = [None] * len(urls)
         places: dict[int, list[tuple[int, bytes]]] = {}
         for place, url in enumerate(urls):
@@ -220,6 +223,22 @@ class Store:
             return
         for tablet in self.tablets():
             yield from tablet.scan(parts=parts)
+
+    def to_arrow(
+        self, columns: Iterable[str] | None = None, where: Where | Mapping[str, Any] | None = None, **options: Any
+    ) -> Iterator[Any]:
+        """Yield the documents as Arrow record batches: what pandas, DuckDB, Polars and Hugging Face read.
+
+        ``columns`` are names of the schema (docs/datasets.md), ``where`` says which rows: a ``Where`` or its fields
+        (``{"host": "example.org", "language": "en"}``); without it all documents. ``options``: ``schema`` (``fyke``,
+        ``fineweb``, ``cc-index``), ``text`` (``main``, ``whole``; of ``fyke.Store`` also ``markdown``), ``raw``.
+        Raises ``UserError`` for an unknown name, and without pyarrow.
+        """
+        return to_arrow(self, Dataset.of(columns, where, **options), self.derived())
+
+    def derived(self) -> Derived:
+        """Return what makes the columns that the store does not hold; ``fyke.Store`` knows more of them."""
+        return Stored()
 
     def body_of(self, href: str, digest: bytes) -> bytes:
         """Return the body with this SHA-1; empty where no page has it. ``href`` is a document that may have it."""
