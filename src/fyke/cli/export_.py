@@ -60,8 +60,8 @@ def export(
     from fyke.store.where import Where
 
     where = Where(
-        status=tuple(_several(status)), type=tuple(_several(type_)), language=tuple(_several(language)),
-        since=_time(since), until=_time(until), host=tuple(host or ()), prefix=tuple(prefix or ()),
+        status=tuple(several(status)), type=tuple(several(type_)), language=tuple(several(language)),
+        since=moment(since), until=moment(until), host=tuple(host or ()), prefix=tuple(prefix or ()),
         duplicates=not no_duplicates, everything=everything, keep_noindex=keep_noindex, private=private,
     )  # fmt: skip
     path = None if out == STDOUT else Path(out)
@@ -73,7 +73,7 @@ def export(
             raise UserError("--changes-since is for datasets; name a .jsonl or .parquet file")
         _export_archive(path, store, where, json)
         return
-    dataset = Dataset.of(_several(columns), where, schema=schema, text=text, raw=raw)
+    dataset = Dataset.of(several(columns), where, schema=schema, text=text, raw=raw)
     facts = _export_dataset(path, kind, store, dataset, _size(shard_size), changes_since)
     _tell(facts, path, json)
 
@@ -141,12 +141,13 @@ def _export_archive(path: Path | None, store: Path, where: Where, json: bool) ->
     _tell({"file": str(path), "documents": count, "bytes": path.stat().st_size}, path, json)
 
 
-def _several(given: Several) -> list[str]:
+def several(given: Several) -> list[str]:
     """What was given once or more, or with commas between."""
     return [part.strip() for each in given or () for part in each.split(",") if part.strip()]
 
 
-def _time(text: str) -> float | None:
+def moment(text: str) -> float | None:
+    """A time that was given, in seconds since 1970."""
     from fyke.cli.get_ import parse_time
 
     return parse_time(text).timestamp() if text else None
