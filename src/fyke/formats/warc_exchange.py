@@ -278,7 +278,7 @@ def _message(record: Record, report: Report, cap: int) -> _Message:
     if record.kind != "revisit" and record.block[:5].upper() != b"HTTP/":  # HTTP/0.9: a body and nothing else
         return _Message(b"", record.block[:cap], 200, "", truncated)
     head, body = split_head(record.block)
-    status, media_type, coded = _glance(head)
+    status, media_type, coded = glance(head)
     encoded = b""
     if coded and record.kind != "revisit":
         encoded = body
@@ -296,7 +296,7 @@ def _message(record: Record, report: Report, cap: int) -> _Message:
     return _Message(head, body, status, media_type, truncated, encoded)
 
 
-def _glance(head: bytes) -> tuple[int, str, bool]:
+def glance(head: bytes) -> tuple[int, str, bool]:
     """Status, media type, and whether codings are named, without parsing a head that has nothing unusual."""
     lower = head.lower()
     coded = b"\ncontent-encoding" in lower or b"\ntransfer-encoding" in lower

@@ -15,7 +15,7 @@ import zstandard
 from isal import igzip_lib
 
 from fyke.formats.streams import Writable
-from fyke.formats.warc_exchange import IDENTICAL_PAYLOAD, NOT_MODIFIED, Original, spoken, stored_head
+from fyke.formats.warc_exchange import IDENTICAL_PAYLOAD, NOT_MODIFIED, Original, glance, spoken, stored_head
 from fyke.formats.warc_record import format_date, sha1_base32
 from fyke.values import Exchange
 
@@ -44,6 +44,7 @@ class Written:
     digest: str = ""
     """WARC-Payload-Digest, for records that have a payload."""
     media_type: str = ""
+    """As the head states it; of a record without one, the block's."""
     status: int = 0
 
 
@@ -134,9 +135,10 @@ class WarcWriter:
             else:
                 kind, block = "resource", exchange.body
                 content_type = one_line(media_type) or "application/octet-stream"
+        said = glance(head)[1] if head else content_type
         written = self._write(
             kind, url, date, block, content_type=content_type, extra=extra, id_=own, digest=digest,
-            media_type=media_type, status=exchange.status,
+            media_type=said, status=exchange.status if head else 0,
         )  # fmt: skip
         if self._observe is not None:
             self._observe(written)
