@@ -68,8 +68,8 @@ def export(
     from fyke.store.where import Where
 
     where = Where(
-        status=tuple(_several(status)), type=tuple(_several(type_)), language=tuple(_several(language)),
-        since=_time(since), until=_time(until), host=tuple(host or ()), prefix=tuple(prefix or ()),
+        status=tuple(several(status)), type=tuple(several(type_)), language=tuple(several(language)),
+        since=moment(since), until=moment(until), host=tuple(host or ()), prefix=tuple(prefix or ()),
         duplicates=not no_duplicates, everything=everything, keep_noindex=keep_noindex, private=private,
     )  # fmt: skip
     path = None if out == STDOUT else Path(out)
@@ -84,7 +84,7 @@ def export(
         options = WarcOptions(_size(shard_size), _about(store, operator, is_part_of))
         _export_archive(path, kind, store, where, options, json)
         return
-    dataset = Dataset.of(_several(columns), where, schema=schema, text=text, raw=raw)
+    dataset = Dataset.of(several(columns), where, schema=schema, text=text, raw=raw)
     facts = _export_dataset(path, kind, store, dataset, _size(shard_size), changes_since)
     _tell(facts, path, json)
 
@@ -177,12 +177,13 @@ def _about(store: Path, operator: str, part_of: str) -> tuple[tuple[str, str], .
     return tuple((name, value) for name, value in said if value)
 
 
-def _several(given: Several) -> list[str]:
+def several(given: Several) -> list[str]:
     """What was given once or more, or with commas between."""
     return [part.strip() for each in given or () for part in each.split(",") if part.strip()]
 
 
-def _time(text: str) -> float | None:
+def moment(text: str) -> float | None:
+    """A time that was given, in seconds since 1970."""
     from fyke.cli.get_ import parse_time
 
     return parse_time(text).timestamp() if text else None

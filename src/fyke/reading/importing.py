@@ -26,6 +26,11 @@ class Enricher:
         self.texts = 0
         """Documents that have a text now."""
 
+    def take(self) -> int:
+        """Return how many documents have a text now, and begin to count anew."""
+        texts, self.texts = self.texts, 0
+        return texts
+
     def __call__(self, pages: Sequence[tuple[Url, Change]]) -> list[Change]:
         """Return the changes with the text and links of their pages; as they were where no text can be made of it."""
         given = [

@@ -17,6 +17,7 @@ from typing import BinaryIO
 from fyke.errors import UserError
 from fyke.formats.damage import Report
 from fyke.formats.streams import inflated
+from fyke.formats.warc_record import Record
 from fyke.store.batch import Batch
 from fyke.store.bodies import is_digest
 from fyke.store.cells import OWN, PAGE, SEEN_MARK, Change, Version, unpack_page
@@ -24,7 +25,7 @@ from fyke.store.imports.columns import REFERS_TO
 from fyke.store.imports.items import Item
 from fyke.store.imports.revisits import resolve, waiting_key
 from fyke.store.imports.trec import trec_items
-from fyke.store.imports.warc import is_zip, wacz_items, warc_items
+from fyke.store.imports.warc import is_zip, record_items, wacz_items, warc_items
 from fyke.store.spool import Payload, Payloads
 from fyke.store.store import Store
 from fyke.url import Url
@@ -81,6 +82,16 @@ class Importer:
             damage = f" that can be read ({done.report.damages[0].detail})" if done.report.damages else ""
             raise UserError(f"{path} is neither WARC, WACZ, ARC nor TREC{damage}; give a file of one of those formats")
         return done
+
+    def items(self, items: Iterable[Item], report: Report) -> Imported:
+        """Put documents from elsewhere; ``report`` is what their reader fills."""
+        done = Imported(report=report)
+        self._put_all(items, done)
+        return done
+
+    def records(self, records: Iterable[Record], report: Report) -> Imported:
+        """Put the captures of WARC records, wherever they are from."""
+        return self.items(record_items(records, report, self._aliased), report)
 
     def _items(self, file: BinaryIO, report: Report) -> Iterator[Item]:
         start = file.read(_SNIFF)

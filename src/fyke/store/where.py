@@ -117,7 +117,7 @@ class Where:
         meta, version = row.meta, row.version
         if version is None or (meta.private and not self.private) or (meta.duplicate_of and not self.duplicates):
             return False
-        if self.type and not any(_is_type(meta.type, wanted) for wanted in self.type):
+        if self.type and not any(is_type(meta.type, wanted) for wanted in self.type):
             return False
         if self.language and meta.language not in self.language:
             return False
@@ -126,7 +126,7 @@ class Where:
         ):
             return False
         if self.status:
-            return any(_is_status(meta.status, wanted) for wanted in self.status)
+            return any(is_status(meta.status, wanted) for wanted in self.status)
         if self.everything:
             return True
         has_content = version.text if self.needs_text else version.page
@@ -155,10 +155,12 @@ def is_document(row: Row, needs_text: bool = True) -> bool:
     return not (row.meta.type.endswith(("/xml", "+xml")) and _SITEMAP.search((row.raw or b"")[:_WINDOW]))
 
 
-def _is_type(media_type: str, wanted: str) -> bool:
+def is_type(media_type: str, wanted: str) -> bool:
+    """Whether a media type is the one that is wanted: ``text/html``, or one of ``text/*``."""
     wanted = wanted.lower().removesuffix("*")
     return media_type.startswith(wanted) if wanted.endswith("/") else media_type == wanted
 
 
-def _is_status(status: int, wanted: str) -> bool:
+def is_status(status: int, wanted: str) -> bool:
+    """Whether a status is the one that is wanted: ``404``, or one of ``4xx``."""
     return str(status) == wanted or (wanted[1:].lower() == "xx" and str(status)[:1] == wanted[0])

@@ -7,11 +7,11 @@ import binascii
 import re
 from dataclasses import dataclass
 
-from fyke.formats.http import parse_head
+from fyke.formats.http import outcome, parse_head
 from fyke.store.cells import Change, RowMeta
 from fyke.store.codec import sha1
 from fyke.url import Url
-from fyke.values import Exchange
+from fyke.values import Exchange, Moved
 
 _ETAG = re.compile(rb"(?im)^etag[ \t]*:[ \t]*([^\r\n]*)")
 _LAST_MODIFIED = re.compile(rb"(?im)^last-modified[ \t]*:[ \t]*([^\r\n]*)")
@@ -34,7 +34,7 @@ class Item:
         return max(1, round(self.change.meta.fetched * 1e6))
 
 
-def meta_of(exchange: Exchange, media_type: str, docno: str) -> RowMeta:
+def meta_of(exchange: Exchange, media_type: str, docno: str, url: Url | None = None) -> RowMeta:
     """What an exchange says of a document before anybody has read it."""
     head = exchange.response_head
     return RowMeta(
@@ -48,7 +48,15 @@ def meta_of(exchange: Exchange, media_type: str, docno: str) -> RowMeta:
         last_modified=_first(_LAST_MODIFIED, head),
         address=exchange.address,
         docno=docno,
+        redirect=_redirect(url, exchange),
     )
+
+
+def _redirect(url: Url | None, exchange: Exchange) -> str:
+    if url is None or not 300 <= exchange.status < 400:
+        return ""
+    came = outcome(url, exchange)
+    return came.target.href if isinstance(came, Moved) else ""
 
 
 def _first(line: re.Pattern[bytes], head: bytes) -> str:

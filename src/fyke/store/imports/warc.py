@@ -7,7 +7,7 @@ that comes as a conversion (WET) is the text of the version of the same time, or
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
@@ -15,7 +15,7 @@ from fyke.formats.damage import Report
 from fyke.formats.streams import Seekable
 from fyke.formats.warc import read_records
 from fyke.formats.warc_exchange import Capture, read_captures
-from fyke.formats.warc_record import sha1_text
+from fyke.formats.warc_record import Record, sha1_text
 from fyke.formats.zips import member_window
 from fyke.store.cells import Change, Page, RowMeta
 from fyke.store.codec import sha1
@@ -31,7 +31,12 @@ MAX_KEPT = 1 << 20
 
 def warc_items(file: Seekable, report: Report, aliased: Aliased) -> Iterator[Item]:
     """Yield what the records of a WARC or ARC file say."""
-    for capture in read_captures(read_records(file, report), report, conversions=True):
+    return record_items(read_records(file, report), report, aliased)
+
+
+def record_items(records: Iterable[Record], report: Report, aliased: Aliased) -> Iterator[Item]:
+    """Yield what records say, wherever they are from."""
+    for capture in read_captures(records, report, conversions=True):
         item = _item(capture)
         stated = capture.digest
         if item.change.page is not None and stated and not item.reference:
@@ -57,7 +62,7 @@ def _is_wrong(capture: Capture) -> bool:
 
 def _item(capture: Capture) -> Item:
     exchange = capture.exchange
-    meta = meta_of(exchange, capture.media_type, capture.docno)
+    meta = meta_of(exchange, capture.media_type, capture.docno, capture.url)
     columns: tuple[tuple[str, bytes], ...] = ()
     if capture.metadata:
         columns = ((METADATA, capture.metadata[:MAX_KEPT]),)
