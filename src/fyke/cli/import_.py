@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,7 +30,9 @@ def import_(
         list[Path], typer.Argument(metavar="FILE...", help=".warc .wacz .arc .trec .jsonl .parquet .cdxj, or folders.")
     ],
     store: StorePath = Path("fyke-store"),
-    no_text: Annotated[bool, typer.Option("--no-text", help="Pages alone: make no text and links of them.")] = False,
+    no_text: Annotated[
+        bool, typer.Option("--no-read", "--no-text", help="Pages alone: make no text and links of them.")
+    ] = False,
     map_: Annotated[
         Several, typer.Option("--map", metavar="FIELD=COLUMN", help="Which column of JSON lines or Parquet holds what.")
     ] = None,
@@ -49,6 +52,7 @@ def import_(
 
     Example: fyke import crawl.warc.gz papers/ --store fish
     """
+    from fyke.crawl.imported import Settled
     from fyke.errors import UserError
     from fyke.reading.importing import Enricher
     from fyke.store import Store
@@ -67,8 +71,12 @@ def import_(
     )  # fmt: skip
     mapped, wanted = Mapped.parse(several(map_)), Range(where, tree or Path())
     enricher = Enricher(convert_source)
-    with Store.open(store) as opened, Importer(opened, None if no_text else enricher) as importer:
-        refused: list[UserError] = []
+    refused: list[UserError] = []
+    with (
+        Store.open(store) as opened,
+        contextlib.nullcontext() if no_text else Settled(opened) as settled,
+        Importer(opened, None if no_text else enricher, settled) as importer,
+    ):
         for path in files:
             try:
                 for part, done in _imported(importer, path, mapped, wanted, named_tree=tree is not None):
@@ -77,8 +85,10 @@ def import_(
                 if refused:
                     echo(f"fyke: {refused[-1]}", err=True)
                 refused.append(error)
-        if refused:
-            raise refused[-1]
+    if importer.unresolved:
+        echo(f"{importer.unresolved:,} revisits wait for a payload that is in none of the files", err=True)
+    if refused:
+        raise refused[-1]
 
 
 def _imported(

@@ -23,7 +23,7 @@ from collections import defaultdict, deque
 import msgspec
 
 from fyke.crawl.mail import Mark, Note, Post, Sighting
-from fyke.store import EXACT, Batch, RowMeta, Store
+from fyke.store import EXACT, Batch, RowMeta, Store, bodies
 from fyke.url import Url
 
 TEXT = "text"
@@ -142,17 +142,29 @@ class Duplicates:
                 continue
             tablet = self._store.tablet(number)
             batch = tablet.batch()
+            going: set[tuple[bytes, int]] = set()
             for _ in range(min(STRIPPED_AT_ONCE, len(keys))):
                 key = keys[0]
                 stamp = int.from_bytes(key[-8:], "big")
                 if stamp > latest:
                     break
-                batch.strip(key[1:-8], stamp)
+                if not self._is_last(number, key[1:-8], stamp, going):
+                    going.add((key[1:-8], stamp))
+                    batch.strip(key[1:-8], stamp)
                 batch.delete("outbox", keys.popleft())
             if len(batch):
                 tablet.write(batch)
                 more = more or bool(keys)
         return more
+
+    def _is_last(self, number: int, row: bytes, stamp: int, going: set[tuple[bytes, int]]) -> bool:
+        """Whether the other pages with this body only name it, as imported revisits do, or will: then it stays."""
+        versions = self._store.tablet(number).versions(row)
+        digest = next((version.meta.digest for version in versions if version.page == stamp), b"")
+        if not bodies.is_digest(digest):
+            return False
+        others = [place for place in bodies.find(self._store, digest) if (place.row, place.stamp) != (row, stamp)]
+        return bool(others) and not any(place.here and (place.row, place.stamp) not in going for place in others)
 
 
 def strip_all(store: Store) -> None:

@@ -203,7 +203,7 @@ class Importer:
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         try:
             if kind is None:
-                self.unresolved = resolve(self._store, self._payloads, self._enrich)
+                self.unresolved = resolve(self._store, self._payloads, self._enrich, self._stored)
         finally:
             self._payloads.close()
 

@@ -41,6 +41,7 @@ from fyke.store.tablet import Tablet
 from fyke.url import Url
 
 Enrich = Callable[[Sequence[tuple[Url, Change]]], list[Change]]
+Stored = Callable[[Sequence[tuple[Url, int, Change]]], None]
 Found = tuple[bytes, Version]
 """A row, and its version that has the payload or names it."""
 
@@ -50,10 +51,11 @@ def waiting_key(row: bytes, stamp: int) -> bytes:
     return WAITING_RECORD + cell_key(row, stamp)
 
 
-def resolve(store: Store, payloads: Payloads, enrich: Enrich | None) -> int:
+def resolve(store: Store, payloads: Payloads, enrich: Enrich | None, stored: Stored | None = None) -> int:
     """Resolve every revisit that waits, as far as can be; return how many still wait.
 
-    ``payloads`` knows the pages whose archive states another digest than that of the decoded body.
+    ``payloads`` knows the pages whose archive states another digest than that of the decoded body. ``stored`` is told
+    of copies, and says what is the original; without it, that is the page that has the payload.
     """
     left, before = waiting(store), -1
     while left and left != before:  # a revisit of a revisit is resolved after that one
@@ -61,7 +63,7 @@ def resolve(store: Store, payloads: Payloads, enrich: Enrich | None) -> int:
             for key, _ in tablet.items(OWN, WAITING_RECORD, after(WAITING_RECORD)):
                 row, stamp = split_cell_key(key[1:])
                 with store.lock:
-                    _resolve_one(store, tablet, row, stamp, payloads, enrich)
+                    _resolve_one(store, tablet, row, stamp, payloads, (enrich, stored))
         left, before = waiting(store), left
     store.sync()
     return left
@@ -74,7 +76,7 @@ def waiting(store: Store) -> int:
 
 
 def _resolve_one(
-    store: Store, tablet: Tablet, row: bytes, stamp: int, payloads: Payloads, enrich: Enrich | None
+    store: Store, tablet: Tablet, row: bytes, stamp: int, payloads: Payloads, tell: tuple[Enrich | None, Stored | None]
 ) -> None:
     reference = tablet.get(COLUMN, column_key(row, REFERS_TO.encode(), stamp))
     version = next((v for v in tablet.versions(row) if v.stamp == stamp == v.page), None)
@@ -93,16 +95,21 @@ def _resolve_one(
     if not body:
         return
     batch.delete(COLUMN, column_key(row, REFERS_TO.encode(), stamp))
-    _complete(batch, row, version, found, body, enrich)
+    enrich, stored = tell
+    change = _complete(batch, row, version, found, body, enrich, marking=stored is None)
     tablet.write(batch)
+    if stored is not None and source != row:
+        stored([(Url.from_key(row), stamp, change)])
     if store.settings.keep_versions:  # what may be pruned shares no body
         batch = tablet.batch()
         batch.fill(row, stamp, body)
         tablet.write(batch)
 
 
-def _complete(batch: Batch, row: bytes, version: Version, found: Found, body: bytes, enrich: Enrich | None) -> None:
-    """Say of a revisit what its payload says."""
+def _complete(
+    batch: Batch, row: bytes, version: Version, found: Found, body: bytes, enrich: Enrich | None, *, marking: bool
+) -> Change:
+    """Say of a revisit what its payload says; return what was said."""
     source, page = found
     meta = msgspec.structs.replace(
         version.meta,
@@ -117,14 +124,18 @@ def _complete(batch: Batch, row: bytes, version: Version, found: Found, body: by
             meta, title=like.title, language=like.language, encoding=like.encoding, document=like.document,
             type=like.type,
         )  # fmt: skip
-        batch.complete(row, version, Change(meta), page)
-        return
-    meta = msgspec.structs.replace(meta, duplicate_of=Url.from_key(source).href, duplicate_by=EXACT, similarity=1.0)
+        change = Change(meta)
+        batch.complete(row, version, change, page)
+        return change
+    if marking:
+        original = Url.from_key(source).href
+        meta = msgspec.structs.replace(meta, duplicate_of=original, duplicate_by=EXACT, similarity=1.0)
+        batch.count("duplicates:exact")
     change = Change(meta, Page(b"", b"", body))
     if enrich is not None:
         change = enrich([(Url.from_key(row), change)])[0]
-    batch.count("duplicates:exact")
     batch.complete(row, version, change)
+    return change
 
 
 def _original_of(
