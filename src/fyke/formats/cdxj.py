@@ -75,18 +75,22 @@ def index_line(written: Written, filename: str) -> IndexLine:
     )
 
 
-def index_records(records: Iterable[Record], filename: str, size: int) -> Iterator[IndexLine]:
+def index_records(
+    records: Iterable[Record], filename: str, size: int, *, compressed: bool = True
+) -> Iterator[IndexLine]:
     """Yield the lines of an existing file of ``size`` bytes, in the file's order.
 
     REQUIRES: ``records`` come from ``warc.read_records`` over that file. Where several stand in one compressed member,
     only its first could be reached, so the others are left out.
     """
     held: Record | None = None
+    behind = 0 if compressed else 4  # the empty lines behind a record are counted by nobody
     for record in records:
-        if held is not None and record.offset > held.offset and (line := _line_of(held, filename, record.offset)):
+        reached = held is not None and record.offset > held.offset
+        if held is not None and reached and (line := _line_of(held, filename, record.offset - behind)):
             yield line
         held = record
-    if held is not None and held.offset < size and (line := _line_of(held, filename, size)):
+    if held is not None and held.offset < size and (line := _line_of(held, filename, size - behind)):
         yield line
 
 

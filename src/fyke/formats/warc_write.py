@@ -193,7 +193,9 @@ class WarcWriter:
         self._out.write(member)
         offset = self._offset
         self._offset += len(member)
-        return Written(kind, id_, url, date, offset, len(member), digest, media_type, status)
+        # Of what is not compressed, indexers count the record without the empty lines behind it.
+        length = len(member) if self._compress is not bytes else len(member) - 4
+        return Written(kind, id_, url, date, offset, length, digest, media_type, status)
 
 
 def _original(original: Original, status: int) -> str:
