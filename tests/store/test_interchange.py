@@ -304,3 +304,24 @@ def test_a_full_disk_leaves_nothing_under_the_name(tmp_path: Path, monkeypatch: 
                 write_out(store, tmp_path / f"o{ending}")
             monkeypatch.undo()
         assert [path.name for path in tmp_path.glob("*o.*")] == []
+
+
+def test_the_date_is_when_the_exchange_began(tmp_path: Path) -> None:
+    """A crawl stores a page when it has come; its WARC-Date is when it was asked for."""
+    from fyke.crawl.process import Processor
+    from fyke.url import Url
+    from fyke.values import Exchange, Fetched
+
+    url = Url("http://a.example/")
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    outcome = Fetched(url, Exchange(b"", head, b"<p>x</p>", 200, 1_600_000_000.5, 1_600_000_009.0))
+    with Store.open(tmp_path / "s", settings=ONE) as store:
+        store.tablet(0).put(url.key, Processor("fyke").page(outcome, 0).change, 1_600_000_010_000_000)
+        write_out(store, tmp_path / "o.warc.gz")
+    with (tmp_path / "o.warc.gz").open("rb") as file:
+        dates = {
+            record.headers["WARC-Date"]
+            for record in FastwarcIterator(file)
+            if record.headers["WARC-Type"] == "response"
+        }
+    assert dates == {"2020-09-13T12:26:40.500000Z"}

@@ -20,6 +20,7 @@ from fyke.formats.warc_record import sha1_text
 from fyke.formats.warc_write import WarcWriter, Written, warc_fields
 from fyke.store.bodies import is_digest
 from fyke.store.cells import Page, Version
+from fyke.store.codec import sha1
 from fyke.store.exports.warc_files import Fields, WarcFiles, about, compression_of, index_of, new_id
 from fyke.store.imports.columns import CONVERSION, METADATA, REFERS_TO, REQUEST, RESPONSE, unpack_reference
 from fyke.store.row import Row
@@ -154,15 +155,16 @@ def _write(out: WarcWriter, capture: Capture, payloads: Payloads) -> Written:
     row = capture.row
     meta, page = row.meta, row.page
     assert page is not None
+    digest = meta.digest if is_digest(meta.digest) else b""
     if RESPONSE in capture.columns and row.version is not None and row.version.page != row.stamp:
         page = Page(capture.columns.get(REQUEST, b""), capture.columns[RESPONSE], page.body)
-    digest = meta.digest if is_digest(meta.digest) else b""
+        digest = sha1(page.body) if page.body else b""  # what its version states is the digest of nothing
     before = payloads.get(digest) if digest else None
     status = parse_head(page.response_head).status if page.response_head else meta.status
     original, stated = None, sha1_text(digest) if digest else ""
     if before is not None and page.response_head:
         profile = NOT_MODIFIED if status == 304 else IDENTICAL_PAYLOAD
-        original = Original(profile, before.url, before.date, before.id, meta.length)
+        original = Original(profile, before.url, before.date, before.id, len(page.body))
     elif REFERS_TO in capture.columns:
         original, stated = unpack_reference(capture.columns[REFERS_TO])
     body = page.body if original is None else b""
