@@ -227,13 +227,7 @@ class Store:
     def to_arrow(
         self, columns: Iterable[str] | None = None, where: Where | Mapping[str, Any] | None = None, **options: Any
     ) -> Iterator[Any]:
-        """Yield the documents as Arrow record batches: what pandas, DuckDB, Polars and Hugging Face read.
-
-        ``columns`` are names of the schema (docs/datasets.md), ``where`` says which rows: a ``Where`` or its fields
-        (``{"host": "example.org", "language": "en"}``); without it all documents. ``options``: ``schema`` (``fyke``,
-        ``fineweb``, ``cc-index``), ``text`` (``main``, ``whole``; of ``fyke.Store`` also ``markdown``), ``raw``.
-        Raises ``UserError`` for an unknown name, and without pyarrow.
-        """
+        """Yield the documents, or the rows ``where`` says, as Arrow record batches: see ``Dataset.of``, and ``Where``."""
         return to_arrow(self, Dataset.of(columns, where, **options), self.derived())
 
     def derived(self) -> Derived:

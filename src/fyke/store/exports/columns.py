@@ -16,8 +16,8 @@ from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
 
 from fyke.errors import UserError
-from fyke.formats.cdxj import surt
 from fyke.formats.lazy import lazy
+from fyke.formats.surt import surt
 from fyke.formats.warc_record import sha1_text
 from fyke.store.cells import LINKS, PAGE, TEXT
 from fyke.store.row import Row

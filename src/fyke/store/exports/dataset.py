@@ -63,7 +63,12 @@ class Dataset:
         text: str = "main",
         raw: bool = False,
     ) -> Dataset:
-        """Return the dataset of these columns of a schema. Raises ``UserError`` for what is unknown."""
+        """Return the dataset of these columns of a schema, by name; all but ``raw`` where none is named.
+
+        ``where`` is a ``Where``, or its fields (``{"host": "example.org", "language": "en"}``). ``schema`` is ``fyke``,
+        ``fineweb`` or ``cc-index``, ``text`` ``main``, ``whole`` or ``markdown`` (which only ``fyke.Store`` makes).
+        Raises ``UserError`` for what is unknown.
+        """
         if text not in TEXTS:
             raise UserError(f"{text!r} is no text; use {', '.join(TEXTS)}")
         return cls(tuple(choose(schema, list(columns or ()), raw)), Where.of(where), text)

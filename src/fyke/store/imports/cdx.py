@@ -16,9 +16,10 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from fyke.errors import UrlError
-from fyke.formats.cdxj import IndexLine, parse_line, surt
+from fyke.formats.cdxj import IndexLine, parse_line
 from fyke.formats.damage import Report
 from fyke.formats.streams import inflated
+from fyke.formats.surt import surt
 from fyke.formats.warc import read_record_at
 from fyke.formats.warc_record import Record
 from fyke.store.where import Where, is_status, is_type
