@@ -15,13 +15,14 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from fyke.errors import UserError
+from fyke.errors import StorageError, UserError
 from fyke.formats.cdxj import lookup
 from fyke.formats.http_body import MAX_BODY
 from fyke.formats.warc import read_record_at
 from fyke.lecture.texts import TREC
 from fyke.store import Row, Settings, Store
 from fyke.store.exporting import export, parts_needed
+from fyke.store.exports.warc import WarcOptions
 from fyke.store.importing import Imported, import_file
 
 ONE = Settings(tablets=1)
@@ -244,3 +245,62 @@ def test_what_is_neither_is_refused(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="no known ending"):
             write_out(store, tmp_path / "x.docx")
     assert not (tmp_path / "x.docx").exists()
+
+
+@pytest.mark.parametrize("ending", [".wet", ".wet.gz", ".wet.zst"])
+def test_wet_out_and_in(tmp_path: Path, ending: str) -> None:
+    with filled(tmp_path / "s") as store:
+        assert write_out(store, tmp_path / f"o{ending}") == 3
+    with (tmp_path / f"o{ending}").open("rb") as file:
+        kinds = [record.record_type for record in FastwarcIterator(file, parse_http=False)]
+    assert kinds == [WarcRecordType.warcinfo] + [WarcRecordType.conversion] * 3
+    with Store.open(tmp_path / "t", settings=ONE) as store:
+        assert read_in(store, tmp_path / f"o{ending}").rows == 3
+        assert [(row.text, row.meta.status, row.page) for row in store.scan()] == [
+            ("newer", 200, None), ("text 1", 200, None), ("text 2", 200, None)]  # fmt: skip
+        assert read_in(store, tmp_path / f"o{ending}").rows == 0
+        assert write_out(store, tmp_path / "again.warc.gz") == 3
+    with Store.open(tmp_path / "u", settings=ONE) as store:
+        assert read_in(store, tmp_path / "again.warc.gz").rows == 3
+        assert [row.text for row in store.scan()] == ["newer", "text 1", "text 2"]
+
+
+def test_the_text_of_a_wet_goes_to_its_page(tmp_path: Path) -> None:
+    with filled(tmp_path / "s") as store:
+        write_out(store, tmp_path / "o.warc.gz")
+        write_out(store, tmp_path / "o.wet.gz")
+    with Store.open(tmp_path / "t", settings=ONE) as store:
+        read_in(store, tmp_path / "o.warc.gz")
+        read_in(store, tmp_path / "o.wet.gz")
+        row = store.get("http://a.example/2")
+        assert row is not None
+        assert (row.text, row.raw, len(row.versions)) == ("text 2", b"<p>2</p>" * 30, 1)
+
+
+def test_rotation_by_size(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s", settings=ONE) as store:
+        for number in range(30):
+            head = b"HTTP/1.1 200 OK\r\n\r\n"
+            store.put(f"http://a.example/{number}", raw=bytes([number]) * 9, response_head=head, fetched=1 + number)
+        count = export(store.scan(), tmp_path / "o.warc.gz", warc=WarcOptions(max_size=4000))
+    files = sorted(tmp_path.glob("o-*.warc.gz"))
+    assert count == 30
+    assert len(files) > 2
+    assert files[0].name == "o-00000.warc.gz"
+    assert all(3000 < file.stat().st_size < 6000 for file in files[:-1])
+    assert all(Path(f"{file}.cdxj").exists() for file in files)
+    with Store.open(tmp_path / "t", settings=ONE) as store:
+        assert sum(read_in(store, file).rows for file in files) == 30
+
+
+def test_a_full_disk_leaves_nothing_under_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    for ending in (".warc.gz", ".wacz", ".wet.gz"):
+        with filled(tmp_path / f"s{ending}") as store:
+            monkeypatch.setattr("fyke.formats.warc_write.WarcWriter._write", full)
+            with pytest.raises(StorageError, match="No space left"):
+                write_out(store, tmp_path / f"o{ending}")
+            monkeypatch.undo()
+        assert [path.name for path in tmp_path.glob("*o.*")] == []

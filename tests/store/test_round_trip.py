@@ -87,7 +87,7 @@ def captured(store: Store, host: str = "") -> list[tuple[str, float, Page]]:
 @given(
     steps,
     st.sampled_from(["", *HOSTS]),
-    st.sampled_from([".warc", ".warc.gz", ".warc.zst"]),
+    st.sampled_from([".warc", ".warc.gz", ".warc.zst", ".wacz"]),
     st.sampled_from([0, 0, 2]),
 )
 def test_every_capture_comes_back(work: list[tuple[object, ...]], host: str, ending: str, keep: int) -> None:

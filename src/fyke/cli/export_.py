@@ -1,7 +1,8 @@
-"""A store as files: WARC, TREC Web, or a dataset (JSON lines, Parquet, Arrow), by the ending."""
+"""A store as files: WARC, WACZ, WET, TREC Web, or a dataset (JSON lines, Parquet, Arrow), by the ending."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from fyke.errors import UserError
 
 if TYPE_CHECKING:
     from fyke.store.exports.dataset import Dataset
+    from fyke.store.exports.warc import WarcOptions
     from fyke.store.where import Where
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -25,10 +27,12 @@ Several = list[str] | None
 def export(
     out: Annotated[
         str,
-        typer.Argument(metavar="OUT", help=".warc.gz .trec.gz .jsonl.zst .parquet and their kin; - for stdout."),
+        typer.Argument(metavar="OUT", help=".warc.gz .wacz .wet.gz .trec.gz .jsonl.zst .parquet; - for stdout."),
     ],
     store: StorePath = Path("fyke-store"),
-    format_: Annotated[str, typer.Option("--format", help="The format, where OUT has no ending: jsonl …")] = "",
+    format_: Annotated[
+        str, typer.Option("--format", help="The format, where OUT has no ending: warc.gz, jsonl …")
+    ] = "",
     host: Annotated[Several, typer.Option(help="Only this host; repeatable.")] = None,
     prefix: Annotated[Several, typer.Option(help="Only URLs that begin so; repeatable.")] = None,
     status: Annotated[Several, typer.Option(help="Only these, as 200, 404 or 4xx, with text or not.")] = None,
@@ -44,7 +48,11 @@ def export(
     schema: Annotated[str, typer.Option(help="The columns: fyke, fineweb or cc-index.")] = "fyke",
     columns: Annotated[Several, typer.Option(help="Only these columns, as url,title,text.")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="A column with the bodies, too.")] = False,
-    shard_size: Annotated[str, typer.Option(metavar="SIZE", help="OUT is a folder of files of this size: 1GB.")] = "",
+    shard_size: Annotated[
+        str, typer.Option(metavar="SIZE", help="Files of this size: 1GB. OUT is a folder, of WARC a name.")
+    ] = "",
+    operator: Annotated[str, typer.Option(help="Of WARC: who made it, with an address.")] = "",
+    is_part_of: Annotated[str, typer.Option(help="Of WARC: the collection that it is a part of.")] = "",
     changes_since: Annotated[
         str | None, typer.Option(metavar="CURSOR", help="Only what changed since that export; 0 to begin.")
     ] = None,
@@ -71,7 +79,10 @@ def export(
     if kind not in FORMATS:
         if changes_since is not None:
             raise UserError("--changes-since is for datasets; name a .jsonl or .parquet file")
-        _export_archive(path, store, where, json)
+        from fyke.store.exports.warc import WarcOptions
+
+        options = WarcOptions(_size(shard_size), _about(store, operator, is_part_of))
+        _export_archive(path, kind, store, where, options, json)
         return
     dataset = Dataset.of(several(columns), where, schema=schema, text=text, raw=raw)
     facts = _export_dataset(path, kind, store, dataset, _size(shard_size), changes_since)
@@ -120,25 +131,50 @@ def _as_json(facts: dict[str, Any]) -> str:
     return msgspec.json.encode(facts).decode()
 
 
-def _export_archive(path: Path | None, store: Path, where: Where, json: bool) -> None:
+def _export_archive(path: Path | None, kind: str, store: Path, where: Where, warc: WarcOptions, json: bool) -> None:
     from dataclasses import replace
 
     from fyke.cli.progress import bar
+    from fyke.store.exporting import ending_of, parts_needed, stream
     from fyke.store.exporting import export as write
-    from fyke.store.exporting import parts_needed
     from fyke.workers.rows import Store
 
-    if path is None:
-        raise UserError("only datasets go to stdout; name a file")
+    name = path.name if path is not None else f"fyke.{kind}"
+    # WARC has every capture, TREC the documents, with text or not.
+    archive = ending_of(name).startswith((".warc", ".wacz"))
+    where = replace(where, needs_text=False, everything=where.everything or archive)
     with Store.open(store, mode="r") as opened:
         total = sum(stats.rows for stats in opened.hosts()) if not where.prefix and not where.host else None
-        with bar(f"export {path.name}", total, "rows") as progress:
-            # WARC has every capture, TREC the documents, with text or not.
-            is_trec = ".trec" in path.name
-            where = replace(where, needs_text=False, everything=where.everything or not is_trec)
-            rows = where.rows(opened, parts_needed(path), opened.derived().signals, progress)
-            count = write(rows, path)
-    _tell({"file": str(path), "documents": count, "bytes": path.stat().st_size}, path, json)
+        with bar(f"export {name}", total, "rows") as progress:
+            rows = where.rows(opened, parts_needed(Path(name)), opened.derived().signals, progress)
+            if path is None:
+                count = stream(iter(rows), sys.stdout.buffer, name, warc)
+                sys.stdout.buffer.flush()
+            else:
+                count = write(rows, path, warc=warc)
+    _tell({"file": str(path or STDOUT), "documents": count, "bytes": _written(path, warc)}, path, json)
+
+
+def _written(path: Path | None, warc: WarcOptions) -> int:
+    """Bytes of what was written to a file, or to those that follow one another."""
+    if path is None:
+        return 0
+    base, dot, ending = path.name.rpartition(".warc")
+    if not warc.max_size or not dot:
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in path.parent.glob(f"{base}-[0-9][0-9][0-9][0-9][0-9].warc{ending}"))
+
+
+def _about(store: Path, operator: str, part_of: str) -> tuple[tuple[str, str], ...]:
+    """What a warcinfo record says of the crawl and of who made it."""
+    from fyke.crawl import plan
+
+    crawled = plan.read(store)
+    said = [("operator", operator), ("isPartOf", part_of)]
+    if crawled is not None:
+        said.append(("http-header-user-agent", crawled.settings.user_agent))
+        said.append(("robots", "ignore" if crawled.settings.no_robots else "obey"))
+    return tuple((name, value) for name, value in said if value)
 
 
 def several(given: Several) -> list[str]:

@@ -163,6 +163,24 @@ def strip_all(store: Store) -> None:
         pass
 
 
+def forget_deleted(store: Store) -> None:
+    """Forget the originals that were deleted: else a later copy would be stripped for a body that is gone.
+
+    REQUIRES: the store is all ours.
+    """
+    for tablet in store.tablets():
+        batch = tablet.batch()
+        for key, value in tablet.items("seen"):
+            table = _decode(value)
+            left = [first for first in table if store.tablet(store.tablet_of(first.href)).version(Url(first.href).key)]
+            if len(left) != len(table):
+                if left:
+                    batch.put("seen", key, _encode(left))
+                else:
+                    batch.delete("seen", key)
+        tablet.write(batch)
+
+
 def _key(sighting: Sighting) -> bytes:
     """The key of a document's words, or of its body: also what says which tablet owns it."""
     return sighting.text + b"t" if sighting.text else sighting.raw + b"r"

@@ -118,10 +118,11 @@ class Batch:
         """The same for anchors that are packed already (``cells.pack_anchor_records``)."""
         self.put_raw(anchor_key(row, source_tablet, group), packed, self._handles[ANCHOR])
 
-    def put_row(self, row: bytes, change: Change, stamp: int) -> int:
+    def put_row(self, row: bytes, change: Change, stamp: int, like: Version | None = None) -> int:
         """Put a version of a row, made at ``stamp`` (µs since 1970). Return its stamp: the next free one if taken.
 
-        A stamp older than the row's newest adds to its history and leaves its current version.
+        A stamp older than the row's newest adds to its history and leaves its current version. What is not given is
+        inherited from the version before, or from ``like``.
         """
         tablet, put, handles = self._tablet, self.put_raw, self._handles
         with tablet.lock:
@@ -133,8 +134,7 @@ class Batch:
             if current is not None and stamp < current.stamp:
                 older = [version for version in self._versions(row).values() if version.stamp < stamp]
                 base = max(older, key=_by_stamp, default=None)
-            if change.fresh:
-                base = None
+            base = like or (None if change.fresh else base)
             version = self._put_cells(row, change, stamp, base)
             if current is None or stamp > current.stamp:
                 put(row, pack_version(version), handles[META])
@@ -150,7 +150,7 @@ class Batch:
             if change.columns:
                 self.put_columns(row, change.columns, stamp)
             if tablet.keep_versions and current is not None:
-                self._prune(row)
+                self.prune(row, tablet.keep_versions)
         return stamp
 
     def at_time(self, row: bytes, when: float) -> list[Version]:
@@ -172,6 +172,10 @@ class Batch:
             if version.meta.digest != change.meta.digest and version.page == version.stamp:
                 bodies.note(self, change.meta.digest, row, version.page, here=False)
             self._put_version(row, msgspec.structs.replace(version, text=text, links=links, meta=change.meta))
+
+    def known_version(self, row: bytes, stamp: int) -> Version:
+        """Return a version that this batch has put. Raises ``KeyError``."""
+        return self._known(row)[stamp]
 
     def version(self, row: bytes, stamp: int) -> Version | None:
         """Return the version of that stamp, put by this batch or before."""
@@ -331,12 +335,24 @@ class Batch:
         versions = {version.stamp: version for version in self._tablet.versions(row)} | self._rows.get(row, {})
         return {stamp: version for stamp, version in versions.items() if (row, stamp) not in self._dropped}
 
-    def _prune(self, row: bytes) -> None:
-        """Delete the versions beyond the number to keep, and the cells that only they are made of."""
+    def prune(self, row: bytes, keep: int, before: float = 0.0) -> int:
+        """Delete the versions beyond the newest ``keep`` (0: all stay), and those fetched ``before``; not the newest.
+
+        With them go the cells that only they are made of. Returns how many went. REQUIRES: as ``put_row``.
+        """
         newest_first = sorted(self._versions(row).values(), key=_by_stamp, reverse=True)
-        kept, dropped = newest_first[: self._tablet.keep_versions], newest_first[self._tablet.keep_versions :]
-        if not dropped:
-            return
+        kept = [
+            version
+            for place, version in enumerate(newest_first)
+            if not place or ((not keep or place < keep) and (version.meta.fetched or version.stamp / 1e6) >= before)
+        ]
+        stay = {version.stamp for version in kept}
+        dropped = [version for version in newest_first if version.stamp not in stay]
+        if dropped:
+            self._drop(row, kept, dropped)
+        return len(dropped)
+
+    def _drop(self, row: bytes, kept: list[Version], dropped: list[Version]) -> None:
         self._tablet.bequeath(self._inherited(row, bodies.going(row, dropped, kept), kept))
         delete, handles = self.delete_raw, self._handles
         for version in dropped:

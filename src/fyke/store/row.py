@@ -83,6 +83,12 @@ class Row:
             self._page = page
         return self._page
 
+    def stored_page(self) -> Page:
+        """Return the page as it is stored: a copy without the body that its digest names. REQUIRES: it has one."""
+        data = self._part(PAGE)
+        assert data is not None
+        return unpack_page(data)
+
     @property
     def raw(self) -> bytes | None:
         """The decoded body; None where nothing was stored."""

@@ -32,6 +32,7 @@ from fyke.store.cells import (
     after,
     anchor_key,
     host_prefix,
+    row_of,
 )
 from fyke.store.codec import Codecs, sha1
 from fyke.store.exports.columns import Derived, Stored
@@ -237,6 +238,17 @@ class Store:
     def body_of(self, href: str, digest: bytes) -> bytes:
         """Return the body with this SHA-1; empty where no page has it. ``href`` is a document that may have it."""
         return bodies.body_of(self, href, digest)
+
+    def anchored(self, prefix: str = "", host: str = "") -> Iterator[bytes]:
+        """Yield the keys of rows of which only the anchors that point at them are known, all or as ``scan`` does."""
+        start, end = row_range(prefix, host)
+        for tablet in self.tablets():
+            last = b""
+            for key, _ in tablet.items("anchor", start, end):
+                row = row_of(key)
+                if row != last and tablet.version(row) is None:
+                    yield row
+                last = row
 
     def __iter__(self) -> Iterator[Row]:
         return self.scan()

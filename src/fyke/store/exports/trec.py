@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from typing import IO
 
 from fyke.formats.streams import compressed
 from fyke.formats.trec import TrecDocument, text_document, web_document, write_trec
@@ -13,10 +13,10 @@ from fyke.store.imports.columns import MARKUP
 from fyke.store.row import Row
 
 
-def to_trec(rows: Iterator[Row], path: Path, compression: str) -> int:
-    """Write the pages of ``rows`` to ``path``; return how many."""
+def to_trec(rows: Iterator[Row], file: IO[bytes], compression: str) -> int:
+    """Write the pages of ``rows`` to a stream; return how many."""
     count = 0
-    with path.open("wb") as file, compressed(file, compression) as out:
+    with compressed(file, compression) as out:
         for row in rows:
             if row.page is not None:
                 count += 1

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from fyke.errors import SupersededError
 from fyke.formats.http import parse_head
+from fyke.formats.streams import Writable
 from fyke.formats.warc_exchange import IDENTICAL_PAYLOAD, NOT_MODIFIED, Original
 from fyke.formats.warc_record import sha1_text
 from fyke.formats.warc_write import WarcWriter, Written, warc_fields
@@ -57,7 +57,7 @@ def to_warc(rows: Iterator[Row], path: Path, options: WarcOptions = PLAIN) -> in
 
 def stream_warc(
     rows: Iterator[Row],
-    out: IO[bytes],
+    out: Writable,
     name: str,
     options: WarcOptions = PLAIN,
     observe: Callable[[Written], None] | None = None,
@@ -134,6 +134,19 @@ def write_captures(writer: Callable[[], WarcWriter], row: Row, payloads: Payload
         for name, value in kept.items():
             if name.startswith(CONVERSION):
                 out.conversion(written.url, written.date, name.removeprefix(CONVERSION), value, written.id)
+    return count + _write_texts(writer, row)
+
+
+def _write_texts(writer: Callable[[], WarcWriter], row: Row) -> int:
+    """Write the texts that came without a page (WET); return how many."""
+    count = 0
+    for each in row.history():
+        version = each.version
+        if version is not None and not version.page and version.text == version.stamp:
+            when = version.meta.fetched or each.stamp / 1e6
+            block = (each.whole or "").encode("utf-8", "replace")
+            writer().conversion(row.url, when, "text/plain", block, language=version.meta.language)
+            count += 1
     return count
 
 
