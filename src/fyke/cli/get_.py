@@ -158,7 +158,7 @@ def _print_as_json(row: Row, show: Show) -> None:
 
 
 def _decoded(row: Row) -> str:
-    from fyke.workers.rows import decoded_body
+    from fyke.reading.stored import decoded_body
 
     return decoded_body(row)
 

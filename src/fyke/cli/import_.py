@@ -1,4 +1,4 @@
-"""Documents into a store: WARC, WACZ, WET, ARC, TREC, JSON lines, Parquet, folders of files, a range of an archive."""
+"""Documents into a store: WARC, WACZ, WET, ARC, TREC, JSON lines, Parquet, folders, parts of an archive."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ from functools import lru_cache
 
 import msgspec
 
+from fyke.description import Usage
 from fyke.sites.usage import preferences
 from fyke.url import Url
-from fyke.values import Usage
 
 MAX_BYTES = 500 * 1024
 """What the RFC asks a parser to read at least; we read no more."""

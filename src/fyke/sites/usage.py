@@ -13,13 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fyke.formats.http import Head
-from fyke.url import Url
-from fyke.values import NO_SIGNALS, Signals, Usage
+from fyke.description import NO_SIGNALS, Signals, Usage
+
+if TYPE_CHECKING:
+    from fyke.formats.http import Head
+    from fyke.url import Url
 
 MAX_USES = 32
 """Statements that are kept of one document: vocabularies have a handful of purposes."""
@@ -32,6 +34,7 @@ _PREFERENCES = ("content-usage", "content-signal")
 _RESERVATION, _POLICY = "tdm-reservation", "tdm-policy"
 _SPOKEN = frozenset({*_PREFERENCES, _RESERVATION, _POLICY})
 _PURPOSE = re.compile(r"[a-z*][a-z0-9_.*-]{0,63}")
+_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _VALUES = {"y": True, "yes": True, "?1": True, "1": True, "n": False, "no": False, "?0": False, "0": False}
 
 
@@ -103,7 +106,7 @@ class TdmRules:
 
     def signals(self, url: Url) -> Signals:
         """Return what the first rule that matches says; nothing where none does."""
-        target = unquote(url.target)
+        target = _unescaped(url.target)
         return next((rule.signals for rule in self._rules if rule.location.match(target)), NO_SIGNALS)
 
 
@@ -118,9 +121,13 @@ def _rule(entry: object) -> _Rule | None:
     return _Rule(_pattern(entry["location"]), Signals((), (Usage("tdm", not reserved, "tdmrep.json"),), policy))
 
 
+def _unescaped(path: str) -> str:
+    return _ESCAPES.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), path)
+
+
 def _pattern(location: str) -> re.Pattern[str]:
     """A location as robots.txt writes paths: ``*`` is any run, ``$`` the end, else a prefix; atomic, so linear."""
-    path = unquote(location if location.startswith(("/", "*")) else f"/{location}")
+    path = _unescaped(location if location.startswith(("/", "*")) else f"/{location}")
     end = "$" if path.endswith("$") else ""
     first, *rest = path.removesuffix("$").split("*")
     # Each piece at its leftmost place after the one before; the last one of an anchored pattern at the end.

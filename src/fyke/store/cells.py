@@ -202,6 +202,22 @@ def after(prefix: bytes) -> bytes:
     return trimmed[:-1] + bytes((trimmed[-1] + 1,)) if trimmed else b""
 
 
+def row_range(prefix: str = "", host: str = "") -> tuple[bytes, bytes]:
+    """Return the range of row keys below a URL prefix, or of a host; two empty keys for all rows."""
+    if host:
+        start = host_prefix(Url.parse(f"http://{host}/").key)
+        return start, after(start)
+    if prefix:
+        start = Url.parse(prefix).key
+        return start, after(start)
+    return b"", b""
+
+
+def host_prefix_known(start: bytes) -> bool:
+    """Whether a range that begins so lies in one host."""
+    return b"\0" in start[2:]
+
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode_version = msgspec.msgpack.Decoder(Version).decode
 _decode_links = msgspec.msgpack.Decoder(tuple[list[str], list[str], list[str]]).decode

@@ -185,3 +185,16 @@ def check_tablet(path: Path) -> bool:
 def _ours(name: str) -> bool:
     """Whether a half-made store may hold this file."""
     return name.startswith((f"{NAME}.", "tablet-"))
+
+
+def refuse_split(path: Path, mode: str) -> None:
+    """Raise ``StorageError`` while a split is unfinished: of a writer, and of all once tablets are on the move."""
+    for building in splits(path):
+        moving = (building / NAME).exists()
+        if mode == "w" or moving:
+            number = building.name.removeprefix("split-")
+            raise StorageError(
+                f"a split of {path} is unfinished (under way, or interrupted); "
+                f"finish it with `fyke store split --tablets {number}`"
+                + ("" if moving else ", or give it up with --tablets and the number that `fyke store stats` shows")
+            )

@@ -29,10 +29,10 @@ from fyke.store.cells import (
     Change,
     Page,
     RowMeta,
-    after,
     anchor_key,
-    host_prefix,
+    host_prefix_known,
     row_of,
+    row_range,
 )
 from fyke.store.codec import Codecs, sha1
 from fyke.store.exports.columns import Derived, Stored
@@ -90,7 +90,7 @@ class Store:
         path = Path(path)
         if mode not in ("r", "w"):
             raise UserError(f"mode {mode!r} is unknown; use 'r' to read beside a writer or 'w' to write")
-        _refuse_split(path, mode)
+        manifest.refuse_split(path, mode)
         found = manifest.read(path) if mode == "r" else manifest.create(path, settings or Settings())
         chosen = found.settings if settings is None or mode == "r" else settings
         if chosen.tablets != found.settings.tablets:
@@ -107,7 +107,7 @@ class Store:
             try:
                 for tablet in store.owned:
                     store._locks.append(manifest.lock(path, tablet))
-                _refuse_split(path, mode)  # one that began, or came to its end, before the locks were ours
+                manifest.refuse_split(path, mode)  # one that began, or came to its end, before the locks were ours
                 if manifest.read(path).settings.tablets != chosen.tablets:
                     raise StorageError(f"{path} was split just now; open it again")
                 if chosen.keep_versions and not found.settings.keep_versions and len(store.owned) == chosen.tablets:
@@ -228,13 +228,7 @@ class Store:
     def to_arrow(
         self, columns: Iterable[str] | None = None, where: Where | Mapping[str, Any] | None = None, **options: Any
     ) -> Iterator[Any]:
-        """Yield the documents as Arrow record batches: what pandas, DuckDB, Polars and Hugging Face read.
-
-        ``columns`` are names of the schema (docs/datasets.md), ``where`` says which rows: a ``Where`` or its fields
-        (``{"host": "example.org", "language": "en"}``); without it all documents. ``options``: ``schema`` (``fyke``,
-        ``fineweb``, ``cc-index``), ``text`` (``main``, ``whole``; of ``fyke.Store`` also ``markdown``), ``raw``.
-        Raises ``UserError`` for an unknown name, and without pyarrow.
-        """
+        """Yield the documents, or the rows that ``where`` says, as Arrow record batches (``Dataset.of``)."""
         return to_arrow(self, Dataset.of(columns, where, **options), self.derived())
 
     def derived(self) -> Derived:
@@ -398,19 +392,6 @@ def _anchored(tablet: Tablet, key: bytes) -> Row | None:
     return Row(tablet, key, None) if tablet.anchors(key) else None
 
 
-def _refuse_split(path: Path, mode: Literal["r", "w"]) -> None:
-    """Raise ``StorageError`` while a split is unfinished: of a writer, and of all once tablets are on the move."""
-    for building in manifest.splits(path):
-        moving = (building / manifest.NAME).exists()
-        if mode == "w" or moving:
-            number = building.name.removeprefix("split-")
-            raise StorageError(
-                f"a split of {path} is unfinished (under way, or interrupted); "
-                f"finish it with `fyke store split --tablets {number}`"
-                + ("" if moving else ", or give it up with --tablets and the number that `fyke store stats` shows")
-            )
-
-
 def stamp_of(when: When) -> int:
     """Return a time as µs since 1970; a datetime without a zone is UTC. Raises ``UserError`` before 1970."""
     if isinstance(when, datetime):
@@ -419,22 +400,6 @@ def stamp_of(when: When) -> int:
     if stamp <= 0:
         raise UserError(f"{when!r} is no time after 1970; give a datetime or seconds since 1970")
     return stamp
-
-
-def row_range(prefix: str = "", host: str = "") -> tuple[bytes, bytes]:
-    """Return the range of row keys below a URL prefix, or of a host; two empty keys for all rows."""
-    if host:
-        start = host_prefix(Url.parse(f"http://{host}/").key)
-        return start, after(start)
-    if prefix:
-        start = Url.parse(prefix).key
-        return start, after(start)
-    return b"", b""
-
-
-def host_prefix_known(start: bytes) -> bool:
-    """Whether a range that begins so lies in one host."""
-    return b"\0" in start[2:]
 
 
 def _key(url: str | Url | bytes) -> bytes:

@@ -11,18 +11,15 @@ from functools import lru_cache
 import msgspec
 
 from fyke import store as stores
-from fyke.clean.main import weighted_kinds
 from fyke.errors import UserError
-from fyke.formats.encoding import decode
-from fyke.formats.html import parse
 from fyke.formats.http import parse_head
 from fyke.formats.markdown import markdown
 from fyke.reading.content import extract
 from fyke.reading.conversion import MARKUP
-from fyke.sites.links import read_directives
+from fyke.reading.stored import decoded_body, kinds_of, signals_of
 from fyke.sites.robots import Robots
 from fyke.sites.standing import Standing
-from fyke.sites.usage import TdmRules, joined, read_signals
+from fyke.sites.usage import TdmRules, joined
 from fyke.store import Row
 from fyke.url import Url
 from fyke.values import NO_SIGNALS, Signals
@@ -47,32 +44,17 @@ class Derived:
 
     def kinds(self, row: Row) -> list[str]:
         """The kind of each block of a page."""
-        page = row.page
-        if page is None or not page.body or row.meta.type not in MARKUP or not row.weights:
-            return []
-        return weighted_kinds(parse(decoded_body(row)), row.weights)
+        return kinds_of(row)
 
     def signals(self, row: Row) -> Signals:
         """What the row says, with what its site says where that is known."""
         own = row.meta.signals
         if own is None:
-            own = self._read(row)
+            own = signals_of(row, self._agent)
         url = Url(row.url)
         robots, tdm = self._site(url.site)
         said = Signals((), robots.usage(self._agent, url)) if robots is not None else NO_SIGNALS
         return joined(joined(own, tdm.signals(url)), said)
-
-    def _read(self, row: Row) -> Signals:
-        """The signals of a page that nobody looked at."""
-        page = row.page
-        if page is None:
-            return NO_SIGNALS
-        head = parse_head(page.response_head)
-        found = parse(decoded_body(row)) if row.meta.type in MARKUP and page.body else None
-        metas = found.metas if found is not None else []
-        robots = found.robots(self._agent) if found is not None else ()
-        directives = read_directives(robots, head.get_all("x-robots-tag"), self._agent)
-        return read_signals(directives.said, head, metas)
 
     def _rules(self, site: str) -> tuple[Robots | None, TdmRules]:
         """The robots.txt and tdmrep.json of a site, as a crawl or an import has brought them."""
@@ -97,12 +79,6 @@ class Derived:
         except UserError:
             return b""
         return row.raw or b"" if row is not None and row.meta.status == 200 else b""
-
-
-def decoded_body(row: Row) -> str:
-    """Return a row's body as text, as a browser would decode it."""
-    page = row.page
-    return "" if page is None else decode(page.body, parse_head(page.response_head).get("content-type"))[0]
 
 
 def markdown_of(row: Row) -> str:
