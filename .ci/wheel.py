@@ -25,11 +25,11 @@ ROOT = Path(__file__).parent.parent
 
 
 def compiled(folder: Path, kernels: str) -> list[Path]:
-    """Compile for the portable processor; return the files."""
+    """Compile for the portable processor; return the files, and the mark that says that all are there."""
     processor = {"NUMBA_CPU_NAME": jit.PORTABLE_CPU, "NUMBA_CPU_FEATURES": jit.PORTABLE_FEATURES}
     environment = {**os.environ, **processor, "FYKE_CACHE_DIR": str(folder)}
     subprocess.run([sys.executable, "-m", "fyke", "warm", kernels], env=environment, check=True)  # noqa: S603
-    return [path for path in sorted((folder / "kernels").iterdir()) if not path.name.startswith(("lock-", "warm-"))]
+    return [path for path in sorted((folder / "kernels").iterdir()) if not path.name.startswith("lock-")]
 
 
 def pure(folder: Path) -> Path:

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.measure import best_cpu, figure, table
-from fyke.crawl.cash import visit_of
-from fyke.crawl.process import Processor
-from fyke.crawl.ranking import EdgeFile, compute
+from fyke.crawl.capture import Processor
+from fyke.crawl.order.cash import visit_of
+from fyke.crawl.order.ranking import EdgeFile, compute
 from fyke.frontier.seen import url_keys
 from fyke.graph.build import Lists, write_graph
 from fyke.graph.graph import Graph, write_urls
@@ -100,7 +100,7 @@ def world_pages(hosts: int, pages: int) -> list[Crawled]:
 
 def crawled(processor: Processor, url: Url, body: bytes, head: str, topic: str = "") -> Crawled:
     exchange = Exchange(b"", head.encode(), body, 200, START, START)
-    made = processor.page(Fetched(url, exchange), 0)
+    made = processor.read_many([(Fetched(url, exchange), 0, "text/html")])[0]
     text, meta = made.change.text or "", made.change.meta
     main = made.main or text
     around = surroundings(text, [link.text for link in made.links])

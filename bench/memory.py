@@ -18,7 +18,7 @@ from pathlib import Path
 from bench import crawl_site
 from bench.crawl import fyke_words
 from bench.measure import figure, table
-from fyke.crawl import status
+from fyke.crawl.run import status
 from fyke.errors import StorageError
 
 ROWS = 10

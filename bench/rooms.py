@@ -26,19 +26,19 @@ from bench.measure import table
 DOORS = {
     "fetch: reading the answer, decoding": ("fyke.fetch.http:_Transfer.begin", "fyke.fetch.http:_Transfer.result"),
     "formats: type, encoding, tags": tuple(
-        f"fyke.crawl.process:{name}" for name in ("parse_head", "sniff", "decoded", "parse")
+        f"fyke.crawl.capture:{name}" for name in ("parse_head", "sniff", "decoded", "parse")
     ),
     "sites: links, robots, traps": (
-        "fyke.crawl.process:find_links",
-        "fyke.crawl.permissions:Permissions.known",
-        "fyke.crawl.rules:Rules.belongs",
-        "fyke.crawl.rules:Rules.worth",
+        "fyke.crawl.capture:find_links",
+        "fyke.crawl.politeness.permissions:Permissions.known",
+        "fyke.crawl.politeness.rules:Rules.belongs",
+        "fyke.crawl.politeness.rules:Rules.worth",
     ),
-    "convert: metadata": ("fyke.crawl.process:document",),
-    "clean: main content, text": ("fyke.crawl.process:main_of",),
+    "convert: metadata": ("fyke.crawl.capture:document",),
+    "clean: main content, text": ("fyke.crawl.capture:main_of",),
     "dedupe: digests, sketch, index": (
         "fyke.crawl.maintext:Material.digests",
-        "fyke.crawl.lookalikes:LookAlikes.ask",
+        "fyke.crawl.duplicates.near:LookAlikes.ask",
     ),
     "frontier: queues, politeness, seen-set": (
         *(f"fyke.frontier.frontier:Frontier.{name}" for name in ("next", "done", "add", "record", "supply")),
@@ -49,11 +49,11 @@ DOORS = {
     "store: compression": ("fyke.store.tablet:Tablet.encode",),
     "store: RocksDB's write": ("fyke.store.tablet:Tablet.write",),
     "crawl: the batch of a page, anchors, mail": (
-        "fyke.crawl.process:Processor.page",
-        "fyke.crawl.keeping:Keeper.keep",
-        "fyke.crawl.anchors:Anchors.step",
-        "fyke.crawl.queues:Queues.apply",
-        "fyke.crawl.examination:Examination._write",
+        "fyke.crawl.capture:Processor.page",
+        "fyke.crawl.commit:Keeper.keep",
+        "fyke.crawl.mail.anchors:Anchors.step",
+        "fyke.crawl.queue.queues:Queues.apply",
+        "fyke.crawl.duplicates.examination:Examination._write",
     ),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -33,6 +34,16 @@ def _hashes_wrap() -> Iterator[None]:
     """In a kernel by themselves; where it is plain, numpy would warn."""
     with np.errstate(over="warn" if jit.JIT else "ignore"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _loggers_stay_on() -> Iterator[None]:
+    """What turns loggers off (``logging.config`` does so to all that exist) mutes every later test of its process."""
+    yield
+    log = logging.getLogger("fyke")
+    muted = log.disabled or not log.propagate or not log.isEnabledFor(logging.WARNING)
+    log.disabled, log.propagate = False, True
+    assert not muted, "fyke's logger was turned off: run what does so in a process of its own"
 
 
 @pytest.fixture(scope="session")

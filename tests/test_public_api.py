@@ -39,10 +39,10 @@ def test_modules_of_a_room_with_a_public_name_are_imported_by_any_way() -> None:
     script = (
         "import fyke\n"
         "fyke.crawl, fyke.convert, fyke.simulate\n"
-        "import fyke.crawl.engine as engine\n"
+        "import fyke.crawl.agent as engine\n"
         "import fyke.convert.html as html\n"
         "import fyke.simulate.run as run\n"
-        "from fyke.crawl import engine as again\n"
+        "from fyke.crawl import agent as again\n"
         "assert engine is again and callable(fyke.crawl) and callable(fyke.convert)\n"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -29,7 +29,7 @@ import fyke
 from fyke import assemble
 from fyke.assemble import Summary
 from fyke.cli import run
-from fyke.crawl import freshness
+from fyke.crawl.revisit import gauge as freshness
 from fyke.world.config import WorldConfig
 from fyke.world.serve import Served, serve
 

@@ -40,7 +40,7 @@ __all__ = list(_FACE)
 def __getattr__(name: str) -> Any:
     if name in _FACE:
         found = getattr(importlib.import_module(_FACE[name]), name)
-        if name in _ROOMS:  # so that `import fyke.crawl.engine as engine` finds its way past the function
+        if name in _ROOMS:  # so that `import fyke.crawl.agent as engine` finds its way past the function
             found.__name__ = f"{__name__}.{name}"
         globals()[name] = found
         return found

@@ -15,8 +15,8 @@ from rich.console import Console
 from fyke.cli import run
 from fyke.cli.display import Display, table
 from fyke.cli.echo import echo, json_escaped, plain
-from fyke.crawl import status as statuses
-from fyke.crawl.freshness import Reading
+from fyke.crawl.revisit.gauge import Reading
+from fyke.crawl.run import status as statuses
 from fyke.store import RowMeta, Store
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\x90q\x9c\u202egnp.exe\u2066\b\x7f[/x][b]bold :bomb:"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fyke.cli import run
-from fyke.crawl.lookalikes import FOLDER, LookAlikes
+from fyke.crawl.duplicates.near import FOLDER, LookAlikes
 from fyke.store import EXACT, RowMeta, Settings, Store
 
 WORDS = [f"word{i}" for i in range(60)]

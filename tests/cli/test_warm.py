@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from fyke.bits import jit, kernelcache
+from fyke import assemble
+from fyke.bits import jit, warmed
 from fyke.cli import warming, workloads
 
 pytestmark = pytest.mark.skipif(not jit.JIT, reason="nothing is compiled")
@@ -71,6 +72,68 @@ def test_after_warm_no_command_compiles(fyke: Fyke, tmp_path: Path) -> None:
     assert not log.exists(), log.read_text()
 
 
+NOTING = """
+import sys
+from fyke.bits import kernelcache, warmed
+warmed.become_workload()
+real = kernelcache.load
+noted = open("noted", "w", buffering=1)
+kernelcache.load = lambda name, shipped: (print(name, file=noted), real(name, shipped))[1]
+"""
+WORKLOADS = "from fyke.cli import workloads; sys.exit(workloads.main({works}))"
+CRAWL = """
+import fyke
+from fyke.world.config import WorldConfig
+from fyke.world.serve import serve
+
+with serve(WorldConfig(hosts=3, pages=30, slow=False, flaky=False)) as served:
+    common = dict(scope="any", delay=0.01, patience=1, agents=1, resolve=tuple(served.resolve()))
+    for name, more in {crawls}.items():
+        assert fyke.crawl(served.world.seeds, name, **common, **more).pages > 30
+"""
+
+
+def looked_for(script: str, folder: Path) -> set[str]:
+    """Run a program; return the names of the kernels that it looked for."""
+    subprocess.run([sys.executable, "-c", NOTING + script], cwd=folder, check=True, timeout=300)
+    return {line for line in (folder / "noted").read_text().splitlines() if line.startswith("fyke.")}
+
+
+def test_a_crawl_calls_no_kernel_that_its_workloads_do_not(tmp_path: Path) -> None:
+    """Else it would be compiled in the middle of a first crawl, and hold its event loop."""
+    (tmp_path / "topic.toml").write_text('name = "cooking"\nwords = ["recipe", "sauce"]\n')
+    ahead: set[str] = set()
+    for works, crawls in (
+        (["crawl"], {"plain": {}}),
+        (["crawls"], {"quality": {"order": "quality"}, "topic": {"topic": "topic.toml"}}),
+    ):
+        ahead |= looked_for(WORKLOADS.format(works=works), tmp_path)
+        called = looked_for(CRAWL.format(crawls=crawls), tmp_path)
+        assert len(called) > 5
+        assert sorted(called - ahead) == []
+
+
+def test_a_crawl_of_the_library_is_warmed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of the command: nothing is compiled once its loop runs."""
+    asked: list[list[str]] = []
+
+    def run(words: list[str], **options: object) -> subprocess.CompletedProcess[bytes]:
+        asked.append(words[-2:])
+        raise OSError("no process can be had")  # then it goes on all the same
+
+    monkeypatch.setattr(warmed, "needed", lambda name: True)
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(assemble, "_crawl_here", stop)
+    for order in ("breadth", "quality"):
+        with pytest.raises(KeyboardInterrupt):
+            assemble.crawl(["http://127.0.0.1/"], tmp_path / "s", agents=1, order=order)
+    assert asked == [["warm", "crawl"], ["warm", "crawls"]]
+
+
+def stop(*arguments: object) -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.timeout(600)
 def test_what_is_killed_while_it_compiles_leaves_a_cache_that_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -88,7 +151,7 @@ def test_what_is_killed_while_it_compiles_leaves_a_cache_that_works(
         time.sleep(0.5 * kernels)  # in the middle of something
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        assert warming.needed("extract"), "no mark was left"
+        assert warmed.needed("extract"), "no mark was left"
     kept = {path.name: path.stat().st_mtime_ns for path in compiled(folder)}
     done = subprocess.run(
         [sys.executable, "-m", "fyke", "extract", "page.html"], cwd=tmp_path, capture_output=True, text=True, check=True
@@ -97,17 +160,27 @@ def test_what_is_killed_while_it_compiles_leaves_a_cache_that_works(
     assert kept.items() <= {path.name: path.stat().st_mtime_ns for path in compiled(folder)}.items()
 
 
+def test_workloads_end_with_who_started_them(tmp_path: Path) -> None:
+    """Killed with -9, ``fyke warm`` leaves nobody who goes on compiling."""
+    own = {**os.environ, "FYKE_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+    warm = subprocess.Popen([sys.executable, "-m", "fyke", "warm", "all"], env=own, start_new_session=True)
+    children = Path(f"/proc/{warm.pid}/task/{warm.pid}/children")
+    if not children.parent.is_dir():
+        warm.kill()
+        pytest.skip("who is whose child is read from /proc")
+    while len(started := [int(pid) for pid in children.read_text().split()]) < 2 - (os.cpu_count() == 1):
+        assert warm.poll() is None
+        time.sleep(0.01)
+    os.kill(warm.pid, signal.SIGKILL)
+    warm.wait()
+    while any(Path(f"/proc/{pid}").is_dir() and warm.pid == os.getpgid(pid) for pid in started):
+        time.sleep(0.01)
+    assert not list(tmp_path.glob("cache/kernels/fyke.*")), "they went on to the end"
+
+
 def compiled(folder: Path) -> list[Path]:
     """List the kernels that are whole."""
     return [path for path in folder.iterdir() if not path.name.startswith(("lock-", "warm-")) and path.suffix != ".tmp"]
-
-
-def test_a_mark_says_that_a_set_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FYKE_CACHE_DIR", str(tmp_path))
-    assert warming.needed("crawl")
-    kernelcache.save(warming._mark("all"), b"")
-    assert not warming.needed("crawl")
-    assert not warming.needed("extract")
 
 
 def test_sets_name_workloads() -> None:

@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fyke.clock import VirtualClock
-from fyke.crawl import freshness
-from fyke.crawl.budget import RevisitSettings
-from fyke.crawl.discovery import Discovery
-from fyke.crawl.engine import Agent
-from fyke.crawl.order import Order
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import Processor
-from fyke.crawl.reserve import Reserve
-from fyke.crawl.rules import Rules
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processor
+from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.order.order import Order
+from fyke.crawl.order.reserve import Reserve
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.revisit import gauge as freshness
+from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.ties import Ties, Ways
+from fyke.crawl.visit import Means
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
@@ -53,10 +55,14 @@ def crawl(
     async def main() -> Ended:
         with Store.open(path, settings=Settings(tablets=2)) as store:
             agent = Agent(
-                store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),
-                Permissions("fyke"), processor, clock, revisits=settings, beat=beat, beat_every=1200.0,
+                store, Frontier(Politeness(delay=1.0)), Means(transport, Permissions("fyke"), clock),
+                Rules.of(CrawlSettings(scope="any"), urls), processor,
                 discovery=Discovery(processor, sitemaps=sitemaps, poll=sitemaps),
-                order=None if order is None else lambda reserve: order(store, reserve),
+                ways=Ways(
+                    revisits=settings, beat_every=1200.0,
+                    order=None if order is None else lambda reserve: order(store, reserve),
+                ),
+                ties=Ties(beat),
             )  # fmt: skip
             await agent.run(urls)
             counters: Counter[str] = Counter()

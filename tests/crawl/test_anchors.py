@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fyke.crawl import anchors as module
-from fyke.crawl.anchors import Anchors
-from fyke.crawl.mail import AnchorCells, Offer
-from fyke.crawl.queues import Queues
+from fyke.crawl.mail import anchors as module
+from fyke.crawl.mail.anchors import Anchors
+from fyke.crawl.mail.outbox import AnchorCells, Offer
+from fyke.crawl.queue.queues import Queues
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.priority import DefaultPrioritizer

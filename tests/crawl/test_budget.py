@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 
 from fyke.clock import VirtualClock
-from fyke.crawl.board import Board
-from fyke.crawl.budget import Budget, RevisitSettings
-from fyke.crawl.engine import Agent
-from fyke.crawl.mail import Letter
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import Processor
-from fyke.crawl.revisits import Revisits
-from fyke.crawl.rules import Rules
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processor
+from fyke.crawl.mail.outbox import Letter
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.revisit.budget import Budget, RevisitSettings
+from fyke.crawl.revisit.revisits import Revisits
+from fyke.crawl.run.board import Board
+from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.ties import Ties, Ways
+from fyke.crawl.visit import Means
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import DAY, ChangeState
@@ -81,9 +83,10 @@ def test_two_agents_keep_a_collection_fresh_together(tmp_path: Path) -> None:
     async def main(stores: list[Store]) -> None:
         agents.extend(
             Agent(
-                store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),
-                Permissions("fyke"), processor, clock, revisits=RevisitSettings(budget=60 / DAY), beat=beat,
-                beat_every=1200.0, send=send,
+                store, Frontier(Politeness(delay=1.0)), Means(transport, Permissions("fyke"), clock),
+                Rules.of(CrawlSettings(scope="any"), urls), processor,
+                ways=Ways(revisits=RevisitSettings(budget=60 / DAY), beat_every=1200.0),
+                ties=Ties(beat, send=send),
             )
             for store in stores
         )  # fmt: skip

@@ -17,9 +17,11 @@ from typing import Any
 
 import pytest
 
+from fyke import assemble
 from fyke.assemble import crawl
 from fyke.cli import run as fyke_command
-from fyke.crawl import status as statuses
+from fyke.crawl.run import growth
+from fyke.crawl.run import status as statuses
 from fyke.store import EXACT, Store
 from fyke.url import Url
 from fyke.world.config import WorldConfig
@@ -61,7 +63,7 @@ class Crawled:
     visits: Counter[tuple[str, str]]
 
 
-def run_here(served: Served, store: Path, **options: int | str) -> dict[str, object]:
+def run_here(served: Served, store: Path, **options: float | str) -> dict[str, object]:
     """The same by one agent, in this process."""
     how: dict[str, Any] = {"scope": "any", "delay": 0.0, "agents": 1, **options}
     return asdict(crawl(served.world.seeds, store, resolve=tuple(served.resolve()), **how))
@@ -76,6 +78,30 @@ def test_a_whole_crawl_is_right(served: Served, tmp_path: Path, agents: int) -> 
     crawled = Crawled(store, summary, Counter((visit.host, visit.target) for visit in served.log()))
     check_that_all_that_is_expected_is_fetched_once(served, crawled)
     check_that_copies_and_near_copies_are_found_and_no_others(served, crawled)
+
+
+def test_a_busy_crawl_goes_on_with_more_agents(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It begins with one agent, and restarts cleanly: nothing is lost, and nothing is fetched twice."""
+    served.log()
+    monkeypatch.setattr(growth, "BEATS", 1)
+    monkeypatch.setattr(growth, "is_worth", lambda share, rate, queued: queued > 0)
+    monkeypatch.setattr(growth, "cores", lambda: 2)
+    monkeypatch.setattr(assemble, "cores", lambda: 2)
+    with caplog.at_level("INFO", logger="fyke"):
+        summary = run_here(served, tmp_path / "s", agents=0, delay=0.3)
+    assert "goes on with 2" in caplog.text
+    crawled = Crawled(tmp_path / "s", summary, Counter((visit.host, visit.target) for visit in served.log()))
+    check_that_all_that_is_expected_is_fetched_once(served, crawled)
+
+
+@pytest.mark.parametrize(
+    ("share", "rate", "queued", "worth"),
+    [(0.9, 400.0, 20_000, True), (0.9, 400.0, 4_000, False), (0.5, 400.0, 20_000, False), (0.9, 0.0, 0, False)],
+)
+def test_agents_are_added_where_one_is_busy_and_has_work(share: float, rate: float, queued: int, worth: bool) -> None:
+    assert growth.is_worth(share, rate, queued) == worth
 
 
 def check_that_all_that_is_expected_is_fetched_once(served: Served, crawled: Crawled) -> None:

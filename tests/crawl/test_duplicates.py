@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fyke.crawl.duplicates import Duplicates, strip_all
-from fyke.crawl.examination import Examination
-from fyke.crawl.lookalikes import Answer, Ask, Beside, Line, LookAlikes, serve
-from fyke.crawl.mail import INDEX, Mark
-from fyke.crawl.queues import Queues
-from fyke.crawl.rules import Rules
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.duplicates.exact import Duplicates, strip_all
+from fyke.crawl.duplicates.examination import Examination
+from fyke.crawl.duplicates.near import Answer, Ask, Beside, Line, LookAlikes, serve
+from fyke.crawl.mail.outbox import INDEX, Mark
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.queue.queues import Queues
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.priority import DefaultPrioritizer

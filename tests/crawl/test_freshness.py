@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fyke.crawl import freshness
-from fyke.crawl.hostmemory import HostMemory
+from fyke.crawl.revisit import gauge as freshness
+from fyke.crawl.revisit.memory import HostMemory
 from fyke.frontier.revisit import DAY, ChangeState
 from fyke.world.config import START
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fyke.crawl.mail import Letter, Offer, Post
+from fyke.crawl.mail.outbox import BUNDLE_BYTES, LETTER, Letter, Offer, Post
 from fyke.store import Settings, Store
 
 offers = st.lists(st.builds(Offer, st.text(max_size=20), st.integers(0, 9), st.floats(-1, 1)), min_size=1, max_size=4)
@@ -96,13 +96,27 @@ def test_bundles_are_bounded_and_in_order(tmp_path: Path) -> None:
         post = Post(store)
         for i in range(3):
             write(post, store, 0, 1, *(f"http://h/{i}/{j}/" + "x" * 1000 for j in range(6_000)))
-        seen = []
+        seen, offers = [], 0
         while bundle := post.take([1], urgent=True).get(1):
-            assert len(bundle) == 1, "6 MB each: two are beyond a bundle"
+            assert sum(letter.size for letter in bundle) <= BUNDLE_BYTES
+            assert all(len(letter.offers) <= LETTER for letter in bundle)
             seen += [letter.number for letter in bundle]
+            offers += sum(len(letter.offers) for letter in bundle)
             post.delivered(bundle)
         assert seen == sorted(seen)
-        assert len(seen) == 3
+        assert offers == 18_000
+
+
+def test_what_is_written_together_is_one_letter(tmp_path: Path) -> None:
+    with opened(tmp_path / "s") as store:
+        post, tablet = Post(store), store.tablet(0)
+        batches = [tablet.batch() for _ in range(3)]
+        for i, batch in enumerate(batches):
+            post.write(batch, 0, 1, [Offer(f"http://h/{i}")])
+        assert post.take([1]) == {}, "nothing leaves before it is written"
+        tablet.write_all(batches)
+        (letter,) = post.take([1])[1]
+        assert [offer.href for offer in letter.offers] == ["http://h/0", "http://h/1", "http://h/2"]
 
 
 def test_what_may_not_happen_twice_leaves_once_it_is_durable(tmp_path: Path) -> None:

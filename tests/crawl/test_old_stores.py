@@ -15,8 +15,8 @@ import zstandard
 
 from fyke.cli import run as fyke_command
 from fyke.clock import VirtualClock
-from fyke.crawl import plan
-from fyke.crawl.budget import RevisitSettings
+from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.run import plan
 from fyke.frontier.revisit import DAY
 from fyke.store import Store, manifest
 from fyke.store.maintenance import check

@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 from fyke.clock import VirtualClock
-from fyke.crawl import freshness
-from fyke.crawl.budget import RevisitSettings
+from fyke.crawl.revisit import gauge as freshness
+from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.frontier.revisit import DAY, ChangeState
 from fyke.store import Store
 from fyke.values import Request

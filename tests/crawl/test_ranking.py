@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fyke.crawl.cash import Movement, visit_of
-from fyke.crawl.process import Processed
-from fyke.crawl.quality import ByQuality
-from fyke.crawl.ranking import EdgeFile, Ranking, Ranks, compute
-from fyke.crawl.reserve import Reserve
+from fyke.crawl.capture import Processed
+from fyke.crawl.order.cash import Movement, visit_of
+from fyke.crawl.order.quality import ByQuality
+from fyke.crawl.order.ranking import EdgeFile, Ranking, Ranks, compute
+from fyke.crawl.order.reserve import Reserve
 from fyke.frontier.keys import Entry
 from fyke.frontier.seen import url_keys
 from fyke.store import Batch, Store

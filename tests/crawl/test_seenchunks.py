@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fyke.crawl.mail import Offer
-from fyke.crawl.queues import Queues
+from fyke.crawl.mail.outbox import Offer
+from fyke.crawl.queue.queues import Queues
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.priority import DefaultPrioritizer

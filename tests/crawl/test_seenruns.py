@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fyke.crawl.seenruns import SeenRuns
+from fyke.crawl.queue.seen_runs import SeenRuns
 from fyke.frontier.seen import SeenSet
 
 

@@ -11,20 +11,29 @@ from pathlib import Path
 
 import pytest
 
-from fyke.crawl import supervisor
-from fyke.crawl.board import Board, SharedLimit, Sign
-from fyke.crawl.supervisor import Death, Kept, Quarantine, supervise
+from fyke.crawl.run import supervisor
+from fyke.crawl.run.board import Board, SharedLimit, Sign
+from fyke.crawl.run.supervisor import Death, Kept, Quarantine, supervise
 from fyke.errors import FykeError
 
 CONTEXT = multiprocessing.get_context("spawn")
 
 
 def deadly_once(path: Path, number: int, marker: Path) -> None:
-    """Dies at its first life while it works on a page, rests at the second."""
+    _deadly(path, number, marker, 1)
+
+
+def deadly_twice(path: Path, number: int, marker: Path) -> None:
+    _deadly(path, number, marker, 2)
+
+
+def _deadly(path: Path, number: int, marker: Path, deaths: int) -> None:
+    """Dies in its first lives while it works on a page, then rests."""
     board = Board(path, 2)
-    if number == 0 and not marker.exists():
-        marker.touch()
-        board.work_on(0, "http://deadly.test/")
+    lives = len(marker.read_bytes()) if marker.exists() else 0
+    if number == 0 and lives < deaths:
+        marker.write_bytes(bytes(lives + 1))
+        board.work_on(0, ["http://deadly.test/"])
         os.kill(os.getpid(), signal.SIGKILL)
     while not board.stopping:
         board.show(number, Sign(time.time(), time.time() + 1000, 5, 5))
@@ -53,10 +62,19 @@ def run(tmp_path: Path, target: object) -> tuple[list[Death], Quarantine]:
     return deaths, quarantine
 
 
-def test_what_kills_an_agent_is_quarantined_and_the_crawl_goes_on(tmp_path: Path) -> None:
-    deaths, quarantine = run(tmp_path, deadly_once)
-    assert deaths == [Death(0, -signal.SIGKILL, "http://deadly.test/")]
+def test_what_kills_an_agent_twice_is_quarantined_and_the_crawl_goes_on(tmp_path: Path) -> None:
+    deaths, quarantine = run(tmp_path, deadly_twice)
+    assert deaths == [Death(0, -signal.SIGKILL, ("http://deadly.test/",))] * 2
     assert quarantine.read() == {"http://deadly.test/"}
+    assert not quarantine.suspects()
+
+
+def test_one_death_is_no_proof(tmp_path: Path) -> None:
+    """People and machines kill agents, too: the page is met again."""
+    deaths, quarantine = run(tmp_path, deadly_once)
+    assert len(deaths) == 1
+    assert not quarantine.read()
+    assert quarantine.suspects() == {"http://deadly.test/"}
 
 
 def test_an_agent_that_keeps_dying_ends_the_crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,10 +101,12 @@ def test_permits_are_given_once(tmp_path: Path) -> None:
 
 def test_a_long_url_fits_on_the_board(tmp_path: Path) -> None:
     board = Board(tmp_path / "board", 1)
-    board.work_on(0, "http://a/" + "x" * 10_000)
-    assert board.working_on(0).startswith("http://a/xxx")
-    board.work_on(0, "")
-    assert board.working_on(0) == ""
+    board.work_on(0, ["http://a/" + "x" * 10_000])
+    assert board.working_on(0)[0].startswith("http://a/xxx")
+    board.work_on(0, ["http://a/é", "http://b/"])
+    assert board.working_on(0) == ("http://a/é", "http://b/")
+    board.work_on(0, ())
+    assert board.working_on(0) == ()
     board.close()
 
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from fyke.assemble import crawl
 from fyke.cli.crawl_ import show_trace
-from fyke.crawl import trace
-from fyke.crawl.supervisor import Quarantine
+from fyke.crawl.run import trace
+from fyke.crawl.run.supervisor import Quarantine
 from fyke.store import Store
 from fyke.url import Url
 from fyke.values import Exchange, Fetched
@@ -55,7 +55,7 @@ def traced(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Traced:
         "lost": LOST,
     }
     Store.open(folder).close()
-    Quarantine(folder).add(chosen["quarantined"])
+    Quarantine(folder).blame([chosen["quarantined"]] * 2)
     crawl(
         world.seeds, folder, scope="any", delay=0.0, patience=1.0, agents=1, exclude=(re.escape(plain[-1]),),
         trace=tuple(chosen.values()), resolve=tuple(served.resolve()),
@@ -74,7 +74,7 @@ def told(traced: Traced, name: str) -> list[tuple[str, str]]:
 def test_a_page_goes_through_every_room(traced: Traced) -> None:
     rooms = [room for room, _ in told(traced, "page")]
     way = ["frontier/seen", "sites/scope", "sites/traps", "frontier", "sites/robots", "fetch", "formats/encoding"]
-    way += ["sites/links", "clean", "convert", "reading", "crawl/process", "store"]
+    way += ["sites/links", "clean", "convert", "reading", "crawl/capture", "store"]
     for before, after in pairwise(way):
         assert rooms.index(before) < len(rooms) - rooms[::-1].index(after), (before, after)
     steps = traced[2][traced[0]["page"]]

@@ -10,13 +10,13 @@ import pytest
 
 from fyke.clock import VirtualClock
 from fyke.config import read
-from fyke.crawl.budget import RevisitSettings
-from fyke.crawl.quality import ByQuality
-from fyke.crawl.ranking import Ranks
-from fyke.crawl.reserve import Reserve
-from fyke.crawl.settings import CrawlSettings
-from fyke.crawl.topic import Focus
-from fyke.crawl.weights import Weights
+from fyke.crawl.order.quality import ByQuality
+from fyke.crawl.order.ranking import Ranks
+from fyke.crawl.order.reserve import Reserve
+from fyke.crawl.order.topic import Focus
+from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.revisit.weights import Weights
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import ConfigError
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry

@@ -13,10 +13,10 @@ import pytest
 
 import fyke
 from fyke.archive.archive import Archive
-from fyke.crawl.cash import Accounts
-from fyke.crawl.mail import Post
-from fyke.crawl.reserve import Reserve
-from fyke.crawl.topic import Focus
+from fyke.crawl.mail.outbox import Post
+from fyke.crawl.order.cash import Accounts
+from fyke.crawl.order.reserve import Reserve
+from fyke.crawl.order.topic import Focus
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.simulate.collection import build, graph_of, hosts_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fyke.config import build
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import ConfigError
 from fyke.sites.scope import SeedScope, Span
 from fyke.url import Url

@@ -308,7 +308,7 @@ def test_a_full_disk_leaves_nothing_under_the_name(tmp_path: Path, monkeypatch: 
 
 def test_the_date_is_when_the_exchange_began(tmp_path: Path) -> None:
     """A crawl stores a page when it has come; its WARC-Date is when it was asked for."""
-    from fyke.crawl.process import Processor
+    from fyke.crawl.capture import Processor
     from fyke.url import Url
     from fyke.values import Exchange, Fetched
 
@@ -316,7 +316,9 @@ def test_the_date_is_when_the_exchange_began(tmp_path: Path) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     outcome = Fetched(url, Exchange(b"", head, b"<p>x</p>", 200, 1_600_000_000.5, 1_600_000_009.0))
     with Store.open(tmp_path / "s", settings=ONE) as store:
-        store.tablet(0).put(url.key, Processor("fyke").page(outcome, 0).change, 1_600_000_010_000_000)
+        store.tablet(0).put(
+            url.key, Processor("fyke").read_many([(outcome, 0, "text/html")])[0].change, 1_600_000_010_000_000
+        )
         write_out(store, tmp_path / "o.warc.gz")
     with (tmp_path / "o.warc.gz").open("rb") as file:
         dates = {

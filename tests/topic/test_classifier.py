@@ -116,6 +116,9 @@ def test_words_phrases_and_patterns() -> None:
     assert model.probability(PageText("The keel and the rudder of a boat with one mast.")) > 0.5
     assert model.probability(PageText("An overboard man is no phrase.")) < 0.1
     assert model.probability(PageText("Man overboard, cried the man at the mast")) > 0.5
+    one = PageModel(Topic(words=("keel",)))  # of each page all words may be the topic's, or none be there
+    assert [one.probability(PageText(text)) for text in ("", "keel", "a boat")] == pytest.approx([0, 0.5 / 8**0.5, 0])
+    assert type(one.probability(PageText("keel"))) is float  # as rows hold it
     pattern = PageModel(Topic(patterns=(r"\bcatamarans?\b",)))
     assert pattern.probability(PageText("Two Catamarans went by")) == pytest.approx(0.95)
     assert pattern.probability(PageText("x", url="http://example.org/catamaran/")) == pytest.approx(0.95)

@@ -46,6 +46,7 @@ PORTABLE_FEATURES = (
     "+avx,+avx2,+bmi,+bmi2,+cmov,+cx16,+cx8,+f16c,+fma,+fxsr,+lzcnt,+mmx,+movbe,+popcnt,+sahf,+sse,+sse2,+sse3,"
     "+sse4.1,+sse4.2,+ssse3,+xsave"
 )
+PORTABLE = PORTABLE_CPU, PORTABLE_FEATURES
 """What a platform wheel's kernels are compiled for: the processors of the last ten years."""
 
 SOURCE = b"".join(Path(__file__).with_name(name).read_bytes() for name in ("jit.py", "compiling.py"))
@@ -198,15 +199,28 @@ def _loaded(target: Any, data: bytes | None) -> Any:
 def _file_names(dispatcher: Any, args: Any) -> tuple[str, str | None]:
     """Return the file of a kernel for these types on this processor, and the one that a platform wheel would have."""
     plain = dispatcher.py_func
-    triple, cpu, features = dispatcher.targetctx.codegen().magic_tuple()
+    triple, *_ = dispatcher.targetctx.codegen().magic_tuple()
 
-    def name(*processor: str) -> str:
-        whole = "\n".join([_module_key(plain), *map(str, args), triple, *processor])
+    def name(*cpu: str) -> str:
+        whole = "\n".join([_module_key(plain), *map(str, args), triple, *cpu])
         function = f"{plain.__module__}.{plain.__qualname__}-{plain.__code__.co_firstlineno}"
         return f"{function}-{hashlib.sha256(whole.encode()).hexdigest()[:24]}"
 
-    portable = set(PORTABLE_FEATURES.split(",")) <= set(features.split(","))
-    return name(cpu, features), name(PORTABLE_CPU, PORTABLE_FEATURES) if portable else None
+    return name(*processor()), name(*PORTABLE) if is_portable() else None
+
+
+@functools.cache
+def processor() -> tuple[str, str]:
+    """Return the name of this processor and its features, as kernels are compiled for it."""
+    from numba.core.registry import cpu_target
+
+    _, name, features = cpu_target.target_context.codegen().magic_tuple()
+    return name, features
+
+
+def is_portable() -> bool:
+    """Whether this processor runs what is compiled for ``PORTABLE``."""
+    return set(PORTABLE_FEATURES.split(",")) <= set(processor()[1].split(","))
 
 
 def _module_key(plain: FunctionType) -> str:

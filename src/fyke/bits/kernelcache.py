@@ -26,6 +26,8 @@ except ImportError:  # no such locks on this system: processes that start togeth
 SHIPPED = Path(__file__).parent.parent / "compiled"
 _DIGEST = 32
 _LOCKS = 64
+_ROOM = 8 << 20
+"""Bytes that all kernels together take, twice over."""
 _told: set[str] = set()
 _quiet = False
 
@@ -63,6 +65,20 @@ def save(name: str, data: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(scratch, dir_fd=folder)
             tell(f"compiled kernels are not kept ({error.strerror}): {cache_directory()}")
+
+
+def is_kept() -> bool:
+    """Whether what is saved now would be kept: the folder is ours, and there is room in it."""
+    name = f"probe-{os.getpid()}"
+    save(name, bytes(_ROOM))
+    with _folder() as folder:
+        if folder is None:
+            return False
+        try:
+            os.unlink(name, dir_fd=folder)
+        except OSError:
+            return False
+    return True
 
 
 @contextlib.contextmanager

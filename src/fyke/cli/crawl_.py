@@ -10,12 +10,12 @@ import typer
 
 from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, flags, print_json
-from fyke.crawl.settings import CrawlSettings
+from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
     from fyke.assemble import Summary
-    from fyke.crawl.trace import Step
+    from fyke.crawl.run.trace import Step
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -80,7 +80,7 @@ def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> N
     from fyke import assemble
     from fyke.cli import warming
     from fyke.cli.display import Display
-    from fyke.crawl import plan
+    from fyke.crawl.run import plan
 
     ordered = settings.topic or settings.order != "breadth" or settings.continuous
     warming.ahead("crawls" if ordered else "crawl")
@@ -103,14 +103,14 @@ def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> N
 
 
 def _trace(store: Path) -> list[Step]:
-    from fyke.crawl.trace import read
+    from fyke.crawl.run.trace import read
 
     return read(store)
 
 
 def show_trace(store: Path, urls: tuple[str, ...]) -> None:
     """Print the way of each URL, where redirects led included, and what became of it."""
-    from fyke.crawl.trace import known
+    from fyke.crawl.run.trace import known
     from fyke.url import Url
 
     steps = _trace(store)

@@ -12,7 +12,7 @@ from rich.text import Text
 from fyke.cli.echo import console, plain
 
 if TYPE_CHECKING:
-    from fyke.crawl.status import Status
+    from fyke.crawl.run.status import Status
 
 
 def table(status: Status) -> Table:

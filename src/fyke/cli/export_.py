@@ -167,7 +167,7 @@ def _written(path: Path | None, warc: WarcOptions) -> int:
 
 def _about(store: Path, operator: str, part_of: str) -> tuple[tuple[str, str], ...]:
     """What a warcinfo record says of the crawl and of who made it."""
-    from fyke.crawl import plan
+    from fyke.crawl.run import plan
 
     crawled = plan.read(store)
     said = [("operator", operator), ("isPartOf", part_of)]

@@ -19,7 +19,7 @@ def resume(store: StorePath = Path("fyke-store"), json: Json = False) -> None:
 
     Example: fyke resume --store example
     """
-    from fyke.crawl import plan
+    from fyke.crawl.run import plan
 
     known = plan.read(store)
     if known is None:

@@ -26,7 +26,7 @@ def similar(
     Example: fyke similar https://example.org/ --store example
     """
     from fyke.cli.progress import bar
-    from fyke.crawl.similar import similar as find
+    from fyke.crawl.duplicates.similar import similar as find
     from fyke.store import Store
 
     with Store.open(store, mode="r") as opened, bar("looking", None, "rows") as progress:

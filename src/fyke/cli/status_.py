@@ -21,7 +21,7 @@ def status(store: StorePath = Path("fyke-store"), json: Json = False) -> None:
     Example: fyke status --store example
     """
     from fyke.cli.display import table
-    from fyke.crawl import status as statuses
+    from fyke.crawl.run import status as statuses
 
     reports = statuses.read(store)
     if not reports:

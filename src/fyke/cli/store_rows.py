@@ -33,7 +33,7 @@ def delete(
     Example: fyke store delete --host old.example --store fish --yes
     """
     from fyke.cli.progress import bar
-    from fyke.crawl.duplicates import forget_deleted
+    from fyke.crawl.duplicates.exact import forget_deleted
     from fyke.store import Store
     from fyke.store.deleting import delete as remove
 

@@ -1,23 +1,21 @@
 """Kernels compiled ahead: small real workloads (fyke.cli.workloads) in as many processes as there are cores.
 
 What is compiled lies in the cache (bits/kernelcache.py), whole or not at all: a process that is killed loses the kernel
-it was at and no more. A mark in the cache says that a set of workloads has been through since the sources of kernels
-last changed; then nothing is started.
+it was at and no more. A mark in the cache (bits/warmed.py) says that a set of workloads has been through; then nothing
+is started.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 
-from fyke.bits import kernelcache
+from fyke.bits import warmed
 from fyke.cli.echo import echo
 from fyke.cli.progress import bar
 from fyke.errors import StorageError
@@ -35,29 +33,15 @@ SETS: dict[str, dict[str, int]] = {
 """Workloads of each set, the longest first, with about the CPU-seconds that each takes."""
 
 POLL = 0.1
-_is_workload = False
 
 
 def ahead(name: str) -> None:
-    """Compile what the commands of a set need, visibly, unless that has been done or this is a workload itself."""
-    if not _is_workload and needed(name):
+    """Compile what the commands of a set need, visibly, unless that has been done."""
+    if warmed.needed(name):
         try:
             warm(name)
         except StorageError as error:  # then they are compiled when they are needed
             echo(f"fyke: {error}", err=True)
-
-
-def mark_workload() -> None:
-    """Say that this process is a workload: its commands start no others."""
-    global _is_workload  # noqa: PLW0603 - of the process
-    _is_workload = True
-
-
-def needed(name: str) -> bool:
-    """Whether a set is still to be compiled, as far as marks tell."""
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or kernelcache.SHIPPED.is_dir():
-        return False
-    return all(kernelcache.load(mark, None) is None for mark in (_mark(name), _mark("all")))
 
 
 def warm(name: str, processes: int = 0) -> dict[str, object]:
@@ -65,7 +49,7 @@ def warm(name: str, processes: int = 0) -> dict[str, object]:
 
     Nothing is run where that has been done.
     """
-    if not needed(name):
+    if not warmed.needed(name):
         return {"compiled": 0, "cpu_seconds": 0.0, "seconds": 0.0}
     waiting, total = list(SETS[name]), sum(SETS[name].values())
     most = min(len(waiting), processes or os.cpu_count() or 1)
@@ -77,13 +61,13 @@ def warm(name: str, processes: int = 0) -> dict[str, object]:
         began = time.monotonic()
         _run(waiting, most, log, lambda done: show(int(min(done, total))))
         lines = [line.split("\t") for line in log.read_text(encoding="utf-8").splitlines()]
-    kernelcache.save(_mark(name), b"")
+    warmed.mark(name)
     seconds = sum(float(line[1]) for line in lines)
     return {"compiled": len(lines), "cpu_seconds": round(seconds, 1), "seconds": round(time.monotonic() - began, 1)}
 
 
 def _run(waiting: list[str], most: int, log: Path, show: Callable[[float], None]) -> None:
-    environment = {**os.environ, "FYKE_KERNEL_LOG": str(log)}
+    environment = {**os.environ, "FYKE_KERNEL_LOG": str(log), "TMPDIR": str(log.parent)}
     running: dict[str, subprocess.Popen[str]] = {}
     try:
         while waiting or running:
@@ -91,7 +75,7 @@ def _run(waiting: list[str], most: int, log: Path, show: Callable[[float], None]
                 work = waiting.pop(0)
                 running[work] = subprocess.Popen(  # noqa: S603 - ourselves
                     python("fyke.cli.workloads", work),
-                    env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                    env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                 )  # fmt: skip
             time.sleep(POLL)
             show(sum(float(line.split("\t")[1]) for line in log.read_text(encoding="utf-8").splitlines()))
@@ -104,17 +88,3 @@ def _run(waiting: list[str], most: int, log: Path, show: Callable[[float], None]
         for process in running.values():
             process.terminate()
             process.wait()
-
-
-def _mark(name: str) -> str:
-    """Name the mark of a set: by its name and all that compiled kernels depend on, the processor left out."""
-    root = Path(__file__).parent.parent
-    whole = hashlib.sha256(name.encode())
-    for file in sorted(
-        [*root.glob("*/*kernels.py"), *root.glob("bits/*.py"), Path(__file__).with_name("workloads.py")]
-    ):
-        whole.update(file.read_bytes())
-    for package in ("numba", "llvmlite", "numpy"):
-        whole.update(metadata.version(package).encode())
-    whole.update(sys.version.encode())
-    return f"warm-{name}-{whole.hexdigest()[:24]}"

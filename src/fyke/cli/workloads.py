@@ -12,6 +12,8 @@ import gc
 import http.server
 import io
 import json
+import os
+import stat
 import sys
 import tempfile
 import threading
@@ -44,7 +46,8 @@ def crawl(folder: Path, run: Callable[..., None]) -> None:
     import fyke
 
     with site(folder) as seeds:
-        run("crawl", *seeds, "--store", folder / "store", *QUICKLY)
+        (folder / "site" / "feed.xml").write_text(FEED)
+        run("crawl", *seeds, seeds[0].replace("0.html", "feed.xml"), "--store", folder / "store", *QUICKLY)
     with fyke.DuplicateIndex() as index:  # of a longer crawl
         for k in range(2000):
             index.seen(" ".join(f"{word}{k}" for word in WORDS[:9]), str(k))
@@ -52,6 +55,10 @@ def crawl(folder: Path, run: Callable[..., None]) -> None:
 
 def crawls(folder: Path, run: Callable[..., None]) -> None:
     """Crawls by other orders, with a topic, and with revisits; what is done with a store."""
+    import numpy as np
+
+    from fyke.crawl.order.ranking import Ranks, compute
+
     topic = folder / "topic.toml"
     topic.write_text('name = "nets"\nwords = ["net", "fish", "pond"]\n')
     with site(folder) as seeds:
@@ -60,6 +67,10 @@ def crawls(folder: Path, run: Callable[..., None]) -> None:
             ("topic", ("--topic", topic)),
         ):
             run("crawl", *seeds, "--store", folder / name, *QUICKLY, *more)
+    ranks = folder / "quality" / "ranks"  # which a longer crawl computes
+    compute(ranks)
+    Ranks.read(ranks / "ranks").rank(np.ones(1, np.uint64))
+    Ranks.read(ranks / "ranks").authority(np.ones(1, np.uint64))
     run("similar", "--store", folder / "quality", seeds[0])
     run("export", folder / "pages.jsonl", "--store", folder / "quality")
     run("export", folder / "pages.warc.gz", "--store", folder / "quality")
@@ -163,6 +174,9 @@ WORKLOADS: dict[str, Callable[[Path, Callable[..., None]], None]] = {
 QUICKLY = ("--delay", "0.01", "--agents", "1", "--patience", "1", "--allow-private")
 
 
+FEED = "<rss version='2.0'><channel><title>f</title><item><title>a</title><link>/1.html</link></item></channel></rss>"
+
+
 def text(number: int) -> str:
     """Sixty words, mostly the same as of the next numbers."""
     return " ".join(WORDS[(number // 3 + i) % len(WORDS)] for i in range(60)) + f" and number {number}."
@@ -213,16 +227,23 @@ def site(folder: Path) -> Iterator[list[str]]:
         server.shutdown()
 
 
+def _end_with_parent() -> None:
+    """End this process when whoever started it is gone: its end of our stdin is closed then, by kill -9 too."""
+    if stat.S_ISFIFO(os.fstat(0).st_mode):
+        os.read(0, 1)
+        os._exit(1)
+
+
 def main(names: list[str]) -> int:
     """Run workloads; return 1 where a command failed, with what it said on stderr."""
     from fyke import cli
-    from fyke.bits import kernelcache
-    from fyke.cli import warming
+    from fyke.bits import kernelcache, warmed
     from fyke.cli.echo import echo
 
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.disable()  # compiling leaves much behind, and the process ends soon
     kernelcache.quiet()
-    warming.mark_workload()
+    warmed.become_workload()
     status = 0
 
     def run(*words: object) -> None:

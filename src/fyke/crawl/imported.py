@@ -9,10 +9,10 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Sequence
 
-from fyke.crawl.anchors import Anchors
-from fyke.crawl.duplicates import Duplicates, strip_all
-from fyke.crawl.lookalikes import FOLDER, LookAlikes
-from fyke.crawl.mail import Mark, Note, Offer, Post, Sighting
+from fyke.crawl.duplicates.exact import Duplicates, strip_all
+from fyke.crawl.duplicates.near import FOLDER, LookAlikes
+from fyke.crawl.mail.anchors import Anchors
+from fyke.crawl.mail.outbox import Mark, Note, Offer, Post, Sighting
 from fyke.dedupe.index import SAME_TEXT
 from fyke.reading.reading import Material
 from fyke.store import Batch, Change, Store

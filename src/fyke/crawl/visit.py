@@ -1,40 +1,42 @@
-"""A visit: one contact of a host, for its robots.txt or for a page, from the lease to what is kept of it.
+"""A visit: one contact of a host, for its robots.txt or for a page, from the lease to what came of it.
 
 ::
 
-    lease ─▶ dead? ─▶ permission ─▶ address, gate ─▶ fetch ─▶ read, keep: the host is free
+    lease ─▶ dead? ─▶ permission ─▶ address, gate ─▶ fetch ─▶ arrived: read and committed (fyke.crawl.commit)
                │          │               │            │
                │          │               │            └ nobody there: the site is closed for a while
                │          │               └ its turn comes later: the URL goes back to its place
                │          └ unknown: robots.txt is fetched instead, the URL goes back; refused: a row that says so
                └ a row that says why
 
-A failure belongs to what failed: to the URL, to its site (``_unreached``), or to our own network (fyke.crawl.network).
+A visit is no task: ``begin`` takes it as far as it can go at once, the transport tells when it has arrived, and the
+agent takes all that have arrived in one go (``take``). Names that are not known and robots.txt are asked for beside.
+A failure belongs to what failed: to the URL, to its site (``_unreached``), or to our own network (politeness.network).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
 
-from fyke.crawl.discovery import Discovery, places
-from fyke.crawl.gate import Gate
-from fyke.crawl.keeping import Keeper, contact_of
-from fyke.crawl.limit import PageLimit
-from fyke.crawl.network import UNREACHABLE, Network, rest
-from fyke.crawl.permissions import Permissions
-from fyke.crawl.process import refused
-from fyke.crawl.queues import AGAIN, Queues
-from fyke.crawl.retaking import Retaker
-from fyke.crawl.revisits import Revisits
-from fyke.crawl.surroundings import log
+from fyke.crawl.arrival import Arrival, contact_of
+from fyke.crawl.capture import refused
+from fyke.crawl.commit import Keeper
+from fyke.crawl.discovery.discovery import Discovery, places
+from fyke.crawl.politeness.gate import Gate
+from fyke.crawl.politeness.network import UNREACHABLE, Network, rest
+from fyke.crawl.politeness.permissions import Permissions
+from fyke.crawl.queue.queues import AGAIN, Queues
+from fyke.crawl.revisit.revisits import Revisits
+from fyke.crawl.run.limit import PageLimit, Unlimited
+from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
 from fyke.frontier.host import GIVE_UP
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
-from fyke.interfaces import Clock, Names, Transport
-from fyke.sites.standing import Verdict
-from fyke.store import Tablet
-from fyke.url import Url
+from fyke.interfaces import Clock, Names, Resolved, Transport
+from fyke.sites.standing import Permission, Verdict
 from fyke.values import Drop, Failed, Outcome, Reason, Request
 
 GATE_RETRY = 1.0
@@ -44,6 +46,33 @@ UNREACHED = frozenset({Reason.DNS, Reason.CONNECT, Reason.TLS})
 _FINAL = {Reason.TLS: GIVE_UP, Reason.DNS: 2}
 """What a certain failure counts: a certificate will be wrong again, and a name that is not there twice is not there."""
 
+Done = Callable[[Outcome], None]
+Start = Callable[[Request, Done], object]
+"""Begins a fetch; ``done(outcome)`` is called once, later or at once."""
+
+
+def starting(transport: Transport) -> Start:
+    """Return how fetches are begun: by the transport itself where it can, else each as a task."""
+    begin: Start | None = getattr(transport, "begin", None)
+    if begin is not None:
+        return begin
+    tasks: set[asyncio.Task[Outcome]] = set()
+
+    def start(request: Request, done: Done) -> None:
+        def ended(task: asyncio.Task[Outcome]) -> None:
+            tasks.discard(task)
+            if task.cancelled():
+                return
+            if (error := task.exception()) is not None:  # of whoever wrote the transport
+                log.error("the transport failed for %s: %r", request.url.href, error)
+            done(task.result() if error is None else Failed(request.url, Reason.PROTOCOL, detail=repr(error)))
+
+        task = asyncio.ensure_future(transport.fetch(request))
+        tasks.add(task)
+        task.add_done_callback(ended)
+
+    return start
+
 
 @dataclass(slots=True)
 class Means:
@@ -51,103 +80,167 @@ class Means:
 
     transport: Transport
     permissions: Permissions
-    gate: Gate
     clock: Clock
-    limit: PageLimit
+    gate: Gate | None = None
+    """Its agent makes one where nobody does."""
+    limit: PageLimit = field(default_factory=Unlimited)
+    """How many documents are still wanted."""
     names: Names | None = None
     """How hosts are resolved, where they are."""
     quarantined: frozenset[str] = frozenset()
     """URLs that killed an agent."""
+    start: Start = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.start = starting(self.transport)
 
 
 class Visits:
     """Makes the visits of one agent."""
 
     def __init__(
-        self, means: Means, queues: Queues, keeper: Keeper, discovery: Discovery, revisits: Revisits | None
+        self,
+        means: Means,
+        queues: Queues,
+        keeper: Keeper,
+        discovery: Discovery,
+        revisits: Revisits | None,
+        beside: Callable[[Coroutine[None, None, None]], None],
+        wake: Callable[[], None],
     ) -> None:
+        """``beside(work)`` runs what must wait for somebody; ``wake()`` tells that a visit has arrived."""
         self.network = Network()
         self.means = means
+        self.under_way = 0
+        """Visits that have begun and not ended."""
+        self.arrived: list[Arrival] = []
+        """Visits whose answer has come."""
         self._clock = means.clock
+        assert means.gate is not None
+        self._gate = means.gate
         self._queues = queues
         self._frontier = queues.frontier
         self._keeper = keeper
         self._discovery = discovery
         self._revisits = revisits
+        self._beside = beside
+        self._wake = wake
 
-    async def visit(self, lease: Lease) -> None:
+    # ---- from the lease to the fetch
+
+    def begin(self, lease: Lease) -> None:
         """Contact a host once: for its robots.txt, or for the page. No page ends the crawl."""
+        self.under_way += 1
         try:
-            await self._contact(lease)
+            self._begin(lease)
         except (FykeError, OSError):  # a disk
             raise
         except Exception:
-            log.exception("a fault of ours with %s", lease.entry.href)
-            if self._frontier.holds(lease):  # else it is still queued on disk, for the next run
-                self._keeper.keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.UNREADABLE), None)
-        finally:
-            if self._keeper.came_to_document(lease):
-                self.means.limit.spend()
-            else:
-                self.means.limit.give_back()
+            self.fault(lease)
 
-    async def _contact(self, lease: Lease) -> None:
+    def _begin(self, lease: Lease) -> None:
         url, now = lease.entry.url, self._clock.now()
-        tablet = self._queues.store.tablet(self._queues.tablet_of(url))
-        permission = self.means.permissions.known(url, tablet, now)
+        permission = self.means.permissions.known(url, self._queues.tablet(url), now)
         if why := self._frontier.sites.dead(lease.site, now):
-            await self._take(lease, Request(url), Failed(url, Reason(why)))
+            self.arrived.append(Arrival(lease, Request(url), Failed(url, Reason(why)), is_answer=False))
         elif permission is not None and permission.standing.verdict is Verdict.DENY:
             # The site's robots.txt cannot be had, so nothing may be fetched: it waits until it is asked again.
             self._close(lease, permission.standing.expires, "robots.txt")
         elif permission is not None and not permission.allows(url):
-            self._keeper.keep(lease, refused(lease.entry.depth, now, Drop.ROBOTS), None)
+            self._refuse(lease, Drop.ROBOTS)
         elif url.href in self.means.quarantined:
-            self._keeper.keep(lease, refused(lease.entry.depth, now, Reason.QUARANTINED), None)
-        elif await self._enter(lease):
-            if permission is None:
-                await self._ask_permission(lease, url)
-            else:
-                await self._fetch_page(lease, tablet)
-
-    async def _fetch_page(self, lease: Lease, tablet: Tablet) -> None:
-        entry = lease.entry
-        if entry.kind == AGAIN and self._revisits is not None:
-            request = self._revisits.request(entry, tablet, self._clock.now())
+            self._refuse(lease, Reason.QUARANTINED)
+        elif self.means.names is None:
+            self._enter(lease, permission)
+        elif (found := self.means.names.known(lease.host)) is not None:
+            self._enter(lease, permission, found)
         else:
-            request = Request(entry.url, validators=self._discovery.validators(entry, tablet))
+            self._beside(self._resolve(lease, permission, self.means.names))
+
+    async def _resolve(self, lease: Lease, permission: Permission | None, names: Names) -> None:
         try:
-            outcome = await self.means.transport.fetch(request)
-        finally:
-            self.means.gate.leave(lease.host, self._clock.now())
+            self._enter(lease, permission, await names.resolve(lease.host))
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(lease)
+        self._queues.flush()
+
+    def _enter(self, lease: Lease, permission: Permission | None, found: Resolved | None = None) -> None:
+        """Pass the gate; or put the URL back until the host's address is free, or its name can be resolved."""
+        host, now = lease.host, self._clock.now()
+        if found is not None and not found.addresses:
+            failed = Failed(lease.entry.url, Reason.DNS, detail=found.detail, certain=found.no_such_name)
+            self._unreached(lease, failed)
+        elif busy := self._gate.enter(host, now):
+            self._frontier.done(lease, now, keep=True, not_before=busy)
+            self.end(lease)
+        elif permission is None:
+            self._beside(self._ask_permission(lease))
+        else:
+            self._fetch_page(lease)
+
+    def _fetch_page(self, lease: Lease) -> None:
+        entry, tablet = lease.entry, self._queues.tablet(lease.entry.url)
+        try:
+            if entry.kind == AGAIN and self._revisits is not None:
+                request = self._revisits.request(entry, tablet, self._clock.now())
+            else:
+                request = Request(entry.url, validators=self._discovery.validators(entry, tablet))
+        except BaseException:
+            self._gate.leave(lease.host, self._clock.now())
+            raise
+
+        def done(outcome: Outcome) -> None:
+            self._gate.leave(lease.host, self._clock.now())
+            self.arrived.append(Arrival(lease, request, outcome))
+            self._wake()
+
+        self.means.start(request, done)
+
+    # ---- what came
+
+    def take(self, arrivals: Iterable[Arrival]) -> list[Arrival]:
+        """Return those of the arrivals that say something of their page; the others are back in their queues."""
+        telling = []
+        for each in arrivals:
+            try:
+                if not each.is_answer or self._tells(each.lease, each.outcome):
+                    telling.append(each)
+            except (FykeError, OSError):
+                raise
+            except Exception:
+                self.fault(each.lease)
+        return telling
+
+    def _tells(self, lease: Lease, outcome: Outcome) -> bool:
         if isinstance(outcome, Failed) and outcome.reason in UNREACHED:
             self._unreached(lease, outcome)
-        elif self._heard(lease, outcome) or not self.network.down_since:
-            await self._take(lease, request, outcome)
-        else:  # what is silent in an outage counts no try
-            now = self._clock.now()
-            self._close(lease, now + rest(0), UNREACHABLE, contact_of(outcome, 0.0, now))
+            return False
+        if self._heard(lease, outcome) or not self.network.down_since:
+            return True
+        now = self._clock.now()  # what is silent in an outage counts no try
+        self._close(lease, now + rest(0), UNREACHABLE, contact_of(outcome, 0.0, now))
+        return False
 
-    async def _take(self, lease: Lease, request: Request, outcome: Outcome) -> None:
-        if lease.entry.kind == AGAIN and self._revisits is not None:
-            await Retaker(self._keeper, self._revisits, self._clock).take(lease, request, outcome)
+    def end(self, lease: Lease) -> None:
+        """A visit is over: what followed from it is committed."""
+        self.under_way -= 1
+        if self._keeper.came_to_document(lease):
+            self.means.limit.spend()
         else:
-            await self._keeper.take(lease, outcome)
+            self.means.limit.give_back()
 
-    async def _enter(self, lease: Lease) -> bool:
-        """Pass the gate; or put the URL back until the host's address is free, or its name can be resolved."""
-        host = lease.host
-        if self.means.names is not None:
-            found = self.means.names.known(host) or await self.means.names.resolve(host)
-            if not found.addresses:
-                detail = Failed(lease.entry.url, Reason.DNS, detail=found.detail, certain=found.no_such_name)
-                self._unreached(lease, detail)
-                return False
-        now = self._clock.now()
-        busy = self.means.gate.enter(host, now)
-        if busy:
-            self._frontier.done(lease, now, keep=True, not_before=busy)
-        return not busy
+    def fault(self, lease: Lease) -> None:
+        """Note a fault of ours, which has just been raised: the URL's row says that it could not be read."""
+        log.exception("a fault of ours with %s", lease.entry.href)
+        if self._frontier.holds(lease):  # else it is still queued on disk, for the next run
+            self._keeper.keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.UNREADABLE), None)
+        self.end(lease)
+
+    def _refuse(self, lease: Lease, why: Drop | Reason) -> None:
+        self._keeper.keep(lease, refused(lease.entry.depth, self._clock.now(), why), None)
+        self.end(lease)
 
     def _heard(self, lease: Lease, outcome: Outcome) -> bool:
         """Whether somebody answered, so that our network is up; learns from either."""
@@ -183,6 +276,7 @@ class Visits:
         self._keeper.troubled(site, outcome)
         if frontier.sites.close(site, until, why, weight):
             self._keeper.fail(lease, outcome, contact, now, final=True)
+            self.end(lease)
         else:
             self._close(lease, until, why, contact)
 
@@ -190,14 +284,26 @@ class Visits:
         """Put a URL back and let its site wait."""
         self._frontier.sites.close(lease.site, until, why)
         self._frontier.done(lease, self._clock.now(), contact, keep=True)
-        batch = self._queues.tablet(lease.entry.url).batch()
+        number = self._queues.tablet_of(lease.entry.url)
+        batch = self._queues.store.tablet(number).batch()
         self._queues.write_site(batch, lease.site)
-        self._queues.tablet(lease.entry.url).write(batch)
+        self._queues.commit(number, batch)
+        self.end(lease)
 
-    async def _ask_permission(self, lease: Lease, url: Url) -> None:
-        started = self._clock.now()
-        outcome = await self.means.permissions.ask(url, self._pass_gate)
-        now = self._clock.now()
+    # ---- robots.txt, and whom else we ask
+
+    async def _ask_permission(self, lease: Lease) -> None:
+        started, url = self._clock.now(), lease.entry.url
+        try:
+            self._answered(lease, await self.means.permissions.ask(url, self._pass_gate), started)
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(lease)
+        self._queues.flush()
+
+    def _answered(self, lease: Lease, outcome: Outcome, started: float) -> None:
+        url, now = lease.entry.url, self._clock.now()
         self._keeper.tally.contacts += 1
         if isinstance(outcome, Failed) and outcome.url.site == url.site:
             if outcome.reason in UNREACHED:
@@ -205,11 +311,13 @@ class Visits:
                 return
             if outcome.reason is Reason.PRIVATE_ADDRESS:
                 self._keeper.fail(lease, Failed(url, outcome.reason, detail=outcome.detail), None, now)
+                self.end(lease)
                 return
         if not self._heard(lease, outcome) and self.network.down_since:
             self._close(lease, now + rest(0), UNREACHABLE, contact_of(outcome, started, now))
             return
-        tablet = self._queues.store.tablet(self._queues.tablet_of(url))
+        number = self._queues.tablet_of(url)
+        tablet = self._queues.store.tablet(number)
         batch = tablet.batch()
         permission = self.means.permissions.answered(batch, tablet, url, outcome, now)
         if permission.standing.verdict is Verdict.DENY and isinstance(outcome, Failed):
@@ -218,10 +326,9 @@ class Visits:
         self._frontier.done(lease, now, contact_of(outcome, started, now), keep=True)
         self._queues.write_site(batch, lease.site)
         if self._discovery.sitemaps:
-            self._queues.offer(
-                batch, self._queues.tablet_of(url), self._keeper.lister.wanted(batch, places(url, permission)), now
-            )
-        tablet.write(batch)
+            self._queues.offer(batch, number, self._keeper.lister.wanted(batch, places(url, permission)), now)
+        self._queues.commit(number, batch)
+        self.end(lease)
 
     async def fetch(self, request: Request) -> Outcome:
         """Fetch what is no page of the crawl (a hub is asked), once its host may be contacted."""
@@ -231,10 +338,10 @@ class Visits:
     async def _pass_gate(self, request: Request, *, waits: bool) -> Outcome:
         """Fetch, where the host is ours already; else wait for it (``waits``): it may be another agent's."""
         host = request.url.host
-        while waits and (busy := self.means.gate.enter(host, self._clock.now())):
+        while waits and (busy := self._gate.enter(host, self._clock.now())):
             # A contact under way is claimed for as long as it may take, and mostly over in a moment.
             await self._clock.sleep(min(busy - self._clock.now(), GATE_RETRY))
         try:
             return await self.means.transport.fetch(request)
         finally:
-            self.means.gate.leave(host, self._clock.now())
+            self._gate.leave(host, self._clock.now())

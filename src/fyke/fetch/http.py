@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pycurl
 
 from fyke.clock import LoopLag
 from fyke.config import option
 from fyke.fetch.address import Veto
-from fyke.fetch.dns import Resolver
+from fyke.fetch.dns import Resolution, Resolver
+from fyke.fetch.driver import Driver
 from fyke.fetch.transfer import Ended, Transfer
 from fyke.interfaces import Clock
 from fyke.values import Failed, Outcome, Reason, Request
@@ -52,86 +55,156 @@ _HTTP2_ERRORS = frozenset({16, 92})  # CURLE_HTTP2, CURLE_HTTP2_STREAM
 _NETWORK = frozenset({Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.DNS})
 
 
+class _Fetch:
+    """A request on its way: its addresses that are still to be tried, and whom to tell."""
+
+    __slots__ = ("address", "addresses", "done", "lost", "repeats", "request", "started", "transfer")
+
+    def __init__(self, request: Request, done: Callable[[Outcome], None], lost: float) -> None:
+        self.request, self.done, self.lost = request, done, lost
+        self.repeats = 0
+        self.addresses: list[str] = []
+        self.address = ""
+        self.started = 0.0
+        self.transfer: Transfer | None = None
+
+
 class HttpTransport:
-    """The web, as a ``Transport``. Use it on one event loop; ``close`` frees its connections."""
+    """The web, as a ``Transport``. Use it on one event loop; ``close`` frees its connections.
+
+    ::
+
+        begin ─▶ resolve ─▶ veto ─▶ connect, transfer ─▶ done
+                    ▲                   │  └ not connected: the second address
+                    └── we were away ◀──┘
+    """
 
     def __init__(self, settings: FetchSettings, resolver: Resolver, veto: Veto, clock: Clock) -> None:
         self._settings = settings
         self._resolver = resolver
         self._veto = veto
         self._clock = clock
-        self._multi = pycurl.AsyncCurlMulti()
-        self._multi.setopt(pycurl.M_MAXCONNECTS, 1024)
+        self._driver: Driver | None = None
         self._idle: list[Transfer] = []
-        self._active: set[Transfer] = set()
+        self._active: dict[pycurl.Curl, _Fetch] = {}
+        self._resolving: set[asyncio.Task[Any]] = set()
         self._plain: OrderedDict[str, None] = OrderedDict()  # hosts whose HTTP/2 failed
         self._sweep_in = _SWEEP
         self.lag = LoopLag(self._on_tick)
 
     async def fetch(self, request: Request) -> Outcome:
         """Return what the web did with ``request``; see ``interfaces.Transport``."""
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        under_way = self.begin(request, lambda outcome: None if future.done() else future.set_result(outcome))
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._abandon(under_way)
+            raise
+
+    def begin(self, request: Request, done: Callable[[Outcome], None]) -> _Fetch:
+        """Begin to fetch: ``done(outcome)`` is called once, from the loop, or at once where nobody need be asked."""
         self.lag.start()
-        for _ in range(_REPEATS):
-            lost = self.lag.lost
-            result = await self._fetch_once(request)
-            if not (isinstance(result, Failed) and result.reason in _NETWORK and self.lag.lost - lost > _AWAY):
-                return result
-        return await self._fetch_once(request)
+        under_way = _Fetch(request, done, self.lag.lost)
+        self._resolve(under_way)
+        return under_way
 
     async def close(self) -> None:
-        """Close every connection; what is in flight is cancelled."""
+        """Close every connection; what is in flight is forgotten."""
         self.lag.stop()
-        await self._multi.aclose()
+        for task in self._resolving:
+            task.cancel()
+        await asyncio.gather(*self._resolving, return_exceptions=True)
+        for under_way in list(self._active.values()):
+            self._abandon(under_way)
+        if self._driver is not None:
+            self._driver.close()
         await self._resolver.close()
         self._idle.clear()
 
-    async def _fetch_once(self, request: Request) -> Outcome:
-        url = request.url
-        host, port = url.host, url.port
-        resolution = self._resolver.known(host) or await self._resolver.resolve(host)
-        if not resolution.addresses:
-            return Failed(url, Reason.DNS, detail=resolution.detail, certain=resolution.no_such_name)
-        permitted = self._veto.choose(host, port, resolution.addresses)
-        if not permitted:
-            return Failed(url, Reason.PRIVATE_ADDRESS, detail=f"{host} is {resolution.addresses[0]}")
-        result: Outcome = Failed(url, Reason.CONNECT)
-        for address in permitted[:2]:
-            result = await self._fetch_from(request, address)
-            if not isinstance(result, Failed) or result.reason is not Reason.CONNECT:
-                self._resolver.fit(host, address)
-                return result
-            self._resolver.unfit(host, address)
-        return result
+    def _resolve(self, under_way: _Fetch) -> None:
+        known = self._resolver.known(under_way.request.url.host)
+        if known is not None:
+            self._resolved(under_way, known)
+            return
+        task = asyncio.get_running_loop().create_task(self._resolver.resolve(under_way.request.url.host))
+        self._resolving.add(task)
 
-    async def _fetch_from(self, request: Request, address: str) -> Outcome:
+        def resolved(task: asyncio.Task[Resolution]) -> None:
+            self._resolving.discard(task)
+            if not task.cancelled():
+                self._resolved(under_way, task.result())
+
+        task.add_done_callback(resolved)
+
+    def _resolved(self, under_way: _Fetch, resolution: Resolution) -> None:
+        url = under_way.request.url
+        host = url.host
+        if not resolution.addresses:
+            failed = Failed(url, Reason.DNS, detail=resolution.detail, certain=resolution.no_such_name)
+            self._end(under_way, failed)
+            return
+        under_way.addresses = self._veto.choose(host, url.port, resolution.addresses)[:2]
+        if under_way.addresses:
+            self._connect(under_way)
+        else:
+            failed = Failed(url, Reason.PRIVATE_ADDRESS, detail=f"{host} is {resolution.addresses[0]}")
+            self._end(under_way, failed)
+
+    def _connect(self, under_way: _Fetch) -> None:
         transfer = self._idle.pop() if self._idle else Transfer(self._settings, self._veto)
-        host = request.url.host
+        request, under_way.address = under_way.request, under_way.addresses.pop(0)
         try:
-            transfer.begin(request, address, self.lag.lost, plain=host in self._plain)
+            transfer.begin(request, under_way.address, self.lag.lost, plain=request.url.host in self._plain)
         except (pycurl.error, UnicodeError, ValueError) as error:  # a URL or header that libcurl does not take
-            return Failed(request.url, Reason.PROTOCOL, detail=str(error))
-        started = self._clock.now()
-        code, message = 0, ""
-        self._active.add(transfer)
-        try:
-            await self._multi.add_handle(transfer.curl)
-        except pycurl.error as error:
-            code, message = error.args[0], str(error.args[1])
-        except asyncio.CancelledError:
-            if transfer.ended is None:
-                transfer.curl.close()
-                raise
-        finally:
-            self._active.discard(transfer)
-        finished = self._clock.now()
+            self._end(under_way, Failed(request.url, Reason.PROTOCOL, detail=str(error)))
+            return
+        under_way.started, under_way.transfer = self._clock.now(), transfer
+        self._active[transfer.curl] = under_way
+        if self._driver is None:
+            self._driver = Driver(self._finished)
+        self._driver.add(transfer.curl)
+
+    def _finished(self, curl: pycurl.Curl, code: int, message: str) -> None:
+        """A transfer has ended: by itself, or by a deadline."""
+        under_way = self._active.pop(curl)
+        transfer, request, address = under_way.transfer, under_way.request, under_way.address
+        assert transfer is not None
+        host, finished = request.url.host, self._clock.now()
         if code in _HTTP2_ERRORS:
             self._plain[host] = None
             if len(self._plain) > _MAX_REMEMBERED:
                 self._plain.popitem(last=False)
         lost = self.lag.lost - transfer.lost  # our own time is nobody's slowness
-        result = transfer.result(request, address, code, message, min(started + lost, finished), finished)
+        result = transfer.result(request, address, code, message, min(under_way.started + lost, finished), finished)
         self._idle.append(transfer)
-        return result
+        if not isinstance(result, Failed) or result.reason is not Reason.CONNECT:
+            self._resolver.fit(host, address)
+        else:
+            self._resolver.unfit(host, address)
+            if under_way.addresses:
+                self._connect(under_way)
+                return
+        self._end(under_way, result)
+
+    def _end(self, under_way: _Fetch, result: Outcome) -> None:
+        """Tell what came of it; what died while we were away is made again."""
+        lost = self.lag.lost - under_way.lost
+        away = isinstance(result, Failed) and result.reason in _NETWORK and lost > _AWAY
+        if away and under_way.repeats < _REPEATS:
+            under_way.repeats += 1
+            under_way.lost = self.lag.lost
+            self._resolve(under_way)
+        else:
+            under_way.done(result)
+
+    def _abandon(self, under_way: _Fetch) -> None:
+        under_way.done = lambda outcome: None
+        under_way.repeats = _REPEATS
+        transfer = under_way.transfer
+        if transfer is not None and self._active.pop(transfer.curl, None) is not None and self._driver is not None:
+            self._driver.remove(transfer.curl)
+            transfer.curl.close()
 
     def _on_tick(self, late: float) -> None:
         self._sweep_in -= self.lag.TICK
@@ -140,10 +213,13 @@ class HttpTransport:
         if self._sweep_in > 0:
             return
         self._sweep_in = _SWEEP
-        for transfer in list(self._active):
+        for curl, under_way in list(self._active.items()):
+            transfer = under_way.transfer
+            assert transfer is not None
             transfer.ended = self._judge(transfer)
-            if transfer.ended is not None:
-                self._multi.remove_handle(transfer.curl)  # cancels the future that ``_fetch_from`` awaits
+            if transfer.ended is not None and self._driver is not None:
+                self._driver.remove(curl)
+                self._finished(curl, 0, "")
 
     def _judge(self, transfer: Transfer) -> Ended | None:
         """Return which deadline a transfer has missed, by the time that the server had."""

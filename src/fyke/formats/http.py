@@ -59,7 +59,7 @@ NO_HEAD = Head(0, ())
 """Of a body that came without one."""
 
 
-@lru_cache(maxsize=64)  # a head passes through several hands in a row
+@lru_cache(maxsize=512)  # a head passes through several hands in a row
 def parse_head(data: bytes) -> Head:
     """Read a head; what cannot be read is left out. Never raises."""
     first, _, rest = data.partition(b"\n")

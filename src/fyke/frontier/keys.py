@@ -9,7 +9,7 @@
 Numbers are big-endian, so keys sort by them. The host key is that of fyke.url: hash, host, 0x00; a site is written
 ``https://example.org:8443``, without the port where it is the scheme's own. Queue and later keys share the family
 ``queue``, records have the family ``host``. Version 2; version 1 queued by host ("q" ‖ host key ‖ priority ‖ sequence,
-its record at the host key itself) and is read once, at the first start (``fyke.crawl.queues``).
+its record at the host key itself) and is read once, at the first start (``fyke.crawl.queue.queues``).
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def mean_freshness(rate: float, interval: float) -> float:
 
 @dataclass(slots=True)
 class Threshold:
-    """The one number that all pages are measured by; several agents share it (fyke.crawl.board).
+    """The one number that all pages are measured by; several agents share it (fyke.crawl.run.board).
 
     Each visit raises it by the factor e^gain, each day lowers it by e^(gain × budget): it stands still when visits
     come at the budget. Twenty turns of e for a visit of every page hold the pace; a hundredth a visit blurs little.

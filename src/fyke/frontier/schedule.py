@@ -1,6 +1,6 @@
 """A schedule of revisits in memory: a million pages in arrays, each decision a microsecond or two.
 
-What the simulator runs, and what the crawler does with its queue on disk (crawl/revisits.py): the queue holds a lower
+What the simulator runs, and what the crawler does with its queue on disk (crawl/revisit): the queue holds a lower
 bound of each page's due time; what is popped is judged anew under the threshold of the moment, and put back if early.
 Times are days from any origin; ``now`` never decreases.
 """

@@ -1,7 +1,7 @@
 """The seen-set: which URLs were ever discovered, as 64-bit keys: a table in memory before sorted runs on disk.
 
 ``add`` says which keys are new and remembers them. The table takes ``limit`` keys (16 bytes each at its fullest);
-then ``full`` is true, and the engine moves them to disk (fyke.crawl.seenruns): ``spill()`` hands them over, the engine
+then ``full`` is true, and the engine moves them to disk (queue.seen_runs): ``spill()`` hands them over, the engine
 sorts and writes them (8 bytes per key) and gives them back mapped, ``attach(run)``; meanwhile they are still seen. Runs
 are merged by size, ``merges()`` says which, so that there are few: with runs of a million keys, at most eight for a
 hundred million.

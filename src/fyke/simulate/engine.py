@@ -32,7 +32,7 @@ GROWTH = 1.1
 RANKED_GROWTH, LEAST_RANKED = 1.25, 64
 """The rank of the quality order is computed anew whenever the crawl has grown by a quarter, as live."""
 LEVEL = 1 / 32
-"""What a score must have lost for its page to wait on: a level of the live crawl (fyke.crawl.reserve)."""
+"""What a score must have lost for its page to wait on: a level of the live crawl (fyke.crawl.order.reserve)."""
 _FORESEEABLE_BATCH = 4096
 _STRETCH = 1 << 16  # pages between two looks at Python
 

@@ -29,7 +29,7 @@ texts and the sparse columns, which stand on their own."""
 
 RAW_FAMILIES = ("queue", "host", "seen", "outbox")
 SEEN_MARK = b"m"
-"""In the family ``queue``: a crawl has noted every URL of the rows (fyke.crawl.seenchunks). Other writers delete it."""
+"""In the family ``queue``: a crawl has noted every URL of the rows (queue.seen_chunks). Other writers delete it."""
 """The crawl's own: keys and values of its making, ordered by key."""
 
 OWN = "default"

@@ -38,6 +38,10 @@ class Totals(msgspec.Struct, array_like=True):
     tried: int = 0
     """Pages there were when a dictionary was last trained or found useless."""
 
+    def __add__(self, change: Totals) -> Totals:
+        rows, pages = self.rows + change.rows, self.pages + change.pages
+        return Totals(rows, pages, self.size + change.size, self.stored + change.stored)
+
 
 @dataclass(frozen=True, slots=True)
 class HostStats:

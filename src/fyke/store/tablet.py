@@ -21,7 +21,7 @@ import msgspec
 
 from fyke.errors import StorageError, SupersededError, UserError
 from fyke.store import rocks
-from fyke.store.batch import Batch
+from fyke.store.batch import Batch, merged
 from fyke.store.bodies import BODY_RECORD
 from fyke.store.cells import (
     ANCHOR,
@@ -101,15 +101,20 @@ class Tablet:
 
         A batch is written once. Raises ``StorageError`` where the disk is full or fails.
         """
+        self.write_all((batch,), sync)
+
+    def write_all(self, batches: Sequence[Batch], sync: bool = False) -> None:
+        """Write batches that are complete, in their order, as one (``write``)."""
+        raw, totals, counts = merged(batches, self.handles)
         with self.lock:
             own, ledger = self.handles[OWN], self.ledger
-            for prefix, totals in batch.totals.items():
-                ledger.add(batch.raw, own, prefix, totals)
-            for name, amount in batch.counts.items():
-                ledger.count(batch.raw, own, name, amount)
-            self._write(batch, sync)
+            for prefix, change in totals.items():
+                ledger.add(raw, own, prefix, change)
+            for name, amount in counts.items():
+                ledger.count(raw, own, name, amount)
+            self._write(raw, sync)
         if self.trainer is not None:
-            self.trainer.consider(batch.totals)
+            self.trainer.consider(totals)
 
     def put(self, row: bytes, change: Change, stamp: int, sync: bool = False) -> int:
         """Put one version of a row; return its stamp (``Batch.put_row``)."""
@@ -138,16 +143,16 @@ class Tablet:
         None notes that training was tried in vain.
         """
         with self.lock:
-            batch, own = self.batch(), self.handles[OWN]
+            raw, own = rocks.WriteBatch(raw_mode=True), self.handles[OWN]
             # One batch: the dictionary is there whenever its name is, and before any cell that needs it.
-            identity = b"" if dictionary is None else self.ledger.put_dictionary(batch.raw, own, dictionary)
-            former = self.ledger.set_dictionary(batch.raw, own, group, identity)
-            self._write(batch, sync=True)
+            identity = b"" if dictionary is None else self.ledger.put_dictionary(raw, own, dictionary)
+            former = self.ledger.set_dictionary(raw, own, group, identity)
+            self._write(raw, sync=True)
             self._shared.retire(former)
 
-    def _write(self, batch: Batch, sync: bool) -> None:
+    def _write(self, raw: rocks.WriteBatch, sync: bool) -> None:
         try:
-            self._db.write(batch.raw, rocks.SYNCED if sync else None)
+            self._db.write(raw, rocks.SYNCED if sync else None)
         except Exception as error:
             self.ledger.forget()
             raise rocks.explain(self.path, error) from None

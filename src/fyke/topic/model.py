@@ -116,7 +116,7 @@ class PageModel:
         if self.slope:
             best = self.from_score(kernels.dot(vector.features, vector.values, len(vector.features), self.weights))
         if self._lexicon is not None:
-            hits = len(np.unique(self._lexicon[vector.features])) - 1
+            hits = int(np.count_nonzero(np.unique(self._lexicon[vector.features])))  # NumPy's own cannot be stored
             best = max(best, hits * hits / (hits * hits + self._needed**2))
         if best < MATCHED and any(
             p.search(page.text, 0, _SEARCHED) or p.search(page.title) or p.search(page.url) for p in self._patterns

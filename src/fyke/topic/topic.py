@@ -25,7 +25,7 @@ import msgspec
 
 from fyke.errors import UserError
 
-FREE_PAGES = 100
+FREE_PAGES = 100.0
 """Pages of a host before its share of all counts."""
 _LONGEST_PATTERN = 1000
 

@@ -119,7 +119,7 @@ async def outage(net: Internet) -> Any:
 
 
 def status_of(net: Internet) -> Any:
-    from fyke.crawl import status
+    from fyke.crawl.run import status
 
     return [report.waiting for report in status.read(net.store)] if net.store.exists() else []
 

@@ -1,0 +1,328 @@
+"""An agent: the textbook's crawler thread, many visits at once, in ticks.
+
+::
+
+    procedure CRAWLERTHREAD(frontier)                          here
+      while not frontier.done():                               run: a tick each time round
+        website ← frontier.nextSite()                          _begin_visits: frontier.next, a lease on a site
+        url ← website.nextURL()
+        if website.permitsCrawl(url):                          visits.begin: permission, gate
+          text ← retrieveURL(url)                              visits.begin: the fetch; it arrives some ticks later
+          storeDocument(url, text)                             _take: keeper.take reads all that arrived, commits them
+          for each url in parse(text): frontier.addURL(url)    keeper.offers, queues.offer
+        frontier.releaseSite(website)                          frontier.done
+
+A tick takes a few of the visits that have arrived, reads their pages in one call, writes one batch for each tablet,
+begins as many visits as may be, and sleeps until something is due. What was leased is still queued on disk until its
+batch is written, so a crash loses nothing: it is fetched again. No tick reads for longer than some milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Sequence
+
+from fyke.crawl.capture import Processor
+from fyke.crawl.commit import Keeper, Tally
+from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.duplicates.exact import strip_all
+from fyke.crawl.duplicates.examination import Examination
+from fyke.crawl.mail.delivery import Delivery
+from fyke.crawl.mail.outbox import Letter, Offer
+from fyke.crawl.order.reserve import Reserve
+from fyke.crawl.politeness.gate import Gate
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.queue.queues import Queues
+from fyke.crawl.queue.seen_runs import SeenRuns
+from fyke.crawl.revisit.revisits import Revisits
+from fyke.crawl.run.board import ROOM
+from fyke.crawl.run.ties import Ties, Ways
+from fyke.crawl.visit import Means, Visits
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.leases import Idle, Why
+from fyke.frontier.priority import DefaultPrioritizer
+from fyke.frontier.seen import SeenSet
+from fyke.store import Store
+from fyke.url import Url
+
+MAX_FETCH = 180.0
+"""Seconds that a fetch holds its host at most, should its agent die."""
+AT_ONCE = 16
+"""Visits that are taken in one tick: enough that kernels and caches are warm, few enough that the loop breathes."""
+BYTES_AT_ONCE = 320_000
+"""Of their bodies, after which a tick takes no further one: some 5 ms of reading."""
+_PERMIT_RETRY = 0.1  # seconds until it is seen whether what is under way comes to documents
+
+
+class Agent:
+    """Crawls the hosts of its tablets until nothing is left to do, or until it is told to stop."""
+
+    def __init__(
+        self,
+        store: Store,
+        frontier: Frontier,
+        means: Means,
+        rules: Rules,
+        processor: Processor,
+        *,
+        discovery: Discovery | None = None,
+        ways: Ways = Ways(),  # noqa: B008 - frozen
+        ties: Ties = Ties(),  # noqa: B008 - frozen
+    ) -> None:
+        """``means`` are what contacts are made with; ``discovery`` reads sitemaps and feeds, where they are wanted."""
+        processor.key_by(store.secret)
+        seen = SeenSet()
+        self.queues = Queues(store, frontier, ways.prioritizer or DefaultPrioritizer(), seen, rules.worth)
+        self._seen_runs = SeenRuns(seen, store.path)
+        self.frontier = frontier
+        if ways.order is not None:
+            self.queues.order = ways.order(Reserve(store, frontier, self.queues.write_site, ways.concurrency))
+        self.idle = Idle(0.0, Why.EMPTY)
+        """What the agent last waited for."""
+        self.discovery = discovery or Discovery(processor, sitemaps=False)
+        self._ways, self._ties, self._clock, self._limit = ways, ties, means.clock, means.limit
+        self._examination = Examination(self.queues, rules.learn, ties.ask, ties.thread)
+        self.delivery = Delivery(self.queues, self._examination, means.clock, ties.send, self._begin)
+        self.queues.admit = rules.admit
+        if means.names is not None:
+            self.queues.prefetch = means.names.prefetch
+        self.revisits = Revisits(ways.revisits) if ways.revisits else None
+        if self.revisits is not None:
+            self.queues.judge = self.revisits.judge
+            self.queues.rate = self.revisits.rate
+        self.keeper = Keeper(
+            self.queues, rules, processor, self.discovery, self._examination, means.clock,
+            work_on=ties.work_on, revisits=self.revisits,
+        )  # fmt: skip
+        self.tally = self.keeper.tally
+        means.gate = means.gate or Gate(frontier.politeness, MAX_FETCH)
+        self.visits = Visits(means, self.queues, self.keeper, self.discovery, self.revisits, self._begin, self._notice)
+        self.keeper.ended, self.keeper.fault, self.keeper.beside = self.visits.end, self.visits.fault, self._begin
+        self.network = self.visits.network
+        self._beside: set[asyncio.Task[None]] = set()  # what waits for somebody
+        self._awake = asyncio.Event()
+        self._stopping = False
+        self._failure: BaseException | None = None
+        self._next_beat = 0.0
+        self._settled = False  # ``idle`` is what the frontier says now
+        self._restored = False
+        self._syncing: asyncio.Future[None] | None = None
+        self._synced: Callable[[], None] = lambda: None
+
+    def _seed(self, urls: Sequence[Url]) -> None:
+        """Offer the seeds of this agent's tablets."""
+        now = self._clock.now()
+        for url in self.queues.unseen(urls):
+            number = self.queues.tablet_of(url)
+            if number in self.queues.store.owned:
+                tablet = self.queues.store.tablet(number)
+                batch = tablet.batch()
+                self.queues.offer(batch, number, [Offer(url.href, 0, 1.0)], now)
+                tablet.write(batch)
+
+    def stop(self) -> None:
+        """Ask the agent to stop: what is in flight is finished, nothing new is begun."""
+        self._stopping = True
+        self._awake.set()
+
+    def restore(self) -> None:
+        """Take up what an earlier run left; ``run`` does it if nobody has."""
+        if not self._restored:
+            self._restored = True
+            self.idle = Idle(self._clock.now(), Why.RESUMING)
+            self.queues.restore(self._clock.now(), self._beat_if_due)
+            if self.revisits is not None:
+                self.revisits.take_up(self.queues, self._clock.now())
+
+    def _beat_if_due(self) -> None:
+        """Show a sign of life during a long step."""
+        now = self._clock.now()
+        if now >= self._next_beat:
+            self._next_beat = now + self._ways.beat_every
+            if not self._ties.beat(self):
+                self.stop()
+
+    def push(self, url: Url, offers: Sequence[Offer]) -> None:
+        """Take in what a hub pushed from the feed at ``url``."""
+        self.keeper.lister.push(url, offers)
+        self._settled = False
+        self._awake.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was told to stop before it was done."""
+        return self._stopping
+
+    async def run(self, seeds: Sequence[Url] = ()) -> Tally:
+        """Go on where an earlier run stopped, and crawl from ``seeds``. Raises what a disk or a bug raised."""
+        self.restore()
+        self._seed(seeds)
+        try:
+            while not self._done():
+                self._take()
+                self._begin_visits()
+                await self._rest()
+                self._housekeep()
+                if self._failure is not None:
+                    raise self._failure
+        finally:
+            for task in self._beside:
+                task.cancel()
+            await asyncio.gather(*self._beside, return_exceptions=True)
+            await self._seen_runs.finish()
+            if self._syncing is not None:
+                await asyncio.wait([self._syncing])
+        self.queues.anchors.step(self._clock.now(), everything=True)
+        await self.delivery.finish(self._clock.now())
+        if self.queues.order is not None:
+            self.queues.order.checkpoint(force=True)
+        synced = self.queues.post.syncing()
+        self.queues.store.sync()
+        synced()
+        if self._ties.send is None and not self._stopping:  # all tablets are ours, and synced: nothing to wait for
+            strip_all(self.queues.store)
+        return self.tally
+
+    def _done(self) -> bool:
+        if self._busy:
+            return False
+        return self._stopping or (self._ties.send is None and self.resting(self._clock.now()))
+
+    @property
+    def _busy(self) -> bool:
+        """Whether anything is under way."""
+        return bool(self.visits.under_way or self._beside)
+
+    def resting(self, now: float) -> bool:
+        """Whether nothing is under way, nothing is in the mail, and nothing is due within the patience."""
+        if self.revisits is not None or self.network.expects_end(now):
+            return False
+        waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self._waits_long(now)
+        return waits and self._settled and not self._busy and not self.queues.pending
+
+    def _waits_long(self, now: float) -> bool:
+        """Whether what the agent waits for is beyond the patience. Our own gap between two contacts never is."""
+        long = self.idle.why is not Why.DELAY and self.idle.until > now + self._ways.patience
+        return long and not self.frontier.keeps_a_gap()
+
+    def _take(self) -> None:
+        """Take some of the visits that have arrived: read, commit, free their hosts."""
+        arrived = self.visits.arrived
+        if not arrived:
+            return
+        count, size, room = 0, 0, ROOM
+        for each in arrived:
+            href = each.lease.entry.href
+            size += len(each.outcome.exchange.body) if each.outcome.exchange is not None else 0
+            room -= len(href.encode()) + 1
+            alone = href in self._ties.suspects
+            if count and (alone or size > BYTES_AT_ONCE or room < 0):
+                break
+            count += 1
+            if alone or count == AT_ONCE:
+                break
+        some, self.visits.arrived = arrived[:count], arrived[count:]
+        self.keeper.take(self.visits.take(some))
+        self.queues.flush()
+        self._settled = False  # what they found may have changed what there is to wait for
+
+    def _begin_visits(self) -> None:
+        """Begin as many visits as may be."""
+        now = self._clock.now()
+        self._settled = True
+        if self.revisits is not None:
+            self.revisits.budget.passed(now, self.frontier.counts().hosts, self.tally.contacts - self.tally.revisits)
+        self.queues.wake(now)
+        self._deliver(now)
+        self.queues.feed(now, self.tally.pages)
+        while self.visits.under_way < self._ways.concurrency and not self._stopping and not self._is_behind():
+            self.queues.refill(now)
+            if self.revisits is not None and (wait := self.revisits.budget.pace(now)):
+                self.idle = Idle(now + wait, Why.BUDGET)
+                return
+            if until := self.network.waits(now, self._busy):
+                self.idle = Idle(until, Why.OUTAGE)
+                return
+            if not self._limit.take():  # what is under way may come to nothing, and leave room for another
+                self.idle = Idle(now + _PERMIT_RETRY, Why.LIMIT)
+                if self._limit.reached:
+                    self.stop()
+                return
+            lease = self.frontier.next(now)
+            if isinstance(lease, Idle):
+                self._limit.give_back()
+                self.idle = lease
+                if self.revisits is not None:
+                    self.revisits.budget.spare()
+                if lease.why is Why.REFILL:
+                    continue
+                return
+            self.visits.begin(lease)
+
+    def _is_behind(self) -> bool:
+        """Whether so much is under way that no more should come; what is received is taken in all the same."""
+        return self._examination.behind or self.queues.post.is_full
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        """Run what must wait for somebody: names, robots.txt, converters, mail."""
+        task = asyncio.create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._beside.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._failure = task.exception()
+        self._notice()
+
+    def _notice(self) -> None:
+        """Something has come: look again."""
+        self._settled = False
+        self._awake.set()
+
+    async def _rest(self) -> None:
+        """Wait until something may have changed: a visit arrives, a host becomes due, a second has passed."""
+        self.queues.flush()
+        pause = min(self._next_beat - self._clock.now(), self.idle.until - self._clock.now())
+        if not self._awake.is_set() and not self.visits.arrived and pause > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._awake.wait()
+        else:
+            await asyncio.sleep(0)
+        self._awake.clear()
+
+    def _housekeep(self) -> None:
+        now = self._clock.now()
+        if now < self._next_beat:
+            return
+        self._next_beat = now + self._ways.beat_every
+        self._deliver(now, beat=True)
+        if self.queues.order is not None:
+            self.queues.order.checkpoint()
+        self.queues.duplicates.strip(now)
+        self._seen_runs.relieve()
+        if self._syncing is None or self._syncing.done():
+            if self._syncing is not None:
+                self._syncing.result()  # a disk that fails is heard of here
+                self._synced()
+            self._synced = self.queues.post.syncing()
+            # In a thread: a slow disk must not hold up the fetches.
+            self._syncing = asyncio.get_running_loop().run_in_executor(None, self.queues.store.sync)
+        if not self._ties.beat(self):
+            self.stop()
+
+    def _deliver(self, now: float, beat: bool = False) -> None:
+        self.queues.anchors.step(now, everything=not self._busy and self._waits_long(now))
+        if self._stopping:  # what is left over stays in the outbox
+            return
+        self.delivery.deliver(now, eager=beat or not self._busy)
+        if not self._busy and self.queues.post.waits_for_sync and (not self._syncing or self._syncing.done()):
+            self._next_beat = now  # nothing else is to be done: sync at once
+
+    async def receive(self, letters: list[Letter]) -> None:
+        """Take letters of another agent in; they have taken effect, and are synced, when this returns."""
+        await self.delivery.receive(letters)
+        self._settled = False
+        self._awake.set()

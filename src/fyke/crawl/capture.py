@@ -1,0 +1,156 @@
+"""What is made of a response: read (fyke.reading), it is a row for the store, and the links to offer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+
+from fyke.formats.http import parse_head
+from fyke.formats.media_types import HTML
+from fyke.formats.sniff import sniff
+from fyke.frontier.seen import Keys
+from fyke.reading.conversion import MARKUP, Source, convert_here
+from fyke.reading.reading import Material, Reader, Reading
+from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks
+from fyke.store import Change, Page, RowMeta
+from fyke.store.codec import sha1
+from fyke.url import Url
+from fyke.values import Document, Drop, Exchange, Failed, Fetched, Link, Links, Meta, Moved, Reason
+from fyke.workers.conversion import AT_ONCE
+
+
+@dataclass(frozen=True, slots=True)
+class Processed:
+    """A row to put, the links to offer, and what was dropped on the way."""
+
+    change: Change
+    links: Sequence[Link] = ()
+    keys: Keys | None = None
+    """Of the links in the seen-set, where they are known."""
+    dropped: tuple[tuple[Drop, int], ...] = ()
+    redirected: bool = False
+    main: str = ""
+    """The main text of a document."""
+    material: Material | None = None
+    """Of a document, by which its copies are known."""
+
+
+class Processor:
+    """Makes rows of responses; one for each agent, as it remembers what hrefs lead to."""
+
+    def __init__(self, agent: str, convert: Callable[[Source], Awaitable[Document]] | None = None) -> None:
+        """``agent`` is the product token that robots directives may address.
+
+        ``convert`` runs what is not HTML, where it can be killed; without it conversion happens here.
+        """
+        self._agent = agent
+        self._convert = convert or _convert_here
+        self.key_by(0)
+
+    def key_by(self, secret: int) -> None:
+        """Make the keys of links from now on as the seen-set of a store with that secret has them."""
+        self._secret = secret
+        self._reader = Reader(self._agent, memo=LinkMemo(seed=secret))
+
+    @staticmethod
+    def page_type(outcome: Fetched) -> str:
+        """Return the type of a page that ``read_many`` takes; empty for another document, and for a large one."""
+        exchange = outcome.exchange
+        if len(exchange.body) > AT_ONCE:
+            return ""
+        kind = sniff(exchange.body, parse_head(exchange.response_head).get("content-type"), outcome.url.path)
+        return kind if kind in MARKUP else ""
+
+    def read_many(self, pages: Sequence[tuple[Fetched, int, str]]) -> list[Processed]:
+        """Read pages, each with its depth and its ``page_type``, in one call of each kernel."""
+        given = [(each.exchange.body, parse_head(each.exchange.response_head), each.url) for each, _, _ in pages]
+        readings = self._reader.pages(given, [kind for _, _, kind in pages])
+        return [_processed(each, depth, reading) for (each, depth, _), reading in zip(pages, readings, strict=True)]
+
+    async def fetched(self, outcome: Fetched, depth: int) -> Processed:
+        """A document of any kind and size came. A large one is read beside the loop, by the same code."""
+        exchange = outcome.exchange
+        head = parse_head(exchange.response_head)
+        if len(exchange.body) > AT_ONCE:
+            # What is remembered of hrefs is not shared with other threads.
+            beside = Reader(self._agent, memo=LinkMemo(seed=self._secret))
+            begun = await asyncio.to_thread(beside.begin, exchange.body, head, outcome.url)
+        else:
+            begun = self._reader.begin(exchange.body, head, outcome.url)
+        if not isinstance(begun, Reading):
+            begun = self._reader.converted(begun, await self._convert(begun), head)
+        return _processed(outcome, depth, begun)
+
+    def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
+        """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""
+        document = Document("", "", media_type=media_type)
+        found = PageLinks(Links.of(links[:MAX_LINKS]), np.empty(0, np.uint64))
+        reading = Reading(outcome.url, outcome.exchange.body, document, found)
+        return replace(_processed(outcome, depth, reading), links=())
+
+    def moved(self, outcome: Moved, depth: int) -> Processed:
+        """The document is elsewhere: a row that says where, and a link to there."""
+        exchange = outcome.exchange
+        link = Link(outcome.target, "", "redirect")
+        meta = msgspec.structs.replace(_meta(exchange, depth), redirect=outcome.target.href)
+        page_cell = Page(exchange.request_head, exchange.response_head, exchange.body)
+        return Processed(Change(meta, page_cell, links=(link,)), (link,), redirected=True)
+
+    def failed(self, outcome: Failed, depth: int, now: float) -> Processed:
+        """Nothing usable came: a row that says why."""
+        exchange = outcome.exchange
+        if exchange is None:
+            return Processed(Change(RowMeta(fetched=now, depth=depth, error=outcome.reason)))
+        meta = _meta(exchange, depth, error=outcome.reason)
+        return Processed(Change(meta, Page(exchange.request_head, exchange.response_head, exchange.body)))
+
+
+def warm(processor: Processor) -> None:
+    """Load the kernels that a page needs, or compile them the first time, before anybody waits for a page."""
+    url = Url("http://warm.invalid/")
+    body = b"<html><title>t</title><body><p>Some <b>text</b> and a <a href=/x>link</a>.</p></body></html>"
+    exchange = Exchange(b"", b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", body, 200, 0.0, 0.0)
+    processor.read_many([(Fetched(url, exchange), 0, HTML)])
+
+
+def refused(depth: int, now: float, why: Drop | Reason) -> Processed:
+    """We may not fetch it: a row that says why, so that it is known and not asked for again."""
+    return Processed(Change(RowMeta(fetched=now, depth=depth, error=why)))
+
+
+def _processed(outcome: Fetched, depth: int, reading: Reading) -> Processed:
+    exchange, found = outcome.exchange, reading.found
+    meta = msgspec.structs.replace(_meta(exchange, depth, reading.document), signals=reading.signals)
+    page = Page(exchange.request_head, exchange.response_head, exchange.body)
+    change = Change(meta, page, text=reading.blocks or None, links=found.links, weights=reading.weights)
+    material = reading.material(exchange.truncated) if exchange.body else None
+    return Processed(change, found.links, found.keys, found.dropped, main=reading.text, material=material)
+
+
+async def _convert_here(source: Source) -> Document:
+    return await asyncio.to_thread(convert_here, source)  # some engines have an event loop of their own
+
+
+def _meta(exchange: Exchange, depth: int, made: Document | None = None, error: str = "") -> RowMeta:
+    head = parse_head(exchange.response_head)
+    return RowMeta(
+        status=exchange.status,
+        type=made.media_type if made is not None and made.media_type else head.media_type,
+        length=len(exchange.body),
+        fetched=exchange.started or exchange.finished,
+        title=made.title if made is not None else "",
+        language=made.language if made is not None else "",
+        depth=depth,
+        error=error or (made.failure or "" if made is not None else ""),
+        truncated=exchange.truncated,
+        encoding=made.encoding if made is not None else "",
+        digest=sha1(exchange.body) if exchange.body else b"",
+        etag=head.get("etag"),
+        last_modified=head.get("last-modified"),
+        address=exchange.address,
+        document=made.meta if made is not None and made.meta != Meta() else None,
+    )

@@ -1,0 +1,366 @@
+"""What follows from a visit: the row, the links, the letters, the next visit, all in one batch, and the host is free.
+
+::
+
+    take ─┬─ pages ──▶ read, all in one call ──▶ keep ──▶ one batch for each: row, queue, counters, offers, questions
+          ├─ other documents, sitemaps, feeds: beside, one by one ──▶ keep
+          ├─ moved: a row that says where
+          └─ failed ──▶ fail: tried again later, or a row that says why
+
+A batch is committed when it is complete, and those of a tick are written together (``Queues.flush``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
+from fyke.crawl.capture import Processed, Processor
+from fyke.crawl.discovery.discovery import Discovery, Listing, is_guess, is_poll, is_sitemap, redirected, tell
+from fyke.crawl.discovery.lister import Lister
+from fyke.crawl.duplicates.examination import Examination
+from fyke.crawl.mail.outbox import Offer
+from fyke.crawl.order.order import Visit
+from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.queue.queues import AGAIN, Queues
+from fyke.crawl.revisit.retaking import Retaker
+from fyke.crawl.revisit.revisits import Revisits, Seen
+from fyke.crawl.run.runtime import log
+from fyke.errors import FykeError
+from fyke.frontier.keys import Entry
+from fyke.frontier.leases import Lease
+from fyke.frontier.politeness import Contact
+from fyke.interfaces import Clock
+from fyke.sites.traps import seen_form
+from fyke.store import Batch, Change
+from fyke.values import Drop, Failed, Fetched, Links, Moved, Reason, Unchanged
+
+MAX_HOPS = 10
+"""Redirects in a row, as browsers allow twice as many."""
+RETRY_DELAYS = 10.0
+"""Of the host's delay, before the second try, and four times as many before the third: 10 and 40 s by default."""
+LEAST_RETRY = 1.0
+"""Seconds before the second try where the delay is shorter."""
+
+_TROUBLES = 1000
+"""Sites whose last trouble is remembered, so that a crawl can tell why it came to nothing."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What an agent has done since it started."""
+
+    pages: int = 0
+    """Documents fetched."""
+    bytes: int = 0
+    contacts: int = 0
+    """Requests sent, robots.txt included."""
+    revisits: int = 0
+    """Pages asked for again."""
+    changed: int = 0
+    """Of these, those that had changed."""
+
+
+class Keeper:
+    """The part of an agent that writes: the rows of first visits, and (with ``revisits``) of further ones."""
+
+    def __init__(
+        self,
+        queues: Queues,
+        rules: Rules,
+        processor: Processor,
+        discovery: Discovery,
+        examination: Examination,
+        clock: Clock,
+        *,
+        work_on: Callable[[Iterable[str]], None],
+        revisits: Revisits | None,
+    ) -> None:
+        """See ``Agent``, which has the same arguments; it sets ``visits`` and ``beside``."""
+        self.queues = queues
+        self.tally = Tally()
+        self.lister = Lister(queues, rules, discovery, clock)
+        self.processor = processor
+        self.discovery = discovery
+        self.work_on = work_on
+        self.rules = rules
+        self._examination = examination
+        self._clock = clock
+        self._revisits = revisits
+        self.ended: Callable[[Lease], None] = lambda lease: None
+        """Told when all that follows from a visit is committed."""
+        self.fault: Callable[[Lease], None] = lambda lease: None
+        """Told of a fault of ours with a visit, while it is handled."""
+        self.beside: Callable[[Coroutine[None, None, None]], None] = _nowhere
+        """Runs what must wait for somebody."""
+        self._retaker = Retaker(self, revisits, clock) if revisits is not None else None
+        self._documents: set[int] = set()
+        self.troubles: dict[str, str] = {}
+        """Sites that could not be reached, and why."""
+
+    def came_to_document(self, lease: Lease) -> bool:
+        """Whether a visit that has ended was kept as a document. REQUIRES: it is asked once."""
+        known = id(lease) in self._documents
+        self._documents.discard(id(lease))
+        return known
+
+    def troubled(self, site: str, outcome: Failed, what: str = "") -> None:
+        """Remember why a site could not be reached."""
+        if len(self.troubles) < _TROUBLES or site in self.troubles:
+            self.troubles[site] = f"{what}{outcome.reason}" + (f": {outcome.detail}" if outcome.detail else "")
+
+    def take(self, arrivals: Sequence[Arrival]) -> None:
+        """Make of arrivals what is kept of them: the pages among them are read in one call."""
+        pages: list[tuple[Arrival, str]] = []
+        for each in arrivals:
+            try:
+                page = self._sort(each)
+            except (FykeError, OSError):
+                raise
+            except Exception:
+                self.fault(each.lease)
+                continue
+            if page:
+                pages.append((each, page))
+        if not pages:
+            return
+        self.work_on([each.lease.entry.href for each, _ in pages])
+        for (each, _), processed in zip(pages, self._read(pages), strict=True):
+            try:
+                self._finish(each, processed)
+            except (FykeError, OSError):
+                raise
+            except Exception:
+                self.fault(each.lease)
+            else:
+                self.ended(each.lease)
+        self.queues.flush()
+        self.work_on(())
+
+    def _sort(self, each: Arrival) -> str:
+        """Settle an arrival that needs no reading, or have it read beside; of a page, return its type."""
+        outcome, entry = each.outcome, each.lease.entry
+        settled = self._retaker.settle(each) if self._is_revisit(entry) and self._retaker else self._settle(each)
+        if settled:
+            self.ended(each.lease)
+            return ""
+        assert isinstance(outcome, Fetched)
+        page = "" if self.discovery.may_list(outcome, entry) else self.processor.page_type(outcome)
+        if not page:
+            self.beside(self._take_beside(each, outcome))
+        return page
+
+    def _is_revisit(self, entry: Entry) -> bool:
+        return self._revisits is not None and entry.kind == AGAIN
+
+    def _settle(self, each: Arrival) -> bool:
+        """Take an outcome in; return False of a document, which is to be read."""
+        lease, outcome, now = each.lease, each.outcome, self._clock.now()
+        contact = contact_of(outcome, 0.0, now)
+        self.tally.contacts += 1
+        if isinstance(outcome, Fetched) and outcome.exchange.incomplete and self._again(lease.entry):
+            self.fail(lease, Failed(outcome.url, Reason.RESET, detail="cut short"), contact, now)
+        elif isinstance(outcome, Fetched):
+            self.tally.pages += 1
+            self.tally.bytes += len(outcome.exchange.body)
+            return False
+        elif isinstance(outcome, Moved):
+            self.keep(lease, self.processor.moved(outcome, lease.entry.depth), contact)
+        elif isinstance(outcome, Unchanged) and is_poll(lease.entry.kind):
+            self.lister.forget(lease, contact, unchanged=True)
+        elif isinstance(outcome, Unchanged):  # nobody asked: we sent no validators
+            failure = Failed(outcome.url, Reason.PROTOCOL, detail="304 without being asked", exchange=outcome.exchange)
+            self.fail(lease, failure, contact, now)
+        else:
+            self.fail(lease, outcome, contact, now)
+        return True
+
+    def _read(self, pages: Sequence[tuple[Arrival, str]]) -> list[Processed]:
+        given = [(each.outcome, each.lease.entry.depth, kind) for each, kind in pages]
+        try:
+            return self.processor.read_many(given)  # type: ignore[arg-type]
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            if len(pages) > 1:  # who of them is it?
+                return [self._read([each])[0] for each in pages]
+            return [self._unreadable(pages[0][0])]
+
+    def _unreadable(self, each: Arrival) -> Processed:
+        """A fault of ours, which has just been raised: the document is kept as it came."""
+        log.exception("%s could not be read", each.lease.entry.href)
+        failure = Failed(each.outcome.url, Reason.UNREADABLE, exchange=each.outcome.exchange)
+        return self.processor.failed(failure, each.lease.entry.depth, self._clock.now())
+
+    def _finish(self, each: Arrival, processed: Processed) -> None:
+        """Commit what was read of a document."""
+        lease, entry = each.lease, each.lease.entry
+        if self._is_revisit(entry) and self._retaker is not None and processed.change.meta.error != Reason.UNREADABLE:
+            self._retaker.finish(each, processed)
+        else:
+            contact = contact_of(each.outcome, 0.0, self._clock.now())
+            self.keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
+
+    async def _take_beside(self, each: Arrival, outcome: Fetched) -> None:
+        """Read a document that is no page, or a large one, or one that lists pages; commit what follows."""
+        lease, entry = each.lease, each.lease.entry
+        try:
+            self.work_on([entry.href])
+            listing = await self._listing(each, outcome)
+            if listing is None and not is_guess(entry.kind):
+                try:
+                    processed = await self.processor.fetched(outcome, entry.depth)
+                except (FykeError, OSError):
+                    raise
+                except Exception:
+                    processed = self._unreadable(each)
+                self._finish(each, processed)
+            elif listing is None:
+                self.lister.forget(lease, contact_of(outcome, 0.0, self._clock.now()))
+            self.ended(lease)
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(lease)
+        finally:
+            self.queues.flush()
+            self.work_on(())
+
+    async def _listing(self, each: Arrival, outcome: Fetched) -> Listing | None:
+        """Commit what a sitemap or feed lists, where the document is one."""
+        lease, entry = each.lease, each.lease.entry
+        if self._is_revisit(entry):
+            return None
+        listing = await self.discovery.read(outcome, entry, self._clock.now())
+        if listing is None:
+            return None
+        listing, new = await self.lister.offer_most(entry.url, listing)
+        self.keep(lease, listing.processed, contact_of(outcome, 0.0, self._clock.now()), listing, new)
+        self.queues.flush()
+        if self._revisits is not None:
+            kind = "sitemap" if is_sitemap(listing.kind) else "feed"
+            self._revisits.told(self.queues, listing.signals, kind, self._clock.now())
+        return listing
+
+    def _again(self, entry: Entry) -> bool:
+        """Whether a URL that failed is tried again."""
+        return entry.tries + 1 < MAX_TRIES and not is_guess(entry.kind)
+
+    def fail(self, lease: Lease, outcome: Failed, contact: Contact | None, now: float, *, final: bool = False) -> None:
+        """Nothing usable came: it is tried again later, or (``final``: at once) its row says why there is nothing."""
+        entry = lease.entry
+        if outcome.reason in PASSING and self._again(entry) and not final:
+            wait = max(RETRY_DELAYS * self.queues.frontier.politeness.delay, LEAST_RETRY) * 4**entry.tries
+            due = outcome.retry_at or now + wait  # what the server asks decides
+            if not entry.depth:
+                self.troubled(lease.site, outcome)
+            number = self.queues.tablet_of(outcome.url)
+            batch = self.queues.store.tablet(number).batch()
+            self.queues.postpone(batch, msgspec.structs.replace(entry, tries=entry.tries + 1), due)
+            self.queues.frontier.done(lease, now, contact)
+            self.queues.finish(batch, lease)
+            self.queues.commit(number, batch)
+        elif is_guess(entry.kind) or (is_poll(entry.kind) and outcome.reason is not Reason.GONE):
+            self.lister.forget(lease, contact)
+        else:
+            self.keep(lease, self.processor.failed(outcome, entry.depth, now), contact)
+
+    def keep(
+        self, lease: Lease, processed: Processed, contact: Contact | None, listing: Listing | None = None, new: int = 0
+    ) -> None:
+        """Commit all that follows from a visit in one batch, and free the host."""
+        entry, now = lease.entry, self._clock.now()
+        number = self.queues.tablet_of(entry.url)
+        batch = self.queues.store.tablet(number).batch()
+        if self.queues.order is not None:
+            processed = self.queues.order.read(batch, entry, processed, self.queues.anchors.texts(entry.href))
+        meta = processed.change.meta
+        # Sitemaps and feeds are asked again in their own rhythm.
+        if self._revisits is not None and listing is None and 200 <= meta.status < 300 and not meta.error:
+            processed = self._revisits.first(batch, self.queues, entry, processed, now)
+        stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
+        if meta.error:
+            batch.count("errors:" + meta.error)
+        if processed.redirected:
+            batch.count("moved")
+        elif 200 <= meta.status < 400 and not is_poll(entry.kind):  # which is counted already
+            batch.count("pages")
+            batch.count("bytes", meta.length)
+            self._documents.add(id(lease))
+        for why, count in processed.dropped:
+            batch.count("dropped:" + why, count)
+        self.queues.frontier.done(lease, now, contact)
+        self.queues.finish(batch, lease)
+        self.sight(batch, number, entry, stamp, processed)
+        offers: list[Offer] = []
+        if listing is not None:
+            offers = self.lister.wanted(batch, listing.offers)
+            for name, count in listing.counts:
+                batch.count(name, count)
+            self.discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
+        self.queues.offer(batch, number, offers + self.offers(batch, lease, processed), now)
+        self.queues.commit(number, batch)
+
+    def keep_again(self, lease: Lease, seen: Seen, contact: Contact) -> None:
+        """Commit all that follows from a revisit in one batch, and free the host. REQUIRES: the crawl revisits."""
+        entry, now = lease.entry, self._clock.now()
+        assert self._revisits is not None
+        number = self.queues.tablet_of(entry.url)
+        batch = self.queues.store.tablet(number).batch()
+        if seen.processed is not None:
+            stamp = batch.put_row(entry.url.key, seen.processed.change, int(now * 1e6))
+            self.sight(batch, number, entry, stamp, seen.processed)
+            self.tally.changed += 1
+        else:
+            batch.put_meta(entry.url.key, seen.meta)
+        for name, count in seen.counts:
+            batch.count(name, count)
+        self.queues.frontier.done(lease, now, contact)
+        self.queues.finish(batch, lease)
+        self._revisits.write(batch, self.queues, entry, seen)
+        offered = seen.processed or Processed(Change(seen.meta), seen.links)
+        self.queues.offer(batch, number, self.offers(batch, lease, offered), now)
+        self.queues.commit(number, batch)
+
+    def sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:
+        """Have it found out whether a document is a copy, and its anchor texts brought to their targets."""
+        self.queues.anchors.note(number, entry.href, stamp, processed.change.links or ())
+        if processed.material is not None:
+            self._examination.stored(batch, number, entry.url, stamp, processed.material)
+
+    def offers(self, batch: Batch, lease: Lease, processed: Processed) -> list[Offer]:
+        """The links that are new and that belong to the crawl."""
+        entry = lease.entry
+        depth, kind, hops, told = entry.depth + 1, "", 0, None
+        if processed.redirected:  # as far from the seeds as the page that sent us there
+            depth, told = entry.depth, entry.told
+            kind, hops = redirected(entry.kind)
+            if not entry.depth and not is_sitemap(entry.kind):  # a seed is where it leads
+                self.rules.admit(processed.links[0].target)
+        offers = []
+        targets = Links.of(processed.links).targets
+        keys = self.queues.keys(targets) if processed.keys is None else processed.keys
+        fresh = self.queues.unseen(targets, keys)
+        if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
+            fresh = [*targets]  # from one session id of the page to another: follow it, as far as the hops go
+        if self.queues.order is not None:
+            refusal = self.rules.belongs if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
+            number = self.queues.tablet_of(entry.url)
+            visit = Visit.of(batch, number, entry, processed, keys, fresh, depth, kind, refusal)
+            return self.queues.order.offers(visit)
+        for url in fresh:
+            why = self.rules.belongs(url)
+            if hops > MAX_HOPS:
+                why = Drop.REDIRECTS
+            if why is None:
+                offers.append(Offer(url.href, depth, kind=kind, told=told))
+            else:
+                batch.count("dropped:" + why)
+        return offers
+
+
+def _nowhere(work: Coroutine[None, None, None]) -> None:
+    work.close()

@@ -1,0 +1,1 @@
+"""Pages that somebody lists or pushes: sitemaps, feeds, WebSub."""

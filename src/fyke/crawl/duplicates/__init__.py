@@ -1,0 +1,1 @@
+"""Copies: exact ones by the owners of their digests, near ones by one index for each machine."""

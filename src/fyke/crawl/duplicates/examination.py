@@ -1,0 +1,183 @@
+"""Examination: what of each stored page is a duplicate, found in bundles beside the loop.
+
+A page's batch puts a `Question` into the outbox, so that none is lost. The agent takes questions in bundles; a thread
+makes digests of body and main text; the owners of the digests are told (`duplicates`), the machine's index is asked
+(`lookalikes`), and what it answers is marked in the rows. Pages with the same words are left to the owner of
+their digest, so that of them, too, the lesser (time, URL) is the original.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from fyke.crawl.duplicates.near import Answer, Ask
+from fyke.crawl.mail.outbox import INDEX, Mark, Question, Sighting
+from fyke.crawl.queue.queues import Queues
+from fyke.dedupe.index import SAME_TEXT
+from fyke.reading.reading import Material
+from fyke.reading.stored import material_of
+from fyke.store import Batch
+from fyke.text.words import MAX_BYTES, encode
+from fyke.url import Url
+from fyke.values import Drop
+
+BUNDLE = 256
+"""Questions asked at once."""
+BUNDLE_SIZE = 8 << 20
+"""Bytes after which a bundle is full."""
+WORTHWHILE = 32
+"""Questions that are not kept waiting for more: a bundle costs as much as several of them."""
+BEHIND = 4096
+"""Questions from which on no new page is fetched until some are answered: two seconds of examination."""
+KEPT = 64 << 20
+"""Bytes of documents that are kept at hand until they are examined; others are read from the store again."""
+LONG_TEXT = MAX_BYTES // 4
+"""Characters that surely fit what the index looks at."""
+MAX_DEMOTED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    """A question with all that is needed to answer it."""
+
+    stamp: int
+    href: str
+    source: int
+    main: str
+    sighting: Sighting
+
+
+class Examination:
+    """The questions of one agent, and what it makes of the answers."""
+
+    def __init__(
+        self,
+        queues: Queues,
+        learn: Callable[[Url, int, bool], Drop | None],
+        ask: Ask | None = None,
+        thread: Executor | None = None,
+    ) -> None:
+        """``learn(url, hash of the text, repeats its host)`` hears of each page, and says what is wrong with it.
+
+        Without ``ask`` only copies of the whole text are found; without ``thread`` the loop does the work.
+        """
+        self.queues = queues
+        self._learn = learn
+        self._ask = ask
+        self._thread = thread
+        self._kept: OrderedDict[tuple[str, int], Material] = OrderedDict()
+        self._size = 0
+
+    @property
+    def behind(self) -> bool:
+        """Whether so much waits to be examined that no more should come."""
+        return self.queues.post.questions > BEHIND
+
+    def stored(self, batch: Batch, here: int, url: Url, stamp: int, material: Material) -> None:
+        """Note, in the batch that stores a page in tablet ``here``, that it is to be examined."""
+        self.queues.post.write(batch, here, INDEX, [], [Question(url.href, stamp)])
+        self._size += len(material)
+        self._kept[url.href, stamp] = material
+        while self._size > KEPT:
+            self._size -= len(self._kept.popitem(last=False)[1])
+
+    def ready(self, now: bool) -> bool:
+        """Whether there are questions that should not wait; with ``now`` none should."""
+        return self.queues.post.questions >= (1 if now else WORTHWHILE)
+
+    async def examine(self) -> None:
+        """Answer a bundle of questions. Raises ``OSError`` where the index does not answer."""
+        post = self.queues.post
+        letters, size = post.take_questions(BUNDLE), 0
+        questions: list[tuple[int, str, int, Material | None]] = []
+        for place, letter in enumerate(letters):
+            if size > BUNDLE_SIZE:
+                post.give_back(letters[place:])
+                del letters[place:]
+                break
+            for note in letter.notes:
+                assert isinstance(note, Question)
+                material = self._kept.get((note.href, note.stamp))
+                questions.append((note.stamp, note.href, letter.source, material))
+                size += len(material) if material is not None else BUNDLE_SIZE // BUNDLE
+        try:
+            answered = await self._answer(questions)
+        except BaseException:
+            post.give_back(letters)
+            raise
+        self._write(answered)
+        for stamp, href, _, _ in questions:
+            if (href, stamp) in self._kept:
+                self._size -= len(self._kept.pop((href, stamp)))
+        post.delivered(letters)
+
+    async def _answer(self, questions: list[tuple[int, str, int, Material | None]]) -> list[tuple[_Examined, Answer]]:
+        questions = sorted(questions, key=lambda question: question[:2])  # a restart brings them tablet by tablet
+        if self._thread is None:
+            examined = self._examine(questions)
+        else:
+            examined = await asyncio.get_running_loop().run_in_executor(self._thread, self._examine, questions)
+        if self._ask is None:
+            return [(each, Answer()) for each in examined]
+        asked = [each for each in examined if each.main]
+        answers = await self._ask([(each.href, each.main) for each in asked])
+        return [*zip(asked, answers, strict=True), *((each, Answer()) for each in examined if not each.main)]
+
+    def _examine(self, questions: list[tuple[int, str, int, Material | None]]) -> list[_Examined]:
+        """Make digests; reads rows where the material is not at hand."""
+        examined = []
+        for stamp, href, source, material in questions:
+            if material is None:
+                row = self.queues.store.tablet(source).read(Url(href).key, stamp, parts=())
+                if row is None:
+                    continue
+                material = material_of(row)  # noqa: PLW2901
+            main, found = material.main, material.digests()
+            if len(main) > LONG_TEXT:  # sampled as the index itself would sample it
+                main = encode(main).decode("utf-8", "replace")
+            sighting = Sighting(href, stamp, found.raw, found.text, material.canonical not in ("", href))
+            examined.append(_Examined(stamp, href, source, main, sighting))
+        return examined
+
+    def _write(self, answered: list[tuple[_Examined, Answer]]) -> None:
+        """Tell the owners of the digests, and mark what the index has found, in one batch for each tablet."""
+        queues, store = self.queues, self.queues.store
+        marks: defaultdict[int, list[Mark]] = defaultdict(list)
+        sightings: defaultdict[int, list[Sighting]] = defaultdict(list)
+        soft_errors: Counter[int] = Counter()
+        for each, answer in answered:
+            sightings[each.source].append(each.sighting)
+            if self._ask is not None:
+                url = Url(each.href)
+                repeats = bool(answer.original) and Url(answer.original).host == url.host
+                wrong = self._learn(url, int.from_bytes(each.sighting.text[:8], "little"), repeats)
+                soft_errors[each.source] += wrong is Drop.SOFT_ERROR
+            if answer.reason and len(queues.demoted) < MAX_DEMOTED:
+                queues.demoted[answer.place] = answer.reason
+            if answer.original and answer.method != SAME_TEXT:
+                number, mark = self._mark(each, answer)
+                marks[number].append(mark)
+        for number in sightings.keys() | marks.keys():
+            tablet = store.tablet(number)
+            batch = tablet.batch()
+            queues.duplicates.sighted(batch, number, sightings[number])
+            queues.duplicates.apply(batch, number, list(marks[number]))
+            if soft_errors[number]:
+                batch.count("dropped:" + Drop.SOFT_ERROR, soft_errors[number])
+            tablet.write(batch)
+
+    def _mark(self, each: _Examined, answer: Answer) -> tuple[int, Mark]:
+        """The mark of a near copy and its tablet: of the page, or of the one before it, if that says that it is a copy.
+
+        A row of another agent's tablet cannot be asked: there the one that came first is the original.
+        """
+        store = self.queues.store
+        number = store.tablet_of(answer.original)
+        known = store.tablet(number).version(Url(answer.original).key) if number in store.owned else None
+        if known is not None and known.meta.document is not None and known.meta.document.canonical == each.href:
+            return number, Mark(answer.original, known.stamp, each.href, answer.similarity, answer.method)
+        return each.source, Mark(each.href, each.stamp, answer.original, answer.similarity, answer.method)

@@ -1,0 +1,1 @@
+"""From tablet to tablet: letters in outboxes, their delivery within an agent and between agents; anchor texts."""

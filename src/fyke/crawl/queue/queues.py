@@ -1,0 +1,434 @@
+"""The frontier and the tablets as one: what the frontier decides is written, what it wishes is read.
+
+Everything that follows from a page goes into the batch of the page's own tablet: its row, the queue entries of links
+that belong to the tablet with their keys in the seen-set, and a letter in the outbox for each other tablet
+(fyke.crawl.mail.outbox). A restart reads the records of sites and the seen-set back.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from fyke.crawl.duplicates.exact import Duplicates
+from fyke.crawl.mail.anchors import Anchors
+from fyke.crawl.mail.outbox import Letter, Offer, Post
+from fyke.crawl.order.order import Order
+from fyke.crawl.order.reserve import ALL_WAITING, FED, level_of
+from fyke.crawl.queue.seen_chunks import SeenChunks
+from fyke.dedupe.breeding import is_demoted
+from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import (
+    BY_HOST,
+    QUEUED,
+    Entry,
+    SiteRecord,
+    is_record_key,
+    later_due,
+    later_from,
+    later_key,
+    later_range,
+    record_key,
+    sequence_of,
+)
+from fyke.frontier.leases import Lease
+from fyke.frontier.priority import Levels
+from fyke.frontier.seen import Keys, SeenSet, url_keys
+from fyke.interfaces import Prioritizer
+from fyke.sites.traps import seen_form
+from fyke.store import Batch, Store, Tablet
+from fyke.url import Url, host_key
+from fyke.values import Candidates, Drop
+
+_LATER_BATCH = 1000  # entries that become due are queued in steps, so that no step is long
+_MEMORY_OF_TABLETS = 200_000
+_NOT_NOW = 86_400.0  # seconds until a crawl that does not revisit looks at a revisit again
+
+_SEED = b"seed"
+"""Behind a host key: the host of a seed, or where one led."""
+
+AGAIN = "again"
+"""The kind of an entry that is a revisit (fyke.crawl.revisit.revisits)."""
+
+
+class Queues:
+    """The queues of the tablets that ``store`` owns."""
+
+    def __init__(
+        self,
+        store: Store,
+        frontier: Frontier,
+        prioritizer: Prioritizer,
+        seen: SeenSet,
+        worth: Callable[[Url, int, float], Drop | None],
+    ) -> None:
+        """``worth(url, depth, now)`` says why a URL is not to be queued; it is asked once for each."""
+        self.store = store
+        self.frontier = frontier
+        frontier.sites.load = self._load
+        self.post = Post(store)
+        self.duplicates = Duplicates(store, self.post)
+        self.anchors = Anchors(store, self.post, self.tablet_of)
+        self.prefetch: Callable[[str], None] = lambda host: None
+        """Told of hosts that are about to be contacted, so that their addresses are known by then."""
+        self.admit: Callable[[Url], None] = lambda url: None
+        """Told of seeds, and of where they led: what belongs to the crawl is near them."""
+        self.demoted: dict[str, str] = {}
+        """Places whose pages come last, and why: hosts and templates that breed copies."""
+        self._prioritizer = prioritizer
+        self._levels = Levels(frontier.priorities)
+        self._seen = seen
+        self.worth = worth
+        self._later: dict[int, float] = {}
+        """For each tablet, a lower bound of when its first entry for later is due: nothing stands before it."""
+        self._next_later = float("inf")
+        self.retries = 0
+        """Entries for later that failed before: they are waiting URLs too."""
+        self.judge: Callable[[Entry, Tablet, float], float] | None = None
+        """Says of a revisit whose time has come: 0 where it is due, else when to look again. None: not in this run."""
+        self.rate: Callable[[str], float] | None = None
+        """Says how often the pages of a host change, where that is learnt."""
+        self._tablets: dict[str, int] = {}
+        self._chunks: dict[int, SeenChunks] = {}
+        self.order: Order | None = None
+        """Which page first, where it is not breadth first."""
+        self._complete: defaultdict[int, list[Batch]] = defaultdict(list)
+
+    def keys(self, urls: Iterable[Url]) -> Keys:
+        """Return the keys of URLs in the seen-set."""
+        return url_keys(map(seen_form, urls), self.store.secret)
+
+    # ---- starting
+
+    def restore(self, now: float, beat: Callable[[], object] = lambda: None) -> None:
+        """Take up what earlier runs left. Every host waits its full delay once. ``beat`` is called now and then."""
+        for number in self.store.owned:
+            tablet = self.store.tablet(number)
+            self._queue_by_site(tablet, now)
+            for key, value in tablet.items("host"):
+                if is_record_key(key):
+                    self.frontier.restore(SiteRecord.decode(value), now)
+                elif key.endswith(_SEED):
+                    self.admit(Url(value.decode()))
+            beat()
+            self._remember(number, tablet, beat)
+            for key, value in tablet.items("queue", *_all_later()):
+                self._later.setdefault(number, later_due(key))
+                self.retries += _is_retry(Entry.decode(value))
+        self._note_later()
+        if self.order is not None:
+            self.order.reserve.restore()
+            self.order.restore()
+        self.duplicates.restore()
+        self.anchors.restore(now)
+
+    def _queue_by_site(self, tablet: Tablet, now: float) -> None:
+        """Move what version 1 queued by host to the queues of its sites, in steps that a crash cannot tear."""
+        while old := list(islice(tablet.items("queue", *BY_HOST), _LATER_BATCH)):
+            batch = tablet.batch()
+            sites: defaultdict[str, list[Entry]] = defaultdict(list)
+            for key, value in old:
+                entry = Entry.decode(value)
+                sites[entry.url.site].append(entry)
+                batch.delete("queue", key)
+            for site, entries in sites.items():
+                for key, value in self.frontier.add(site, entries, now):
+                    batch.put("queue", key, value)
+                self.write_site(batch, site)
+            tablet.write(batch)
+
+    def _load(self, site: str) -> SiteRecord | None:
+        number = self.tablet_of(Url(site + "/")) if "://" in site else -1
+        stored = self.store.tablet(number).get("host", record_key(site)) if number in self.store.owned else None
+        return SiteRecord.decode(stored) if stored else None
+
+    def _note_later(self) -> None:
+        self._next_later = min(self._later.values(), default=float("inf"))
+        self.frontier.note_later(self._next_later)
+
+    def _remember(self, number: int, tablet: Tablet, beat: Callable[[], object]) -> None:
+        """Know the URLs of a tablet again: from its chunks, or else from its rows and queues."""
+        chunks = self._chunks[number] = SeenChunks(tablet, self.store.secret)
+        known = chunks.read() if self.order is None else None  # an order tells known URLs from waiting ones
+        for keys in known or chunks.rebuild(self._known_urls(tablet)):
+            self._seen.add(keys)
+            if self.order is not None:
+                self.order.reserve.refuse(keys)
+            beat()
+        waiting = [Entry.decode(value).url for _, value in tablet.items("queue", *ALL_WAITING)]
+        self._seen.add(self.keys(waiting))
+
+    def _known_urls(self, tablet: Tablet) -> Iterator[Url]:
+        """The URLs of rows, queues and entries for later; not those that an order holds back."""
+        for key, _ in tablet.items("meta"):
+            yield Url.from_key(key)
+        for _, value in tablet.items("queue", *QUEUED):
+            yield Entry.decode(value).url
+
+    # ---- discovering
+
+    def unseen(self, urls: Sequence[Url], keys: Keys | None = None) -> list[Url]:
+        """Those of ``urls`` that were never offered before, each once and under one session id; they are remembered.
+
+        ``keys`` are their keys in the seen-set, where they are known.
+        """
+        if not urls:
+            return []
+        fresh = self._seen.add(self.keys(urls) if keys is None else keys)
+        return [urls[i] for i in np.flatnonzero(fresh).tolist()]
+
+    def tablet_of(self, url: Url) -> int:
+        """The number of the tablet that a URL belongs to; that of its host."""
+        host = url.host
+        number = self._tablets.get(host)
+        if number is None:
+            if len(self._tablets) > _MEMORY_OF_TABLETS:
+                self._tablets.clear()
+            number = self._tablets[host] = self.store.tablet_of(url.key)
+        return number
+
+    def tablet(self, url: Url) -> Tablet:
+        """The tablet that a URL belongs to. REQUIRES: it is ours."""
+        return self.store.tablet(self.tablet_of(url))
+
+    def offer(self, batch: Batch, here: int, offers: Sequence[Offer], now: float) -> None:
+        """Queue what belongs to tablet ``here``, and write letters for the rest, all in ``batch``.
+
+        REQUIRES: the offers are unseen, and ``batch`` is of tablet ``here`` and written before anything else happens.
+        """
+        mine: list[Offer] = []
+        others: defaultdict[int, list[Offer]] = defaultdict(list)
+        for each in offers:
+            number = self.tablet_of(Url(each.href))
+            if number == here:
+                mine.append(each)
+            else:
+                others[number].append(each)
+        self.enqueue(batch, mine, now)
+        for number, letter in others.items():
+            self.post.write(batch, here, number, letter)
+
+    def enqueue(self, batch: Batch, offers: Sequence[Offer], now: float) -> None:
+        """Queue those offers that are worth it. REQUIRES: they belong to the tablet of ``batch``."""
+        if self.order is not None:
+            if offers:
+                self._set_aside(self.order, batch, offers, now)
+            return
+        if not offers:
+            return
+        self._chunk(batch, offers)
+        wanted: list[Offer] = []
+        for each in offers:
+            if not each.depth and ":" not in each.kind:  # a seed, or where one led
+                self._admit(batch, Url(each.href))
+            why = self.worth(Url(each.href), each.depth, now)
+            if why is None:
+                wanted.append(each)
+            else:
+                batch.count("dropped:" + why)
+        if not wanted:
+            return
+        sites: defaultdict[str, list[Entry]] = defaultdict(list)
+        for each, priority in zip(wanted, self._priorities(wanted), strict=True):
+            entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind, told=each.told, worth=each.worth)
+            sites[Url(each.href).site].append(entry)
+        for site, entries in sites.items():
+            for key, value in self.frontier.add(site, entries, now):
+                batch.put("queue", key, value)
+            self.write_site(batch, site)
+
+    def _chunk(self, batch: Batch, offers: Sequence[Offer]) -> None:
+        urls = [Url(each.href) for each in offers]
+        chunks = self._chunks.get(self.tablet_of(urls[0]))
+        if chunks is not None:
+            chunks.add(batch, urls)
+
+    def _set_aside(self, order: Order, batch: Batch, offers: Sequence[Offer], now: float) -> None:
+        """Let offers wait at the level of their worth; those that wait at a worse one move up."""
+        number = self.tablet_of(Url(offers[0].href))
+        urls = [Url(each.href) for each in offers]
+        keys = self.keys(urls)
+        levels = level_of(order.scores(batch, number, offers, keys)).tolist()
+        for i, (each, url, level) in enumerate(zip(offers, urls, levels, strict=True)):
+            key = keys[i : i + 1]
+            known = int(order.reserve.levels(key)[0])
+            if known == FED or 0 < known <= level:
+                continue
+            why = self.worth(url, each.depth, now) if not known else None
+            if why is not None:
+                batch.count("dropped:" + why)
+                order.reserve.refuse(key)
+                continue
+            entry = Entry(each.href, level, each.depth, each.tries, kind=each.kind, clue=each.clue)
+            order.reserve.put(batch, number, entry, key, level)
+
+    def _admit(self, batch: Batch, url: Url) -> None:
+        self.admit(url)
+        batch.put("host", host_key(url.host) + _SEED, url.href.encode())
+
+    @property
+    def pending(self) -> int:
+        """What is neither with the frontier nor done: letters and anchors under way, URLs that an order holds back."""
+        return self.post.pending + self.held + self.anchors.pending
+
+    @property
+    def held(self) -> int:
+        """URLs that an order holds back."""
+        return self.order.reserve.waiting if self.order is not None else 0
+
+    def feed(self, now: float, pages: int) -> None:
+        """Hand the best of what waits to the frontier."""
+        if self.order is not None:
+            self.order.reserve.feed(now, pages)
+
+    def _priorities(self, offers: Sequence[Offer]) -> list[int]:
+        count = len(offers)
+        depth = np.fromiter((each.depth for each in offers), np.int32, count)
+        candidates = Candidates(
+            depth=depth,
+            inlinks=np.ones(count, np.int32),
+            parent_score=np.zeros(count, np.float32),
+            sitemap_priority=np.fromiter((each.worth for each in offers), np.float32, count),
+            is_seed=depth == 0,
+            change_rate=self._rates(offers),
+        )
+        priorities: list[int] = self._levels.priorities(self._prioritizer.priority(candidates)).tolist()
+        if self.demoted:
+            for i, each in enumerate(offers):
+                if is_demoted(self.demoted, (url := Url(each.href)).host, url.target):
+                    priorities[i] = self.frontier.priorities
+        return priorities
+
+    def _rates(self, offers: Sequence[Offer]) -> npt.NDArray[np.float32]:
+        rates = np.zeros(len(offers), np.float32)
+        if self.rate is not None:
+            hosts = [Url(each.href).host for each in offers]
+            known = {host: self.rate(host) for host in set(hosts)}
+            rates[:] = [known[host] for host in hosts]
+        return rates
+
+    def write_site(self, batch: Batch, site: str) -> None:
+        """Write what a restart needs to know of a site, as it is when ``batch`` is written."""
+        record = self.frontier.record
+        batch.at_write(site, lambda put: put("host", record_key(site), record(site).encode()))
+
+    # ---- writing
+
+    def commit(self, number: int, batch: Batch) -> None:
+        """Have all that follows from one visit written to tablet ``number``, with the others of this tick."""
+        self._complete[number].append(batch)
+
+    def flush(self) -> None:
+        """Write what was committed, one write for each tablet. REQUIRES: called before anything is awaited or read."""
+        if self._complete:
+            complete, self._complete = self._complete, defaultdict(list)
+            for number, batches in complete.items():
+                self.store.tablet(number).write_all(batches)
+
+    # ---- handing out
+
+    def finish(self, batch: Batch, lease: Lease) -> None:
+        """Write that a URL is no longer queued. REQUIRES: ``frontier.done`` was told."""
+        if self.order is not None:
+            self.order.reserve.ended(lease.host, again=lease.entry.kind == AGAIN)
+        batch.delete("queue", lease.key)
+        self.write_site(batch, lease.site)
+
+    def postpone(self, batch: Batch, entry: Entry, due: float) -> None:
+        """Write an entry that is to be queued again at ``due``."""
+        url = entry.url
+        batch.put("queue", later_key(due, url), entry.encode())
+        self.retries += _is_retry(entry)
+        number = self.tablet_of(url)
+        self._later[number] = min(self._later.get(number, due), due)
+        if due < self._next_later:
+            self._next_later = due
+            self.frontier.note_later(due)
+
+    def refill(self, now: float) -> None:
+        """Read what the frontier wishes for."""
+        self.flush()
+        for wish in self.frontier.refills():
+            self.prefetch(wish.host)
+            tablet = self.store.tablet(self.tablet_of(Url(f"http://{wish.host}/")))
+            items = islice(tablet.items("queue", wish.key, wish.end), wish.count)
+            found = [(sequence_of(key), Entry.decode(value)) for key, value in items]
+            self.frontier.supply(wish, found, now)
+
+    def wake(self, now: float) -> None:
+        """Queue the entries whose time has come."""
+        if self._next_later > now:
+            return
+        self.flush()
+        for number in [number for number, due in self._later.items() if due <= now]:
+            self._wake_tablet(number, now)
+        self._note_later()
+
+    def _wake_tablet(self, number: int, now: float) -> None:
+        tablet = self.store.tablet(number)
+        first, end, last = later_from(self._later.pop(number)), later_range(now)[1], _all_later()[1]
+        due: list[tuple[bytes, Entry]] = []
+        for key, value in tablet.items("queue", first, last):
+            if key >= end or len(due) == _LATER_BATCH:
+                self._later[number] = later_due(key)
+                break
+            due.append((key, Entry.decode(value)))
+        if not due:
+            return
+        batch = tablet.batch()
+        for key, _ in due:
+            batch.delete("queue", key)
+        for _, entry in due:
+            self.retries -= _is_retry(entry)
+            if entry.kind == AGAIN and not entry.tries:
+                again = self.judge(entry, tablet, now) if self.judge is not None else now + _NOT_NOW
+                if again:
+                    if again < float("inf"):
+                        self.postpone(batch, entry, again)
+                    continue
+            site = entry.url.site
+            for key, value in self.frontier.add(site, [entry], now):
+                batch.put("queue", key, value)
+            self.write_site(batch, site)
+        tablet.write(batch)
+
+    # ---- mail
+
+    def deliver(self, now: float, urgent: bool = False) -> None:
+        """Hand letters to the tablets of this agent that they are for; ``urgent`` ones only, or all."""
+        for letters in self.post.take(self.store.owned, urgent, ours=True).values():
+            self.apply(letters, now)
+            self.post.delivered(letters)
+
+    def apply(self, letters: Sequence[Letter], now: float) -> None:
+        """Let letters to one tablet of this agent take effect, once, in one batch."""
+        number = letters[0].destination
+        letters = self.post.new(letters)
+        if not letters:
+            return
+        tablet = self.store.tablet(number)
+        batch = tablet.batch()
+        for letter in letters:
+            offers = letter.offers
+            if not letter.judged:  # written by an earlier run or another agent, who do not know what we have seen
+                fresh = {url.href for url in self.unseen([Url(each.href) for each in offers])}
+                if self.order is None:  # an order has a memory of its own
+                    offers = [each for each in offers if each.href in fresh]
+            self.enqueue(batch, offers, now)
+        self.duplicates.apply(batch, number, [note for letter in letters for note in letter.notes])
+        self.anchors.apply(batch, letters)
+        self.post.applied(batch, letters)
+        tablet.write(batch)
+
+
+def _is_retry(entry: Entry) -> bool:
+    return bool(entry.tries) and entry.kind != AGAIN
+
+
+def _all_later() -> tuple[bytes, bytes]:
+    first, _ = later_range(0.0)
+    return first, bytes((first[0] + 1,))

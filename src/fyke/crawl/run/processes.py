@@ -1,0 +1,203 @@
+"""Several agents: one process each, a supervisor over them, and one index of duplicates for all."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fyke.crawl.agent import Agent
+from fyke.crawl.duplicates.exact import strip_all
+from fyke.crawl.duplicates.near import FOLDER, Line, LookAlikes, serve
+from fyke.crawl.mail.carrier import Exchange
+from fyke.crawl.mail.outbox import Letter
+from fyke.crawl.revisit.gauge import Log
+from fyke.crawl.run import status as statuses
+from fyke.crawl.run.board import Board, SharedLimit, Sign
+from fyke.crawl.run.ending import End
+from fyke.crawl.run.limit import PageLimit
+from fyke.crawl.run.plan import Plan
+from fyke.crawl.run.report import has_room, log_freshness, report
+from fyke.crawl.run.runtime import Signals, log, logging_to
+from fyke.crawl.run.runtime import run as run_loop
+from fyke.crawl.run.status import Status
+from fyke.crawl.run.supervisor import FAILED, FAILURE, Death, Kept, Quarantine, supervise
+from fyke.crawl.run.ties import Ties
+from fyke.errors import FykeError
+from fyke.spawning import safe_path
+from fyke.store import Store
+from fyke.url import Url
+
+Progress = Callable[[Status], None]
+Make = Callable[["Run", Store], Callable[[Ties, PageLimit | None], tuple[Agent, Any]]]
+"""Returns what makes the agent of a store, and its transport, once the event loop runs; processes get it by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a crawl; sent to the agents' processes."""
+
+    store: Path
+    plan: Plan
+    agents: int
+    pages_left: int
+    """With ``max_pages``: what this run may still fetch."""
+    folder: Path = Path()
+    """Board and sockets of several agents."""
+    parent: int = 0
+    """The process that started them: without it they end. (Asked for here: it may die before they could ask.)"""
+
+    def tablets(self, agent: int, count: int) -> range:
+        """The tablets of an agent: an even share, side by side."""
+        return range(agent * count // self.agents, (agent + 1) * count // self.agents)
+
+    def agent_of(self, tablet: int, count: int) -> int:
+        """The agent of a tablet."""
+        return next(agent for agent in range(self.agents) if tablet in self.tablets(agent, count))
+
+
+def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
+    """Crawl with ``run.agents`` processes; return why it ended."""
+    context = multiprocessing.get_context("spawn")
+    folder = Path(tempfile.mkdtemp(prefix="fyke-run-"))
+    interrupted: list[int] = []
+    board = Board(folder / "board", run.agents)
+    board.clear()
+    apart = replace(run, folder=folder, parent=os.getpid())
+    last = 0.0
+
+    def start(number: int) -> Any:
+        process = context.Process(target=_agent_process, args=(apart, make, number), daemon=True)
+        with safe_path():
+            process.start()
+        return process
+
+    def start_index() -> Any:
+        process = context.Process(target=_index_process, args=(apart,), daemon=True)
+        with safe_path():
+            process.start()
+        return process
+
+    def poll() -> bool:
+        nonlocal last
+        index.keep()
+        if time.time() - last >= 1:
+            last = time.time()
+            progress(statuses.total(statuses.read(run.store), last))
+        return not interrupted
+
+    def died(death: Death) -> None:
+        log.warning(
+            "agent %d died with status %s while working on %s",
+            *(death.agent, death.status, " ".join(death.urls) or "nothing"),
+        )
+
+    index = Kept(start_index, "the index of duplicates")
+    try:
+        with Signals(interrupted.append):
+            supervise(board, start, Quarantine(run.store), poll, died)
+        progress(statuses.total(statuses.read(run.store), time.time()))
+        if not interrupted:
+            with Store.open(run.store) as store:
+                strip_all(store)
+        if run.plan.settings.max_pages and board.documents >= run.pages_left:
+            return End.LIMIT
+        if interrupted:
+            return End.INTERRUPTED
+        return End.DONE if has_room(run.store, run.plan.settings.min_free_disk) else End.NO_ROOM
+    finally:
+        index.end()
+        board.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _agent_process(run: Run, make: Make, number: int) -> None:
+    """What an agent's process does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the supervisor's
+    with logging_to(run.store):
+        try:
+            run_loop(_agent_main(run, make, number))
+        except (FykeError, OSError) as error:  # a disk; the supervisor tells
+            log.error("agent %d ends: %s", number, error)
+            (run.folder / FAILURE).write_text(str(error), encoding="utf-8")
+            sys.exit(FAILED)
+        except Exception:
+            log.exception("agent %d ends", number)
+            sys.exit(1)
+
+
+def _index_process(run: Run) -> None:
+    """What the process of the index of duplicates does: answer until it is told to end, or its parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    async def main(index: LookAlikes) -> None:
+        done, loop = asyncio.Event(), asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, done.set)
+
+        def watch() -> None:
+            done.set() if os.getppid() != run.parent else loop.call_later(1.0, watch)
+
+        watch()
+        await serve(run.folder, index, done)
+
+    with logging_to(run.store), Store.open(run.store, "r") as store:
+        try:
+            with closing(LookAlikes(run.store / FOLDER, store)) as index:
+                run_loop(main(index))
+        except Exception:
+            log.exception("the index of duplicates ends")
+            sys.exit(1)
+
+
+async def _agent_main(run: Run, make: Make, number: int) -> None:
+    board = Board(run.folder / "board", run.agents)
+    with Store.open(run.store, "r") as reader:
+        count = reader.settings.tablets
+    began = time.time()
+    log_ = Log(run.store, number)
+
+    def beat(agent: Agent) -> bool:
+        now = time.time()
+        statuses.write(run.store, report(number, agent, began))
+        log_freshness(log_, agent)
+        if agent.revisits is not None:
+            threshold = agent.revisits.budget.threshold
+            threshold.value = board.threshold(number, threshold.value)
+        resting = agent.idle.until if agent.resting(now) else 0.0
+        board.show(number, Sign(now, resting, agent.delivery.received, agent.tally.pages))
+        return (
+            not board.stopping and os.getppid() == run.parent and has_room(run.store, run.plan.settings.min_free_disk)
+        )
+
+    async def send(tablet: int, letters: list[Letter]) -> None:
+        await exchange.send(run.agent_of(tablet, count), letters)
+
+    with (
+        Store.open(run.store, tablets=run.tablets(number, count)) as store,
+        closing(Line(run.folder)) as line,
+        ThreadPoolExecutor(1, "fyke-examination") as thread,
+    ):
+        ties = Ties(beat, lambda hrefs: board.work_on(number, hrefs), send=send, ask=line.ask, thread=thread)
+        limit = SharedLimit(board, run.pages_left) if run.plan.settings.max_pages else None
+        agent, transport = make(run, store)(ties, limit)
+        exchange = Exchange(run.folder, number, agent.receive)
+        try:
+            agent.restore()
+            await exchange.open()
+            await agent.run([Url(href) for href in run.plan.seeds])
+        finally:
+            await exchange.close()
+            await transport.close()
+            beat(agent)
+    board.close()

@@ -1,0 +1,72 @@
+"""What an agent tells of itself: the status that `fyke status` reads, freshness over time, and a disk that is full."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from itertools import islice
+from pathlib import Path
+
+from fyke.crawl.agent import Agent
+from fyke.crawl.revisit.gauge import Log
+from fyke.crawl.run import status as statuses
+from fyke.crawl.run.runtime import log
+from fyke.crawl.run.status import AgentStatus
+
+
+def starting(counters: dict[str, int]) -> AgentStatus:
+    """The status of a crawl whose agents do not report yet; ``counters`` are the store's."""
+    now = time.time()
+    waiting = "resuming" if counters else "starting"
+    return AgentStatus(statuses.VERSION, 0, os.getpid(), now, now, counters=dict(counters), waiting=waiting)
+
+
+def report(number: int, agent: Agent, began: float) -> AgentStatus:
+    """The status of an agent that began at ``began``."""
+    counts = agent.frontier.counts()
+    counters: dict[str, int] = {}
+    for tablet in agent.queues.store.tablets():
+        for name, value in tablet.ledger.counters().items():
+            counters[name] = counters.get(name, 0) + value
+    idle = agent.idle
+    resting = counts.leased == 0
+    gauge, now = agent.revisits.gauge if agent.revisits is not None else None, time.time()
+    return AgentStatus(
+        version=statuses.VERSION,
+        agent=number,
+        process=os.getpid(),
+        when=time.time(),
+        started=began,
+        pages=agent.tally.pages,
+        bytes=agent.tally.bytes,
+        counters=counters,
+        queued=counts.queued + agent.queues.held + agent.queues.retries,
+        in_flight=counts.leased,
+        hosts=counts.hosts,
+        mail=agent.queues.post.pending,
+        demoted=dict(islice(agent.queues.demoted.items(), statuses.MAX_DEMOTED)),
+        waiting=idle.why if resting else "",
+        waiting_host=idle.host if resting else "",
+        waiting_until=idle.until if resting and idle.until != float("inf") else 0.0,
+        waiting_detail=idle.detail if resting else "",
+        troubles=agent.keeper.troubles,
+        fresh=gauge.read(now) if gauge is not None else None,
+        fresh_hosts=gauge.hosts(now) if gauge is not None else {},
+    )
+
+
+def log_freshness(log_: Log, agent: Agent) -> None:
+    """Note how fresh the collection is, where somebody keeps it fresh."""
+    revisits, tally = agent.revisits, agent.tally
+    if revisits is not None:
+        log_.note(time.time(), revisits.gauge, tally.revisits, tally.changed, revisits.budget.threshold.value)
+
+
+def has_room(store: Path, least: int) -> bool:
+    """Whether the disk under ``store`` has more than ``least`` bytes left; says so where it has not."""
+    free = shutil.disk_usage(store).free
+    if free < least:
+        log.error("only %d bytes are free on the disk of %s; free some and resume", free, store)
+        return False
+    return True

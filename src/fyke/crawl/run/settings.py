@@ -1,0 +1,110 @@
+"""What a crawl is asked to do: every field is a flag of ``fyke crawl`` and a key of its TOML file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from fyke.config import option
+from fyke.crawl.revisit.weights import parse_weight
+from fyke.fetch.http import USER_AGENT, FetchSettings
+from fyke.sites.scope import span_of
+from fyke.url import Url
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlSettings:
+    """The settings of a crawl; kept in the store, so that ``fyke resume`` goes on with them."""
+
+    max_pages: int = option(0, "Stop when the store holds this many pages; 0 for no limit.")
+    max_depth: int = option(0, "Follow links at most this far from the seeds; 0 for no limit.")
+    max_host_pages: int = option(0, "Pages of one host at most; 0 for no limit.")
+    scope: str = option(
+        "host",
+        "Which URLs belong: host or domain (those of the seeds), any, a URL prefix (https://example.org/docs/) or a "
+        "domain suffix (.edu).",
+    )
+    topic: str = option("", "Go for a topic first: a topic file, a folder of examples, or a model (`fyke topic`).")
+    order: Literal["breadth", "quality"] = option(
+        "breadth", "Which page first where there is no topic: near the seeds, or important by the links seen so far."
+    )
+    include: tuple[str, ...] = option((), "Follow only URLs that match this regular expression; repeatable.")
+    exclude: tuple[str, ...] = option((), "Do not follow URLs that match this regular expression; repeatable.")
+    sitemaps: bool = option(
+        True, "Read sitemaps: named by robots.txt or at /sitemap.xml. Not with --max-depth: their pages have none."
+    )
+    websub: int = option(0, "Have feeds pushed by their hubs to this port; needs --public-url, runs until stopped.")
+    public_url: str = option("", "Where hubs reach --websub: https://you.example/hooks.")
+    delay: float = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
+    agents: int = option(0, "Processes; 0 for one, and one per core once that one is busy.")
+    concurrency: int = option(256, "Fetches at once for each agent.")
+    continuous: bool = option(False, "Go on for ever: revisit pages so that the copies stay fresh, until stopped.")
+    revisit_policy: Literal["uniform", "proportional", "freshness-optimal", "age-optimal"] = option(
+        "age-optimal", "Which page again first; age-optimal keeps the mean age of copies least."
+    )
+    revisit_share: float = option(0.5, "Of the requests that revisits get while new pages wait; else they get all.")
+    weights: tuple[str, ...] = option(
+        (), "PATTERN=WEIGHT: pages whose address matches matter so much more when they are revisited; repeatable."
+    )
+    request_rate: float = option(
+        0.0, "Requests a second of a continuous crawl; 0: revisits get a tenth of what politeness allows."
+    )
+    patience: float = option(60.0, "End when nothing is due within this many seconds.")
+    keep_versions: int = option(0, "Versions kept of a page; 0 for all.")
+    user_agent: str = option(USER_AGENT, "How the crawler names itself to servers.")
+    resolve: tuple[str, ...] = option((), "HOST:ADDRESS to use instead of asking DNS; repeatable.")
+    no_robots: bool = option(False, "Ignore robots.txt (your own site only); asks for confirmation.")
+    allow_private: bool = option(False, "Fetch from private, loopback and link-local addresses whatever links there.")
+    connect_timeout: float = option(10.0, "Seconds to connect.")
+    stall_timeout: float = option(20.0, "Seconds at under 50 bytes/s, waiting for the first byte included.")
+    fetch_timeout: float = option(120.0, "Seconds for a whole document.")
+    max_body: int = option(10_000_000, "Bytes of a document that are kept; the rest is cut off and marked.")
+    trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
+    min_free_disk: int = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
+
+    def __post_init__(self) -> None:
+        span_of(self.scope)  # a ConfigError tells what is wrong with it
+        for name in ("include", "exclude"):
+            for pattern in getattr(self, name):
+                try:
+                    re.compile(pattern)
+                except re.error as error:
+                    raise ValueError(f"{name}: {pattern!r} is no regular expression ({error})") from None
+        for name in ("delay", "patience", "max_pages", "max_depth", "max_host_pages", "agents", "keep_versions"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}: {getattr(self, name)} is below 0")
+        for name in ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name}: {getattr(self, name)} is not above 0")
+        if bool(self.websub) != bool(self.public_url) or not 0 <= self.websub < 65_536:
+            raise ValueError("websub and public_url: give a port and the public URL that leads there, or neither")
+        if self.public_url and not re.match(r"https?://[^/]", self.public_url):
+            raise ValueError(f"public_url: {self.public_url!r} is not like https://you.example/hooks")
+        if not 0 < self.revisit_share <= 1:
+            raise ValueError(f"revisit_share: {self.revisit_share} is not above 0 and at most 1")
+        if self.request_rate < 0:
+            raise ValueError(f"request_rate: {self.request_rate} is below 0")
+        _ = [parse_weight(text) for text in self.weights]
+        _ = [Url.parse(url) for url in self.trace]  # an UrlError tells what is wrong with it
+        self.fixed_addresses()
+
+    def fixed_addresses(self) -> dict[str, str]:
+        """What ``resolve`` says, by host."""
+        fixed = {}
+        for pair in self.resolve:
+            host, colon, address = pair.partition(":")
+            if not colon or not host or not address:
+                raise ValueError(f"resolve: {pair!r} is not HOST:ADDRESS")
+            fixed[host.lower()] = address.strip("[]")
+        return fixed
+
+    def fetch(self) -> FetchSettings:
+        """The part that concerns one fetch."""
+        return FetchSettings(
+            user_agent=self.user_agent,
+            connect_timeout=self.connect_timeout,
+            stall_timeout=self.stall_timeout,
+            fetch_timeout=self.fetch_timeout,
+            max_body=self.max_body,
+        )

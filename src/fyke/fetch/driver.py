@@ -1,0 +1,127 @@
+"""The curl driver: any number of transfers over one multi handle, and one descriptor that tells of all their sockets.
+
+libcurl says which sockets it waits for; they are kept in an epoll of our own, which the event loop watches as one
+descriptor. So a socket costs the loop nothing, and what has come on many of them is read in one go. A call of
+``perform`` would cost by the handles that wait; ``socket_action`` costs by those that have something to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import select
+import selectors
+from collections.abc import Callable
+from typing import Any
+
+import pycurl
+
+MAX_CONNECTIONS = 1024
+"""Connections that are kept open for the next request of their host."""
+_IN, _OUT = 1, 4  # of epoll, as of poll
+_EVENTS = {pycurl.POLL_IN: _IN, pycurl.POLL_OUT: _OUT, pycurl.POLL_INOUT: _IN | _OUT}
+
+
+class _Selector:
+    """An epoll's face, where there is none."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self.fileno: Callable[[], int] = self._selector.fileno
+        self.close = self._selector.close
+
+    def register(self, descriptor: int, events: int) -> None:
+        self._selector.register(descriptor, _of_epoll(events))
+
+    def modify(self, descriptor: int, events: int) -> None:
+        self._selector.modify(descriptor, _of_epoll(events))
+
+    def unregister(self, descriptor: int) -> None:
+        self._selector.unregister(descriptor)
+
+    def poll(self, timeout: float) -> list[tuple[int, int]]:
+        found = self._selector.select(timeout)
+        return [(key.fd, (_IN if mask & 1 else 0) | (_OUT if mask & 2 else 0)) for key, mask in found]
+
+
+def _of_epoll(events: int) -> int:
+    return (selectors.EVENT_READ if events & _IN else 0) | (selectors.EVENT_WRITE if events & _OUT else 0)
+
+
+class Driver:
+    """Runs transfers on the event loop that is running when it is made."""
+
+    def __init__(self, finished: Callable[[pycurl.Curl, int, str], None]) -> None:
+        """``finished(curl, code, message)`` hears of each transfer that ends by itself; ``code`` is libcurl's."""
+        self._finished = finished
+        self._loop = asyncio.get_running_loop()
+        self._sockets: Any = select.epoll() if hasattr(select, "epoll") else _Selector()
+        self._watched: set[int] = set()
+        self._timer: asyncio.Handle | None = None
+        self._multi = multi = pycurl.CurlMulti()
+        multi.setopt(pycurl.M_MAXCONNECTS, MAX_CONNECTIONS)
+        multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
+        multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
+        self._loop.add_reader(self._sockets.fileno(), self._read)
+
+    def add(self, curl: pycurl.Curl) -> None:
+        """Begin a transfer, as soon as the loop comes round."""
+        self._multi.add_handle(curl)
+
+    def remove(self, curl: pycurl.Curl) -> None:
+        """End a transfer; nobody hears of it."""
+        self._multi.remove_handle(curl)
+
+    def close(self) -> None:
+        """Close every connection. REQUIRES: no transfer is under way."""
+        self._loop.remove_reader(self._sockets.fileno())
+        if self._timer is not None:
+            self._timer.cancel()
+        self._multi.close()
+        self._sockets.close()
+
+    def _on_socket(self, what: int, descriptor: int, multi: object, data: object) -> None:
+        if what == pycurl.POLL_REMOVE:
+            self._watched.discard(descriptor)
+            with contextlib.suppress(OSError, KeyError, ValueError):  # closed already
+                self._sockets.unregister(descriptor)
+        elif what in _EVENTS:
+            if descriptor in self._watched:
+                self._sockets.modify(descriptor, _EVENTS[what])
+            else:
+                self._watched.add(descriptor)
+                self._sockets.register(descriptor, _EVENTS[what])
+
+    def _on_timer(self, milliseconds: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if milliseconds == 0:
+            self._timer = self._loop.call_soon(self._on_timeout)
+        elif milliseconds > 0:
+            self._timer = self._loop.call_later(milliseconds / 1000, self._on_timeout)
+
+    def _on_timeout(self) -> None:
+        self._timer = None
+        self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+        self._hand_over()
+
+    def _read(self) -> None:
+        """Let libcurl read and write where that is possible."""
+        for descriptor, events in self._sockets.poll(0):
+            ready = pycurl.CSELECT_OUT if events & _OUT else 0
+            if events & ~_OUT:  # errors and hang-ups are found by reading
+                ready |= pycurl.CSELECT_IN
+            self._multi.socket_action(descriptor, ready)
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        left = 1
+        while left:
+            left, done, failed = self._multi.info_read()
+            for curl in done:
+                self._multi.remove_handle(curl)
+                self._finished(curl, 0, "")
+            for curl, code, message in failed:
+                self._multi.remove_handle(curl)
+                self._finished(curl, code, message)
