@@ -147,7 +147,7 @@ def test_what_a_page_asks_for_holds_whatever_its_size(size: int) -> None:
     assert "Home" not in read.text
     assert SENTENCE.strip() in read.text
     closed = Reader("fyke").read(page('<meta name="robots" content="noindex, nofollow">', filler), HTML, URL)
-    assert closed.found.noindex
+    assert closed.signals.noindex
     assert not len(closed.links)
 
 
@@ -239,7 +239,7 @@ def test_other_formats_are_the_same_value() -> None:
     plain = Head(200, (("Content-Type", "text/plain"), ("X-Robots-Tag", "noindex, nofollow")))
     read = Reader("fyke").read(b"One line.\n\nAnother line.", plain, URL)
     assert read.text == read.whole == "One line.\n\nAnother line."
-    assert read.found.noindex
+    assert read.signals.noindex
     assert not read.weights
     many = Reader().read_many([(page("", f"<p>{SENTENCE} {n}</p>"), HTML, URL) for n in range(3)])
     assert [reading.text.split()[-1] for reading in many] == ["0", "1", "2"]
