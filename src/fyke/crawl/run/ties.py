@@ -12,6 +12,7 @@ from fyke.crawl.mail.delivery import Send
 from fyke.crawl.order.order import Order
 from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.run.archiving import WarcDir
 from fyke.interfaces import Prioritizer
 
 if TYPE_CHECKING:
@@ -55,3 +56,5 @@ class Ties:
     """The index of near copies."""
     thread: Executor | None = None
     """Where pages are examined; without it in the loop."""
+    captures: WarcDir | None = None
+    """Takes every exchange before anything follows from it."""
