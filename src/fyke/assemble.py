@@ -261,6 +261,7 @@ def agent_maker(
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
         gate.take_over(clock.now())
         transport.on_sent = lambda host: gate.sent(host, clock.now())
+        quarantine = Quarantine(run.store)
         means = Means(
             transport,
             Permissions(product, ignore=settings.no_robots),
@@ -268,7 +269,9 @@ def agent_maker(
             gate,
             limit or Unlimited(),
             resolver,
-            Quarantine(run.store).read(),
+            quarantine.read(),
+            quarantine.suspects(),
+            quarantine.acquit,
         )
         ways = Ways(
             settings.concurrency,
@@ -285,7 +288,7 @@ def agent_maker(
         )
         rules = Rules.of(settings, seeds, scope, frontier.sites.added)
         captures = WarcDir(Path(settings.warc_dir), _warc_fields(settings)) if settings.warc_dir else None
-        ties = replace(ties, suspects=Quarantine(run.store).suspects(), captures=captures)
+        ties = replace(ties, captures=captures)
         agent = Agent(store, frontier, means, rules, processor, discovery=discovery, ways=ways, ties=ties)
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)

@@ -219,7 +219,7 @@ class Agent:
             href = each.lease.entry.href
             size += len(each.outcome.exchange.body) if each.outcome.exchange is not None else 0
             room -= len(href.encode()) + 1
-            alone = href in self._ties.suspects
+            alone = href in self.visits.means.suspects
             if count and (alone or size > BYTES_AT_ONCE or room < 0):
                 break
             count += 1

@@ -47,8 +47,6 @@ class Ties:
     """Called about once a second; where it returns False the agent stops cleanly."""
     work_on: Callable[[Iterable[str]], None] = lambda hrefs: None
     """Told what is about to be read, so that what kills an agent is known."""
-    suspects: frozenset[str] = frozenset()
-    """URLs that were being read when an agent died: each is read alone."""
     send: Send | None = None
     """``send(tablet, letters)`` brings letters to the agent of a tablet that is not ours and returns once they are
     applied; with it the agent is one of several, and runs until it is told to stop."""
