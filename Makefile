@@ -15,7 +15,7 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test lint bench train docs tour lock wheel clean
+.PHONY: help demo test lint judges bench train docs tour lock wheel clean
 help: ## show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /make \1@/' | column -t -s@
 
@@ -29,6 +29,8 @@ test: $(VENV)/.dev ## the whole test suite, in parallel; every kernel once more 
 
 lint: $(VENV)/.dev ## ruff, mypy and the import rules
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+judges: .venv-judges/.judges ## the venv of other people's programs that judge exports (tests/store/test_judges.py)
 
 bench: $(VENV)/.bench ## fyke beside its peers
 	@$(BIN)/python -m bench
@@ -48,12 +50,19 @@ wheel: $(VENV)/.dev ## a platform wheel with the compiled kernels, for this Pyth
 lock: ## pin the dependencies anew (needs uv)
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra plot --extra pdf -o requirements/main.lock
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra dev -c requirements/main.lock -o requirements/dev.lock
+	uv pip compile $(LOCK) requirements/judges.in -o requirements/judges.lock
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra bench -c requirements/dev.lock --override requirements/override.in -o requirements/bench.lock
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 
 clean: ## remove the virtual environments and caches
 	rm -rf .venv .venv-* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+.venv-judges/.judges: requirements/judges.lock
+	@echo "making .venv-judges, once" >&2
+	@$(PYTHON) -m venv .venv-judges
+	@.venv-judges/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
+	@touch $@
 
 # A stamp for each set of dependencies: newer than its lock file means installed.
 $(VENV)/bin/python:

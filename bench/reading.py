@@ -59,7 +59,7 @@ def whole_reading() -> Callable[[], object]:
 def _old_reading(given: Sequence[tuple[bytes, object]]) -> Callable[[], object]:
     import importlib
 
-    process, maintext = importlib.import_module("fyke.crawl.capture"), importlib.import_module("fyke.crawl.maintext")
+    process, maintext = importlib.import_module("fyke.crawl.process"), importlib.import_module("fyke.crawl.maintext")
     links, http = importlib.import_module("fyke.sites.links"), importlib.import_module("fyke.formats.http")
     sniff = importlib.import_module("fyke.formats.sniff").sniff
     minhash = importlib.import_module("fyke.dedupe.sketch").minhash

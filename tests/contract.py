@@ -37,10 +37,14 @@ export {made}/out.warc.zst --store {store}
 export {made}/out.trec.gz --store {store}
 export {made}/out.jsonl.zst --store {store}
 export {made}/out.parquet --store {store}
+export {made}/shards.parquet --store {store} --schema fineweb --shard-size 100MB
+export {made}/changes.jsonl --store {store} --changes-since 0
+import {made}/out.parquet --store {made}/table
 import {made}/out.warc.gz --store {made}/again
 dedupe {store}
 dedupe {store} --method exact
 dedupe {made}/out.jsonl.zst --method simhash
+dedupe {made}/out.jsonl.zst --write {made}/kept.parquet --paragraphs
 archive build {made}/collection --store {store}
 archive show {made}/collection
 archive sub {made}/collection {made}/tenth --sample 0.1

@@ -173,6 +173,48 @@ def test_one_tokeniser_of_markup() -> None:
     assert tokenisers == ["markup_kernels.py"]
 
 
+def test_one_tokeniser_of_words(graph: grimp.ImportGraph) -> None:
+    """Who counts words has them from the room of words; nobody cuts them with a function or a pattern of his own."""
+    for room in ("dedupe", "topic", "archive", "reading"):
+        names = [name for name in graph.modules if name.startswith(f"fyke.{room}.")]
+        imported = {other for name in names for other in graph.find_modules_directly_imported_by(name)}
+        assert imported & {"fyke.text.words", "fyke.text.word_kernels"}, f"{room} has its words from elsewhere"
+    cutters = {
+        r"\w+",
+        r"(\w+)",
+        r"\b\w+\b",
+        r"[^\W_]+",
+        r"[^\W\d_]+",
+        "[a-z]+",
+        "[a-z0-9]+",
+        "[a-zA-Z]+",
+        "[A-Za-z0-9]+",
+    }
+    offenders = [
+        f"{path.relative_to(SOURCE)} cuts words by {ast.unparse(node)[:60]}"
+        for path, tree in modules()
+        if path.parent.name not in ("text", "world", "lecture")  # these show what others must do
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Constant) and node.value in cutters)
+        or (isinstance(node, ast.FunctionDef) and node.name in ("word_hashes", "shingles", "fold_words"))
+    ]
+    assert offenders == []
+
+
+def test_one_writer_of_html_and_markdown(graph: grimp.ImportGraph) -> None:
+    """Tagged HTML is written by one kernel, Markdown by one module; who wants either asks these."""
+    assert graph.find_modules_that_directly_import("fyke.convert.write_kernels") == {"fyke.convert.html"}
+    assert graph.find_modules_that_directly_import("fyke.formats.inline_markdown") == {"fyke.formats.markdown"}
+    writers = {
+        f"{path.parent.name}/{path.name}"
+        for path, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name in ("tagged", "markdown", "to_markdown", "to_html")
+    }
+    asking = {"fyke/content.py", "workers/rows.py", "exports/columns.py"}  # the second
+    assert writers == {"convert/html.py", "formats/markdown.py", *asking}
+
+
 def test_world_is_for_demo_tests_and_benches(graph: grimp.ImportGraph) -> None:
     offenders = [
         f"{importer} imports {module}"

@@ -12,10 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from fyke.assemble import AGENT_RATE, default_agents
-from fyke.crawl.run.plan import Plan
-from fyke.crawl.run.settings import CrawlSettings
-
 KERNELS = {"numba", "llvmlite", "numpy"}
 HEAVY = {
     *KERNELS, "rocksdict", "matplotlib", "xberg", "lxml", "pycurl", "aiodns", "pypdfium2", "mammoth", "pyarrow",
@@ -55,28 +51,6 @@ def command(*words: str) -> str:
 )
 def test_a_small_task_loads_no_heavy_library_that_it_does_not_need(code: str, needs: set[str], tmp_path: Path) -> None:
     assert loaded(code, tmp_path) <= needs
-
-
-@pytest.mark.parametrize(
-    ("hosts", "scope", "delay", "agents"),
-    [
-        (1, "host", 1.0, 1),
-        (1, "host", 0.0, 1),  # a host is asked for one page at a time, however quick it is
-        (20, "host", 1.0, 1),
-        (AGENT_RATE + 1, "host", 1.0, 8),
-        (3, "host", 0.0, 3),
-        (1, "domain", 1.0, 8),
-        (1, "any", 1.0, 8),
-        (1, ".edu", 1.0, 8),
-        (1, "https://h0.test/docs/", 1.0, 1),
-    ],
-)
-def test_agents_are_as_many_as_the_seeds_can_keep_busy(
-    hosts: int, scope: str, delay: float, agents: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 8)
-    seeds = tuple(f"http://h{number}.test/{page}" for number in range(hosts) for page in "ab")
-    assert default_agents(Plan(seeds, CrawlSettings(scope=scope, delay=delay))) == agents
 
 
 class _OnePage(BaseHTTPRequestHandler):

@@ -6,10 +6,11 @@ import json
 import shlex
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from fyke.cli import COMMANDS
-from tests import walkthrough
+from tests import json_schemas, walkthrough
 
 TOUR, *HOWTO = walkthrough.PAGES
 
@@ -35,8 +36,18 @@ def test_every_command_of_the_tour_speaks_json(tmp_path: Path) -> None:
     for step, output in walk(TOUR, tmp_path, "--json").items():
         lines = output.splitlines()
         assert lines, f"{step} says nothing"
+        shape = jsonschema.Draft202012Validator(json_schemas.schema_of(json_schemas.name_of(step)))
         for line in lines:
-            assert isinstance(json.loads(line), dict | list), step
+            wrong = [f"{fault.json_path}: {fault.message[:200]}" for fault in shape.iter_errors(json.loads(line))]
+            assert not wrong, f"{step} is not as docs/json says: {wrong}"
+
+
+def test_schemas_are_schemas_of_commands() -> None:
+    known = {json_schemas.name_of(step) for language, step in walkthrough.steps(TOUR.read_text("utf-8")) if
+             language == "console"}  # fmt: skip
+    for path in sorted(json_schemas.FOLDER.glob("*.json")):
+        jsonschema.Draft202012Validator.check_schema(json.loads(path.read_text("utf-8")))
+        assert path.stem in known, f"{path.name} is of no command of the tour, so nothing is held against it"
 
 
 def test_the_tour_shows_every_command() -> None:

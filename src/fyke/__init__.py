@@ -16,7 +16,7 @@ _FACE: dict[str, str] = {
     "Robots": "fyke.sites.robots",
     "parse_sitemap": "fyke.sites.sitemap",
     "parse_feed": "fyke.sites.feed",
-    "Store": "fyke.store.store",
+    "Store": "fyke.workers.rows",
     "crawl": "fyke.assemble",
     "DuplicateIndex": "fyke.dedupe.index",
     "minhash": "fyke.dedupe.sketch",

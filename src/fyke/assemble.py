@@ -6,7 +6,6 @@ ways write the same store, so a crawl may be resumed with another number of agen
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +38,10 @@ from fyke.crawl.revisit.weights import Weights
 from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run import trace
+from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.ending import End, exit_status, failed_seeds
-from fyke.crawl.run.limit import Limit
+from fyke.crawl.run.growth import Growth, cores
+from fyke.crawl.run.limit import Limit, PageLimit, Unlimited
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.processes import Progress, Run, crawl_apart
 from fyke.crawl.run.report import has_room, log_freshness, report, starting
@@ -48,6 +49,8 @@ from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.supervisor import Quarantine, Suspect
+from fyke.crawl.run.ties import Ties, Ways
+from fyke.crawl.visit import Means
 from fyke.errors import FykeError, StorageError, UserError
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
@@ -64,9 +67,6 @@ from fyke.store import Settings, Store
 from fyke.url import Url
 from fyke.values import Document, Reason
 from fyke.workers.conversion import needs_worker, shared_pool
-
-AGENT_RATE = 100
-"""Pages a second that one agent serves with ease; a second one costs 3 s of CPU before its first page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +134,28 @@ def crawl(
     plans.write(path, plan)
     if settings.trace:
         trace.begin(path)
-    agents = 1 if prioritizer or scope or settings.websub else settings.agents or default_agents(plan)
+    alone = prioritizer is not None or scope is not None or bool(settings.websub)
     if settings.websub and settings.agents > 1:
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
-        agents = min(agents, reader.settings.tablets)
-        counters: Counter[str] = Counter()
-        for tablet in reader.tablets():
-            counters.update(tablet.ledger.counters())
+        agents = 1 if alone else min(settings.agents or 1, reader.settings.tablets)
+        most = min(cores(), reader.settings.tablets)
+    counters = _counters(path)
     statuses.write(path, starting(counters))
-    pages = counters["pages"]
     began, cpu = time.time(), _cpu()
-    left = max(settings.max_pages - pages, 0) if settings.max_pages else 0
-    run = Run(path, plan, agents, left)
+    run = Run(path, plan, agents, _pages_left(settings, counters))
     _compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
     with logging_to(path):
-        end = _crawl_here(run, prioritizer, scope, progress) if agents == 1 else crawl_apart(run, agent_maker, progress)
+        end = None
+        if agents == 1:
+            growth = Growth() if not alone and not settings.agents and most > 1 else None
+            end = _crawl_here(run, prioritizer, scope, progress, growth)
+            if end is None:
+                log.info("one agent is busy: the crawl goes on with %d", most)
+                run = Run(path, plan, most, _pages_left(settings, _counters(path)))
+        if end is None:
+            end = crawl_apart(run, agent_maker, progress)
     return _summary(run, began, cpu, end)
 
 
@@ -173,7 +178,10 @@ def parse_seed(seed: str) -> Url:
     return url
 
 
-def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress) -> End:
+def _crawl_here(
+    run: Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress, growth: Growth | None
+) -> End | None:
+    """Crawl with one agent in this process; return why it ended, None where ``growth`` wants more agents."""
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(run.store))
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
@@ -187,34 +195,53 @@ def _crawl_here(run: Run, prioritizer: Prioritizer | None, scope: Scope | None, 
             statuses.write(run.store, told)
             log_freshness(log, agent)
             progress(statuses.total([told], time.time()))
+            if growth is not None:
+                growth.look(agent)
+                if growth.wanted:
+                    return False
             return not interrupted and has_room(run.store, run.plan.settings.min_free_disk)
 
         suspect = stack.enter_context(closing(Suspect(run.store)))
         suspect.judge()
         make = agent_maker(run, store, prioritizer, scope)
-        options = {"limit": limit, "beat": beat, "ask": index.ask, "thread": thread, "work_on": suspect.work_on}
+        ties = Ties(beat, suspect.work_on, ask=index.ask, thread=thread)
         with Signals(interrupted.append):
-            run_loop(_run_agent(run, make, **options))
+            run_loop(_run_agent(run, lambda: make(ties, limit), beat))
         if limit is not None and limit.reached:
             return End.LIMIT
         if interrupted:
             return End.INTERRUPTED
-        return End.DONE if has_room(run.store, run.plan.settings.min_free_disk) else End.NO_ROOM
+        if not has_room(run.store, run.plan.settings.min_free_disk):
+            return End.NO_ROOM
+        return None if growth is not None and growth.wanted else End.DONE
 
 
-async def _run_agent(run: Run, make: Callable[..., tuple[Agent, HttpTransport]], **options: Any) -> None:
-    agent, transport = make(**options)
+def _counters(store: Path) -> Counter[str]:
+    """What was counted in all tablets."""
+    counters: Counter[str] = Counter()
+    with Store.open(store, "r") as reader:
+        for tablet in reader.tablets():
+            counters.update(tablet.ledger.counters())
+    return counters
+
+
+def _pages_left(settings: CrawlSettings, counters: Counter[str]) -> int:
+    return max(settings.max_pages - counters["pages"], 0) if settings.max_pages else 0
+
+
+async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], beat: Callable[[Agent], bool]) -> None:
+    agent, transport = make()
     try:
         async with serving(agent, run.plan.settings, SystemClock()):
             await agent.run([Url(href) for href in run.plan.seeds])
     finally:
         await transport.close()
-    options["beat"](agent)
+    beat(agent)
 
 
 def agent_maker(
     run: Run, store: Store, prioritizer: Prioritizer | None = None, scope: Scope | None = None
-) -> Callable[..., tuple[Agent, HttpTransport]]:
+) -> Callable[[Ties, PageLimit | None], tuple[Agent, HttpTransport]]:
     """Return what makes the agent of ``store``, once the event loop runs."""
     settings = run.plan.settings
     seeds = [Url(href) for href in run.plan.seeds]
@@ -224,7 +251,7 @@ def agent_maker(
     contacts = run.folder / "contacts" if run.agents > 1 else None
     frontier = Frontier(Politeness(delay=settings.delay), back_queues=3 * settings.concurrency)
 
-    def make(**options: Any) -> tuple[Agent, HttpTransport]:
+    def make(ties: Ties, limit: PageLimit | None) -> tuple[Agent, HttpTransport]:
         clock = SystemClock()
         named = {(seed.host, seed.port) for seed in seeds}
         veto = Veto((host for host, _ in named), settings.allow_private, named)
@@ -233,31 +260,36 @@ def agent_maker(
         processor = Processor(product, _convert)
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
         gate.take_over(clock.now())
-        agent = Agent(
-            store,
-            frontier,
+        transport.on_sent = lambda host: gate.sent(host, clock.now())
+        quarantine = Quarantine(run.store)
+        means = Means(
             transport,
-            Rules.of(settings, seeds, scope, frontier.sites.added),
             Permissions(product, ignore=settings.no_robots),
-            processor,
             clock,
-            # A page that only a sitemap tells is at no known distance from the seeds.
-            discovery=Discovery(
-                processor,
-                sitemaps=settings.sitemaps and not settings.max_depth,
-                poll=settings.continuous or bool(settings.websub),
-            ),
-            names=resolver,
-            gate=gate,
-            prioritizer=prioritizer,
-            concurrency=settings.concurrency,
-            patience=float("inf") if settings.websub else settings.patience,
-            quarantined=Quarantine(run.store).read(),
-            suspects=Quarantine(run.store).suspects(),
-            revisits=_revisits(settings, run.agents) if settings.continuous else None,
-            order=order_of(settings, run.store, store),
-            **options,
+            gate,
+            limit or Unlimited(),
+            resolver,
+            quarantine.read(),
+            quarantine.suspects(),
+            quarantine.acquit,
         )
+        ways = Ways(
+            settings.concurrency,
+            float("inf") if settings.websub else settings.patience,
+            prioritizer,
+            order_of(settings, run.store, store),
+            _revisits(settings, run.agents) if settings.continuous else None,
+        )
+        # A page that only a sitemap tells is at no known distance from the seeds.
+        discovery = Discovery(
+            processor,
+            sitemaps=settings.sitemaps and not settings.max_depth,
+            poll=settings.continuous or bool(settings.websub),
+        )
+        rules = Rules.of(settings, seeds, scope, frontier.sites.added)
+        captures = WarcDir(Path(settings.warc_dir), _warc_fields(settings)) if settings.warc_dir else None
+        ties = replace(ties, captures=captures)
+        agent = Agent(store, frontier, means, rules, processor, discovery=discovery, ways=ways, ties=ties)
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
         return agent, transport
@@ -268,14 +300,10 @@ def agent_maker(
 # ---- small parts
 
 
-def default_agents(plan: Plan) -> int:
-    """How many agents a crawl is worth where nobody says: one per core, but one for hosts that one alone can serve."""
-    settings, cores = plan.settings, os.cpu_count() or 1
-    hosts = len({Url(href).host for href in plan.seeds})
-    if settings.scope in ("domain", "any") or settings.scope.startswith("."):  # hosts that nobody knows yet
-        return cores
-    rate = hosts / settings.delay if settings.delay else float("inf")  # requests a second, at most
-    return 1 if hosts == 1 or rate <= AGENT_RATE else min(cores, hosts)
+def _warc_fields(settings: CrawlSettings) -> tuple[tuple[str, str], ...]:
+    """What the files of --warc-dir say of the crawl that made them."""
+    robots = "ignore" if settings.no_robots else "obey"
+    return (("http-header-user-agent", settings.user_agent), ("robots", robots))
 
 
 def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:

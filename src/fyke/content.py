@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fyke.description import Described, Meta
+
+if TYPE_CHECKING:
+    from fyke.values import Link
 
 BLOCK_END = "\x1e"
 """Parts the blocks of a text that has weights. No text that is read from a page holds this character."""
@@ -28,8 +32,8 @@ class Content:
     """The main content of a page. Never changes; all but ``text`` and ``kind`` is made when first asked for."""
 
     __slots__ = (
-        "_blocks", "_describe", "_described", "_html", "_make_blocks", "_make_html", "_make_markdown", "_markdown",
-        "kind", "text",
+        "_blocks", "_describe", "_described", "_find_links", "_html", "_links", "_make_blocks", "_make_html",
+        "_make_markdown", "_markdown", "kind", "text",
     )  # fmt: skip
 
     text: str
@@ -44,15 +48,17 @@ class Content:
         make_blocks: Callable[[], tuple[Block, ...]],
         describe: Callable[[], Described] = Described,
         make_markdown: Callable[[str], str] = str,
+        find_links: Callable[[], tuple[Link, ...]] = tuple,
     ) -> None:
         """``make_markdown`` is given the HTML."""
         self.text, self.kind = text, kind
         self._make_html, self._make_blocks, self._describe = make_html, make_blocks, describe
-        self._make_markdown = make_markdown
+        self._make_markdown, self._find_links = make_markdown, find_links
         self._html: str | None = None
         self._markdown: str | None = None
         self._described: Described | None = None
         self._blocks: tuple[Block, ...] | None = None
+        self._links: tuple[Link, ...] | None = None
 
     @property
     def html(self) -> str:
@@ -126,3 +132,10 @@ class Content:
         if self._blocks is None:
             self._blocks = self._make_blocks()
         return self._blocks
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links of the whole page, in order, as a crawl follows them; without an address only the absolute ones."""
+        if self._links is None:
+            self._links = self._find_links()
+        return self._links

@@ -1,4 +1,4 @@
-"""What documents of all formats say of themselves: title, language, author, dates, site, and where each is from.
+"""What documents of all formats say of themselves: title, language, author, dates, site, what they may be used for.
 
 Part of the vocabulary: ``fyke.values`` hands it on.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +56,32 @@ class Described(NamedTuple):
     language: str = ""
     """By its text where that is likely, else as declared: a code as fyke.text.language writes it."""
     meta: Meta = Meta()
+
+
+class Usage(NamedTuple):
+    """What somebody says of one use of a document."""
+
+    purpose: str
+    """In the words of who says it: ``search``, ``ai-train``, ``train-ai``, ``ai-input``, ``tdm``, …"""
+    allowed: bool
+    source: str
+    """Where it is said: ``content-usage``, ``content-signal``, ``tdm-reservation``, ``robots.txt``, ``tdmrep.json``."""
+
+
+class Signals(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What a document and its site say of its use. fyke obeys what concerns crawling, and hands on all of it."""
+
+    robots: tuple[str, ...] = ()
+    """The directives of robots meta elements and X-Robots-Tag that concern us, in lower case: ``noindex``,
+    ``noarchive``, ``nosnippet``, ``noai``, ``noimageai``, ``max-snippet:50``, …; ``none`` is what it stands for."""
+    usage: tuple[Usage, ...] = ()
+    policy: str = ""
+    """The address of the terms for text and data mining (TDMRep)."""
+
+    @property
+    def noindex(self) -> bool:
+        """Whether it does not want to be shown to others."""
+        return "noindex" in self.robots
+
+
+NO_SIGNALS = Signals()

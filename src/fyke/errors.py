@@ -7,6 +7,7 @@
     │   ├── ConfigError       an unknown key, a value of the wrong kind
     │   └── UrlError          a string that is no URL fyke can name
     └── StorageError          disks and files: foreign, damaged, locked or full (exit status 1)
+        └── SupersededError   a version that was pruned while it was read: get the row again
 
 What a web site does is never an exception: it is a value (``values.Outcome``).
 """
@@ -30,3 +31,7 @@ class UrlError(UserError):
 
 class StorageError(FykeError):
     """A file or directory that is foreign, damaged, locked or full; the command line exits with status 1."""
+
+
+class SupersededError(StorageError):
+    """A version of a row that was pruned while it was read; the row has a newer one."""

@@ -25,8 +25,11 @@ import numpy.typing as npt
 from fyke.content import BLOCK_END as BLOCK_END  # noqa: PLC0414 - handed on
 from fyke.content import Block as Block  # noqa: PLC0414
 from fyke.content import Content as Content  # noqa: PLC0414
+from fyke.description import NO_SIGNALS as NO_SIGNALS  # noqa: PLC0414
 from fyke.description import Described as Described  # noqa: PLC0414
 from fyke.description import Meta as Meta  # noqa: PLC0414
+from fyke.description import Signals as Signals  # noqa: PLC0414
+from fyke.description import Usage as Usage  # noqa: PLC0414
 from fyke.url import Url
 
 _TAG = struct.Struct("<iii")

@@ -241,3 +241,85 @@ def test_sizes() -> None:
     assert parse_size("4096") == 4096
     with pytest.raises(UserError):
         parse_size("-1GB")
+
+
+def kept(path: Path) -> dict[str, dict[str, Any]]:
+    if path.suffix == ".parquet":
+        from pyarrow import parquet
+
+        return {row["id"]: row for row in parquet.read_table(path).to_pylist()}
+    return {row["id"]: row for row in map(json.loads, path.read_text().splitlines())}
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_what_is_kept_is_written_with_what_it_stands_for(
+    folder: Path, tmp_path: Path, ending: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "sub" / "again.txt").write_text(TEXT)
+    out = tmp_path / f"kept.{ending}"
+    facts = answer(capfd, folder, "--write", out)
+    assert (facts["documents"], facts["kept"]) == (4, 2)
+    found = kept(out)
+    assert set(found) == {"a.txt", "c.txt"}
+    assert found["a.txt"]["text"] == TEXT
+    assert found["c.txt"]["copies"] == []
+    copies = {copy["id"]: copy for copy in found["a.txt"]["copies"]}
+    assert set(copies) == {"sub/again.txt", "sub/b.txt"}
+    assert (copies["sub/again.txt"]["similarity"], copies["sub/again.txt"]["method"]) == (1.0, "minhash")
+    assert copies["sub/b.txt"]["matched"] in {"a.txt", "sub/again.txt"}
+    assert 0.8 <= copies["sub/b.txt"]["similarity"] < 1
+
+
+def test_what_is_kept_by_digest_and_against_another_collection(
+    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "0.bin").write_bytes(b"")  # no text: by digest it counts, and is no document to write
+    (folder / "z.txt").write_text(TEXT)
+    assert answer(capfd, folder, "--method", "exact", "--write", tmp_path / "k.jsonl")["kept"] == 3
+    assert set(kept(tmp_path / "k.jsonl")) == {"a.txt", "c.txt", "sub/b.txt"}
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    (seen / "s.txt").write_text(TEXT)
+    assert answer(capfd, folder, "--against", seen, "--write", tmp_path / "k.jsonl")["kept"] == 1
+    assert set(kept(tmp_path / "k.jsonl")) == {"c.txt"}
+    answer(capfd, seen, "--save", tmp_path / "sketches")
+    assert answer(capfd, folder, "--against", tmp_path / "sketches", "--write", tmp_path / "k.jsonl")["kept"] == 1
+    assert set(kept(tmp_path / "k.jsonl")) == {"c.txt"}
+
+
+def test_repeated_paragraphs_are_marked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    notice = "Subscribe to our newsletter and never miss a thing again."
+    base = tmp_path / "docs"
+    base.mkdir()
+    for number in range(3):
+        own = " ".join(f"w{number}x{i}" for i in range(60))
+        (base / f"{number}.txt").write_text(f"{own}\n\n{notice.upper() if number == 2 else notice}\n")
+    facts = answer(capfd, base, "--paragraphs", "--write", tmp_path / "k.jsonl")
+    assert (facts["paragraphs"], facts["repeated_paragraphs"], facts["kept"]) == (6, 2, 3)
+    found = kept(tmp_path / "k.jsonl")
+    assert found["0.txt"]["repeated"] == []
+    for name in ("1.txt", "2.txt"):
+        (mark,) = found[name]["repeated"]
+        assert found[name]["text"][mark["start"] : mark["end"]].casefold() == notice.casefold()
+        assert mark["first"] == "0.txt"
+
+
+def test_a_store_is_compared_by_its_documents_and_their_main_texts(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of faults S7: menus made strangers alike, and rows that are no documents were compared."""
+    from fyke.store import RowMeta, Settings, Store
+
+    menu = "".join(f"<li><a href=/{i}>A rather long entry of the menu, number {i}</a></li>" for i in range(60))
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+        for number in range(2):
+            own = " ".join(f"w{number}x{i}" for i in range(40))
+            page = f"<title>t</title><nav><ul>{menu}</ul></nav><article><p>{own}.</p><p>{own}!</p></article>"
+            whole = " ".join(f"A rather long entry of the menu, number {i}" for i in range(60)) + own
+            store.put(f"http://a.test/{number}", raw=page.encode(), text=whole, response_head=head)
+        for number in range(2):
+            gone = RowMeta(status=404, error="client-error")
+            store.put(f"http://a.test/gone{number}", raw=b"gone", text=TEXT, meta=gone)
+    found = answer(capfd, tmp_path / "s")
+    assert (found["documents"], found["pairs"]) == (2, [])

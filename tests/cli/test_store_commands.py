@@ -94,7 +94,7 @@ def test_export_import_and_look_after(store: str, tmp_path: Path, capfd: pytest.
     assert json.loads(out(capfd, "store", "stats", "--hosts", "--store", copy, "--json"))["name"] == "www.example.com"
     assert "bytes before" in out(capfd, "store", "compact", "--store", copy)
     assert run(["import", str(tmp_path / "none.warc"), "--store", copy]) == 2
-    assert "is no file" in capfd.readouterr().err
+    assert "does not exist" in capfd.readouterr().err
 
 
 def test_an_import_makes_texts_and_links(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -6,10 +6,14 @@ import json
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pytest
 
 from fyke.cli import run
+from fyke.cli.topic_ import telling_words
 from fyke.crawl.order.choice import FILE, install, order_of, prepare
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
@@ -148,3 +152,10 @@ def test_a_crawl_without_a_usable_topic_goes_on_breadth_first(tmp_path: Path) ->
             install(words, tmp_path / "s")
         assert order_of(CrawlSettings(), tmp_path / "s", store) is None
         assert order_of(CrawlSettings(order="quality"), tmp_path / "s", store) is not None
+
+
+def test_words_that_tell_are_those_of_all_scripts() -> None:
+    """What a word is, the room of words decides: Hindi is not cut at its vowel signs, a Chinese clause is no word."""
+    model = SimpleNamespace(look_weights=np.ones(1 << 24))
+    told = telling_words(cast(PageModel, model), "हिन्दी 中国的鱼")
+    assert {word for word, _ in told} == {"हिन्दी", "中国", "国的", "的鱼"}

@@ -6,12 +6,12 @@ import gzip
 import json
 import re
 from datetime import date
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.measure import SHARED
 from fyke.clean.main import main_text
 from fyke.convert import dates
 from fyke.convert.dates import EARLIEST, LATEST, date_in_url, dates_in, read_date
@@ -20,7 +20,7 @@ from fyke.convert.metadata import describe
 from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "dates"
+DATA = SHARED / "data" / "dates"
 
 
 @pytest.mark.parametrize(

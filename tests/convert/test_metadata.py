@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.measure import SHARED
 from fyke.convert.facts import Facts
 from fyke.convert.metadata import clean_name, describe, first_paragraph
 from fyke.formats.html import parse
 from fyke.values import Described
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "metadata"
+DATA = SHARED / "data" / "metadata"
 ARTICLE = """<script type="application/ld+json">{"@context": "https://schema.org", "@graph": [
   {"@type": "WebSite", "name": "The Site"},
   {"@type": ["NewsArticle"], "headline": "The keel &amp; the mast",

@@ -9,6 +9,8 @@ import zipfile
 from email.message import EmailMessage
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fyke.convert import Limits, convert_here, prepare
 from fyke.convert.formulas import tex, with_formulas
@@ -60,6 +62,15 @@ def test_a_bad_row_loses_itself_and_is_named() -> None:
     assert "row 2" in found.detail
 
 
+def test_a_quotation_mark_that_nothing_ends_takes_no_later_row() -> None:
+    found = converted('a,b\n"c,d\ne,f\nh,i\n', "x.csv")
+    assert found.text == 'a\tb\n"c\td\ne\tf\nh\ti'
+    assert found.failure is Reason.DAMAGED
+    assert "row 2" in found.detail
+    many = '"x,y\n' * 20_001
+    assert converted(many, "y.csv").text.count("\n") > 9_000
+
+
 # Containers.
 
 
@@ -79,6 +90,37 @@ def test_a_bad_member_loses_itself_and_is_named() -> None:
     assert found.failure is Reason.DAMAGED
     assert "b.txt" in found.detail
     assert [part.failure for part in found.parts] == [None, Reason.DAMAGED, None]
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_an_archive_that_lost_its_end_gives_its_members(stored: bool) -> None:
+    words = " ".join(f"word{n}" for n in range(400))
+    whole = zipped(("a.txt", "first"), ("d/b.txt", words), ("c.txt", words), stored=stored)
+    found = converted(whole[: whole.rindex(b"PK\1\2") - 200], "x.zip")
+    assert [part.name for part in found.parts] == ["a.txt", "d/b.txt", "c.txt"]
+    assert [part.text for part in found.parts[:2]] == ["first", words]
+    assert found.failure is Reason.DAMAGED
+
+
+def test_an_archive_that_was_written_to_a_pipe_and_lost_its_end() -> None:
+    """Its members' sizes stand behind them."""
+
+    class Pipe(io.RawIOBase):
+        written = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: object) -> int:
+            self.written += bytes(data)  # type: ignore[call-overload]
+            return len(data)  # type: ignore[arg-type]
+
+    pipe = Pipe()
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("a.txt", "b.txt"):
+            archive.writestr(name, f"{name} holds some words")
+    found = converted(pipe.written[: pipe.written.index(b"PK\1\2")], "x.zip")
+    assert [part.text for part in found.parts] == ["a.txt holds some words", "b.txt holds some words"]
 
 
 def epub(chapters: list[tuple[str, str]]) -> bytes:
@@ -105,6 +147,10 @@ def test_a_bad_chapter_loses_itself_and_a_book_is_called_by_its_title() -> None:
     assert (found.title, found.language, found.meta.author) == ("The Book", "fr", "Ann Author")
     assert found.text.split() == ["one", "three"]
     assert "1.xhtml" in found.detail
+    with zipfile.ZipFile(io.BytesIO(epub(chapters))) as book:
+        lacking = zipped(*((name, book.read(name)) for name in book.namelist() if name != "2.xhtml"))
+    assert "2.xhtml" in converted(lacking).detail
+    assert converted(lacking).text.split() == ["one", "two"]
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
@@ -238,6 +284,10 @@ def test_formulas_of_word_are_tex_in_their_place() -> None:
     )
     data = zipped(("[Content_Types].xml", types), ("_rels/.rels", relations), ("word/document.xml", body))
     assert markdown(converted(data).html) == "For $`\\frac{a}{\\lambda }=x^{2}`$ holds.\n"
+    apart = "<m:oMathPara><m:oMath><m:r><m:t>y</m:t></m:r></m:oMath></m:oMathPara>"
+    between = body.replace("</w:body>", f"{apart}\n{apart}<w:p><w:r><w:t>End</w:t></w:r></w:p></w:body>")
+    data = zipped(("[Content_Types].xml", types), ("_rels/.rels", relations), ("word/document.xml", between))
+    assert markdown(converted(data).html).split("\n\n")[1:] == ["$`yy`$", "End\n"]
 
 
 def test_formulas_of_word() -> None:
@@ -340,3 +390,97 @@ def test_frames_of_an_open_document_are_not_glued() -> None:
     )
     data = zipped(("mimetype", "application/vnd.oasis.opendocument.text"), ("content.xml", body))
     assert {"box", "Second", "After"} <= set(converted(data).text.split())
+
+
+def test_spaces_of_an_open_document_part_words() -> None:
+    body = (
+        '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:text><text:p>One'
+        '<text:s text:c="2"/>two<text:s/>three<text:s></text:s>four<text:span>five</text:span></text:p></office:text>'
+        "</office:body></office:document-content>"
+    )
+    data = zipped(("mimetype", "application/vnd.oasis.opendocument.text"), ("content.xml", body))
+    assert converted(data).text == "One two three fourfive"
+
+
+def test_names_that_come_in_parts_are_authors() -> None:
+    docbook = (
+        '<article xmlns="http://docbook.org/ns/docbook"><info><title>T</title><authorgroup><author><personname>'
+        "<firstname>Ann</firstname><surname>Lee</surname></personname></author><author><personname><surname>Roe"
+        "</surname><firstname>Bo</firstname></personname></author></authorgroup></info><para>See <code>x</code>.</para>"
+        "<para>By <firstname>No</firstname> <surname>One</surname></para></article>"
+    )
+    found = converted(docbook, "x.xml")
+    assert found.meta.author == "Ann Lee, Bo Roe"
+    assert found.html.startswith("<h1>T</h1><p>Ann Lee</p><p>Roe Bo</p><p>See <code>x</code>.</p>")
+
+
+# Keynote.
+
+
+def number(value: int) -> bytes:
+    """A number of protocol buffers."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def said(key: int, value: int | bytes) -> bytes:
+    """A field of protocol buffers."""
+    if isinstance(value, int):
+        return number(key << 3) + number(value)
+    return number(key << 3 | 2) + number(len(value)) + value
+
+
+def archive(*objects: tuple[int, int, bytes]) -> bytes:
+    """Objects (number, type, message) as Keynote keeps them; what repeats the byte before it is packed."""
+    data = b"".join(
+        number(len(info)) + info + body
+        for at, kind, body in objects
+        if (info := said(1, at) + said(2, said(1, kind) + said(3, len(body))))
+    )
+    packed = bytearray(number(len(data)))
+    at = 0
+    while at < len(data):
+        run = 1
+        while run < 60 and at + run < len(data) and data[at + run] == data[at]:
+            run += 1
+        packed += bytes([0, data[at]]) + (bytes([run - 2 << 2 | 2, 1, 0]) if run > 1 else b"")
+        at += run
+    return b"\0" + len(packed).to_bytes(3, "little") + bytes(packed)
+
+
+def presentation() -> bytes:
+    """Two slides, the second in the archive that comes first; a title behind the text; a master's text."""
+    tree = said(2, said(1, 12)) + said(2, said(1, 11))
+    show = archive((1, 2, said(3, tree)), (11, 4, said(2, said(1, 21))), (12, 4, said(2, said(1, 22))))
+    title = said(1, said(4, said(1, 32))) + said(2, 2)
+    return zipped(
+        ("Index/Document.iwa", show),
+        ("Index/Slide.iwa", archive((21, 5, b""), (31, 2001, said(3, b"Last words, zzzzzzzzzz")))),
+        ("Index/MasterSlide.iwa", archive((51, 5, b""), (52, 2001, said(3, b"Title Text")))),
+        ("Index/Slide-2.iwa", archive(
+            (22, 5, b""), (30, 2001, said(3, "First line\nSecond line \ufffc".encode())), (33, 7, title),
+            (32, 2001, said(3, b"All about fish")),
+        )),
+    )  # fmt: skip
+
+
+def test_slides_of_keynote_in_their_order_with_their_titles() -> None:
+    found = convert_here(prepare(presentation(), None, name="x.key"))
+    assert markdown(found.html) == "## All about fish\n\nFirst line\n\nSecond line\n\nLast words, zzzzzzzzzz\n"
+    assert found.title == "All about fish"
+
+
+@given(st.integers(0, 3), st.integers(0, 200), st.binary(min_size=1, max_size=8))
+def test_a_damaged_slide_harms_no_other(which: int, at: int, junk: bytes) -> None:
+    with zipfile.ZipFile(io.BytesIO(presentation())) as package:
+        members = [(name, bytearray(package.read(name))) for name in package.namelist()]
+    members[which][1][at : at + len(junk)] = junk
+    found = convert_here(prepare(zipped(*((name, bytes(data)) for name, data in members)), None, name="x.key"))
+    assert which == 1 or "Last words" in found.text
+    if found.failure is not None:
+        assert members[which][0] in found.detail
+    assert "Title Text" not in found.text

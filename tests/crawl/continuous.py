@@ -18,6 +18,8 @@ from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.revisit import gauge as freshness
 from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.ties import Ties, Ways
+from fyke.crawl.visit import Means
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
@@ -53,10 +55,14 @@ def crawl(
     async def main() -> Ended:
         with Store.open(path, settings=Settings(tablets=2)) as store:
             agent = Agent(
-                store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),
-                Permissions("fyke"), processor, clock, revisits=settings, beat=beat, beat_every=1200.0,
+                store, Frontier(Politeness(delay=1.0)), Means(transport, Permissions("fyke"), clock),
+                Rules.of(CrawlSettings(scope="any"), urls), processor,
                 discovery=Discovery(processor, sitemaps=sitemaps, poll=sitemaps),
-                order=None if order is None else lambda reserve: order(store, reserve),
+                ways=Ways(
+                    revisits=settings, beat_every=1200.0,
+                    order=None if order is None else lambda reserve: order(store, reserve),
+                ),
+                ties=Ties(beat),
             )  # fmt: skip
             await agent.run(urls)
             counters: Counter[str] = Counter()

@@ -17,6 +17,8 @@ from fyke.crawl.revisit.budget import Budget, RevisitSettings
 from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.run.board import Board
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.ties import Ties, Ways
+from fyke.crawl.visit import Means
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import DAY, ChangeState
@@ -81,9 +83,10 @@ def test_two_agents_keep_a_collection_fresh_together(tmp_path: Path) -> None:
     async def main(stores: list[Store]) -> None:
         agents.extend(
             Agent(
-                store, Frontier(Politeness(delay=1.0)), transport, Rules.of(CrawlSettings(scope="any"), urls),
-                Permissions("fyke"), processor, clock, revisits=RevisitSettings(budget=60 / DAY), beat=beat,
-                beat_every=1200.0, send=send,
+                store, Frontier(Politeness(delay=1.0)), Means(transport, Permissions("fyke"), clock),
+                Rules.of(CrawlSettings(scope="any"), urls), processor,
+                ways=Ways(revisits=RevisitSettings(budget=60 / DAY), beat_every=1200.0),
+                ties=Ties(beat, send=send),
             )
             for store in stores
         )  # fmt: skip

@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
+from fyke import assemble
 from fyke.assemble import crawl
 from fyke.cli import run as fyke_command
+from fyke.crawl.run import growth
 from fyke.crawl.run import status as statuses
 from fyke.store import EXACT, Store
 from fyke.url import Url
@@ -61,7 +64,7 @@ class Crawled:
     visits: Counter[tuple[str, str]]
 
 
-def run_here(served: Served, store: Path, **options: int | str) -> dict[str, object]:
+def run_here(served: Served, store: Path, **options: float | str) -> dict[str, object]:
     """The same by one agent, in this process."""
     how: dict[str, Any] = {"scope": "any", "delay": 0.0, "agents": 1, **options}
     return asdict(crawl(served.world.seeds, store, resolve=tuple(served.resolve()), **how))
@@ -76,6 +79,30 @@ def test_a_whole_crawl_is_right(served: Served, tmp_path: Path, agents: int) -> 
     crawled = Crawled(store, summary, Counter((visit.host, visit.target) for visit in served.log()))
     check_that_all_that_is_expected_is_fetched_once(served, crawled)
     check_that_copies_and_near_copies_are_found_and_no_others(served, crawled)
+
+
+def test_a_busy_crawl_goes_on_with_more_agents(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It begins with one agent, and restarts cleanly: nothing is lost, and nothing is fetched twice."""
+    served.log()
+    monkeypatch.setattr(growth, "BEATS", 1)
+    monkeypatch.setattr(growth, "is_worth", lambda share, rate, queued: queued > 0)
+    monkeypatch.setattr(growth, "cores", lambda: 2)
+    monkeypatch.setattr(assemble, "cores", lambda: 2)
+    with caplog.at_level("INFO", logger="fyke"):
+        summary = run_here(served, tmp_path / "s", agents=0, delay=0.3)
+    assert "goes on with 2" in caplog.text
+    crawled = Crawled(tmp_path / "s", summary, Counter((visit.host, visit.target) for visit in served.log()))
+    check_that_all_that_is_expected_is_fetched_once(served, crawled)
+
+
+@pytest.mark.parametrize(
+    ("share", "rate", "queued", "worth"),
+    [(0.9, 400.0, 20_000, True), (0.9, 400.0, 4_000, False), (0.5, 400.0, 20_000, False), (0.9, 0.0, 0, False)],
+)
+def test_agents_are_added_where_one_is_busy_and_has_work(share: float, rate: float, queued: int, worth: bool) -> None:
+    assert growth.is_worth(share, rate, queued) == worth
 
 
 def check_that_all_that_is_expected_is_fetched_once(served: Served, crawled: Crawled) -> None:
@@ -116,7 +143,7 @@ def check_that_copies_and_near_copies_are_found_and_no_others(served: Served, cr
 def test_kill_9_of_the_whole_tree_loses_nothing(served: Served, tmp_path: Path) -> None:
     served.log()
     chance = random.Random(5)
-    whole = command(served, tmp_path / "s", "--agents", "2")
+    whole = command(served, tmp_path / "s", "--agents", "2", "--warc-dir", str(tmp_path / "warc"))
     # Killed while each host has been asked for a few of its pages, in a crawl that would go on for long.
     for words in (whole + ["--delay", "2"], [sys.executable, "-m", "fyke", "resume", "--store", str(tmp_path / "s")]):
         crawl = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -129,6 +156,24 @@ def test_kill_9_of_the_whole_tree_loses_nothing(served: Served, tmp_path: Path) 
         crawl.wait()
     run(whole)
     assert served.world.expected(served.world.seeds).pages <= stored(tmp_path / "s")
+    check_that_every_body_is_in_the_warcs(tmp_path / "s", tmp_path / "warc")
+
+
+def check_that_every_body_is_in_the_warcs(path: Path, folder: Path) -> None:
+    """By warcio, digests checked: what stands in the store stands in a file under its final name."""
+    captured: set[tuple[str, bytes]] = set()
+    files = sorted(folder.iterdir())
+    assert [file for file in files if file.suffix not in {".gz", ".cdxj"}] == [], "nothing is left open"
+    for file in files:
+        if file.suffix == ".gz":
+            with file.open("rb") as stream:
+                for record in ArchiveIterator(stream, check_digests="raise"):
+                    if record.rec_type == "response":
+                        captured.add((record.rec_headers["WARC-Target-URI"], record.content_stream().read()))
+    with Store.open(path, "r") as store:
+        kept = {(row.url, row.raw) for row in store.scan() if row.meta.status == 200 and row.raw}
+    assert kept
+    assert kept <= captured
 
 
 @pytest.mark.parametrize("kind", ["prefix", "suffix"])

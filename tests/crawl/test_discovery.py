@@ -20,6 +20,8 @@ from fyke.crawl.mail.outbox import Offer
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.ties import Ties, Ways
+from fyke.crawl.visit import Means
 from fyke.errors import ConfigError, StorageError
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier
@@ -78,15 +80,13 @@ def crawl(path: Path, places: dict[str, Place], *, days: float = 0.0, sitemaps: 
             agent = Agent(
                 store,
                 Frontier(Politeness(delay=settings.delay)),
-                web,
+                Means(web, Permissions("fyke"), clock),
                 Rules.of(settings, seeds),
-                Permissions("fyke"),
                 processor,
-                clock,
                 discovery=Discovery(processor, sitemaps=sitemaps, poll=bool(days)),
-                patience=1e9 if days else settings.patience,
-                beat_every=3600.0 if days else 1.0,  # ten days have too many seconds
-                beat=lambda agent: not days or clock.now() < NOW + days * 86_400,
+                # Ten days have too many seconds.
+                ways=Ways(patience=1e9 if days else settings.patience, beat_every=3600.0 if days else 1.0),
+                ties=Ties(lambda agent: not days or clock.now() < NOW + days * 86_400),
             )
             await agent.run(seeds)
 

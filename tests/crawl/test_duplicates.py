@@ -23,6 +23,7 @@ from fyke.frontier.seen import SeenSet
 from fyke.reading.reading import Material
 from fyke.store import EXACT, Change, Page, RowMeta, Settings, Store
 from fyke.url import Url
+from fyke.values import Meta
 
 WORDS = (
     "the quick brown fox jumps over the lazy dog and runs away from all the other animals of the dark forest".split()
@@ -41,16 +42,17 @@ def examiner(store: Store, ask: Ask | None = None) -> Examination:
     return Examination(queues, lambda url, text, repeats: None, ask)
 
 
-def put(examination: Examination, href: str, stamp: int, body: bytes, text: str) -> None:
+def put(examination: Examination, href: str, stamp: int, body: bytes, text: str, canonical: str = "") -> None:
     """Store a page as an agent does."""
     url, queues = Url(href), examination.queues
     number = queues.tablet_of(url)
     tablet = queues.store.tablet(number)
     batch = tablet.batch()
     digest = hashlib.sha1(body, usedforsecurity=False).digest()
-    meta = RowMeta(status=200, type="text/plain", length=len(body), digest=digest)
+    document = Meta(canonical=canonical) if canonical else None
+    meta = RowMeta(status=200, type="text/plain", length=len(body), digest=digest, document=document)
     stamp = batch.put_row(url.key, Change(meta, Page(b"", b"", body), text), stamp)
-    examination.stored(batch, number, url, stamp, Material(body, text))
+    examination.stored(batch, number, url, stamp, Material(body, text, canonical=canonical))
     tablet.write(batch)
 
 
@@ -104,6 +106,41 @@ def test_the_lesser_time_is_the_original_in_whatever_order_they_come(tmp_path: P
             assert found[seventh] == (sixth, EXACT)
             assert pages[found[third][0]][0] < 3, "every chain goes back in time, so it ends"
         assert (counted(store, "exact"), counted(store, "near")) == (60, 20)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_the_canonical_address_is_the_original_whenever_it_comes(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """Of faults S9: the canonical page was marked the copy of its ?a=1 variant, which was fetched before."""
+    true = "http://a.test/p"
+    pages = [(f"{true}?a=1", 1, true), (true, 2, true), (f"{true}?b=1", 3, true)]
+    with opened(tmp_path / "s") as store:
+        examination = examiner(store)
+        for number in order:
+            href, stamp, canonical = pages[number]
+            put(examination, href, stamp, b"one body", "one body", canonical)
+            settle(examination)
+        found = marks(store)
+        assert true not in found
+        assert set(found) == {f"{true}?a=1", f"{true}?b=1"}
+        strip_all(store)
+        for href, _, _ in pages:
+            row = store.get(href)
+            assert row is not None
+            assert row.raw == b"one body"
+
+
+def test_a_near_copy_that_names_its_original_is_marked_itself(tmp_path: Path) -> None:
+    async def ask(questions: list[tuple[str, str]]) -> list[Answer]:
+        seen = "http://a.test/p?a=1"
+        return [Answer(seen, 0.9, "jaccard") if href == "http://a.test/p" else Answer() for href, _ in questions]
+
+    with opened(tmp_path / "s") as store:
+        examination = examiner(store, ask)
+        put(examination, "http://a.test/p?a=1", 1, b"variant", "many words of a variant", "http://a.test/p")
+        settle(examination)
+        put(examination, "http://a.test/p", 2, b"true", "many words of the true one", "http://a.test/p")
+        settle(examination)
+        assert marks(store) == {"http://a.test/p?a=1": ("http://a.test/p", "jaccard")}
 
 
 def test_letters_that_a_crash_left_are_applied_by_the_next_run(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import AGAIN, Queues
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.ties import Ways
+from fyke.crawl.visit import Means
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
@@ -46,13 +48,11 @@ def crawl(
             agent = Agent(
                 store,
                 Frontier(Politeness(delay=settings.delay)),
-                transport,
+                Means(transport, Permissions("fyke"), clock),
                 Rules.of(settings, seeds),
-                Permissions("fyke"),
                 processor,
-                clock,
                 discovery=Discovery(processor, sitemaps=settings.sitemaps),
-                patience=settings.patience,
+                ways=Ways(patience=settings.patience),
             )
             return await agent.run(seeds)
 

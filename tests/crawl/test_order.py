@@ -19,8 +19,10 @@ from fyke.crawl.order.topic import Focus
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.seen_chunks import SeenChunks
-from fyke.crawl.run.limit import Limit
+from fyke.crawl.run.limit import Limit, Unlimited
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.ties import Ways
+from fyke.crawl.visit import Means
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
@@ -75,10 +77,13 @@ def crawl(
     async def main() -> None:
         with Store.open(path, settings=Settings(tablets=4)) as store:
             agent = Agent(
-                store, Frontier(Politeness(delay=0.0)), transport, Rules.of(settings, urls), Permissions("fyke"),
-                Processor("fyke"), clock, concurrency=concurrency, patience=5.0,
-                limit=Limit(pages) if pages else None,
-                order=None if order is None else lambda reserve: order(store, reserve),
+                store, Frontier(Politeness(delay=0.0)),
+                Means(transport, Permissions("fyke"), clock, limit=Limit(pages) if pages else Unlimited()),
+                Rules.of(settings, urls), Processor("fyke"),
+                ways=Ways(
+                    concurrency, patience=5.0,
+                    order=None if order is None else lambda reserve: order(store, reserve),
+                ),
             )  # fmt: skip
             await agent.run(urls)
             look(agent)

@@ -23,6 +23,7 @@ from fyke.crawl.revisit import gauge as freshness
 from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.visit import Means
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
@@ -240,8 +241,8 @@ def test_a_hub_waits_for_a_contact_and_not_for_the_longest_there_could_be(tmp_pa
     async def main() -> float:
         with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
             agent = Agent(
-                store, Frontier(), site, Rules.of(CrawlSettings(), []), Permissions("fyke"), Processor("fyke"), clock,
-                gate=gate,
+                store, Frontier(), Means(site, Permissions("fyke"), clock, gate), Rules.of(CrawlSettings(), []),
+                Processor("fyke"),
             )  # fmt: skip
             assert gate.enter("one.test", clock.now()) == 0.0
             asyncio.get_running_loop().call_later(2.0, lambda: gate.leave("one.test", clock.now()))

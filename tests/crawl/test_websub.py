@@ -20,6 +20,8 @@ from fyke.crawl.discovery.push import Pushed, Subscriber
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.ties import Ways
+from fyke.crawl.visit import Means
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport
@@ -302,13 +304,11 @@ def test_a_crawl_subscribes_and_fetches_what_is_pushed(tmp_path: Path, monkeypat
                 agent = Agent(
                     store,
                     Frontier(Politeness(delay=0.0)),
-                    scene.transport,
+                    Means(scene.transport, Permissions("fyke"), scene.clock),
                     Rules.of(settings, [seed]),
-                    Permissions("fyke"),
                     processor,
-                    scene.clock,
                     discovery=Discovery(processor, poll=True),
-                    patience=float("inf"),
+                    ways=Ways(patience=float("inf")),
                 )
                 async with subscriptions.serving(agent, settings, scene.clock):
                     running = asyncio.create_task(agent.run([seed]))

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import io
+import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fyke.formats.cdxj import IndexLine, index_line, index_records, lookup, parse_line, sorted_lines, surt
+from fyke.formats.cdxj import IndexLine, index_line, index_records, lookup, parse_line, sorted_lines
+from fyke.formats.surt import surt
 from fyke.formats.warc import read_record_at
 from fyke.formats.warc_exchange import Original
 from fyke.formats.warc_write import Compression, WarcWriter
@@ -21,7 +24,7 @@ from tests.formats.warc_samples import WHEN, ids, page, records_of, warc_of
         ("http://www2.a.example.co.uk:8080/Dir/?b=2&a=1", "uk,co,example,a:8080)/dir?a=1&b=2"),
         ("http://192.0.2.1/x", "1,2,0,192)/x"),
         ("http://www.com/a//b/", "com)/a/b"),
-        ("http://[2001:db8::1]:81/", "[2001:db8::1]:81)/"),
+        ("http://[2001:db8::1]:81/", "2001:db8::1:81)/"),
         ("dns:a.example", "dns:a.example"),
     ],
 )
@@ -33,7 +36,7 @@ def test_keys_sort_hosts_by_domain(url: str, key: str) -> None:
 def test_an_index_written_beside_is_the_index_built_afterwards(compression: Compression) -> None:
     data, written = warc_of(30, compression)
     beside = [index_line(w, "a.warc") for w in written]
-    assert list(index_records(records_of(data), "a.warc", len(data))) == beside
+    assert list(index_records(records_of(data), "a.warc", len(data), compressed=bool(compression))) == beside
 
 
 def test_one_record_is_found_and_read_by_its_line() -> None:
@@ -87,3 +90,8 @@ def test_any_line_is_parsed_or_refused(data: bytes) -> None:
     assert parse_line(b'com,x)/ 20200101000000 {"url": "http://x.com/", "offset": 5}') == IndexLine(
         "com,x)/", "20200101000000", "http://x.com/", "-", "-", "-", 0, 5, "-"
     )
+
+
+def test_keys_are_those_that_others_look_up(shared_data: Path) -> None:
+    facts = [json.loads(line) for line in (shared_data / "surt" / "cdx-keys.jsonl").read_text().splitlines()]
+    assert [fact for fact in facts if surt(fact["url"]) != fact["key"]] == []

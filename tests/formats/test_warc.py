@@ -233,7 +233,7 @@ def test_common_crawl_conventions() -> None:
     (capture,) = captures_of(b"".join(gzip.compress(part + b"\r\n\r\n") for part in parts), report)
     assert capture.exchange == Exchange(
         asked,
-        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 11\r\nServer: x\r\n\r\n",
+        b"HTTP/2 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 11\r\nServer: x\r\n\r\n",  # WARC-Protocol says so
         body, 200, 1714558272.0, 1714558272.137, "192.0.2.9",
     )  # fmt: skip
     assert capture.media_type == "text/html"

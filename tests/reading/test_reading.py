@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import msgspec
@@ -14,13 +17,12 @@ import fyke
 from fyke.clean.furniture import Hosts
 from fyke.cli import run
 from fyke.formats.http import Head, build_head, parse_head
-from fyke.formats.warc_write import WarcWriter
 from fyke.reading.content import extract
 from fyke.reading.conversion import convert_here, prepare
 from fyke.reading.reading import Reader
 from fyke.store import RowMeta, Store
 from fyke.url import Url
-from fyke.values import Drop, Exchange
+from fyke.values import Drop
 
 URL = Url("http://fish.example/a/b.html")
 HTML = Head(200, (("Content-Type", "text/html"),))
@@ -28,74 +30,110 @@ SENTENCE = "The quick brown fox jumps over the lazy dog while the river carries 
 NAVIGATION = '<nav><ul><li><a href="/">Home</a><li><a href="/news">News</a><li><a href="/about">About</a></ul></nav>'
 
 
-def page(body: str, head: str = "") -> bytes:
-    start = f"<!doctype html><html lang=en><head><meta charset=utf-8><title>A page</title>{head}</head>"
+def page(head: str, body: str) -> bytes:
+    start = f"<!doctype html><html lang=en><head><meta charset=utf-8>{head}</head>"
     return f"{start}<body>{NAVIGATION}<main>{body}</main></body></html>".encode()
 
 
 _WORDS = st.lists(
-    st.sampled_from(["fish", "river", "slow", "cœur", "данные", "魚", "a<b", "&amp; co"]), min_size=1, max_size=30
+    st.sampled_from(["fish", "river", "slow", "cœur", "данные", "魚", "ภาษา", "a<b", "&amp; co", "&nbsp;"]), max_size=30
+).map(" ".join)
+_BLOCK = st.one_of(
+    st.builds(
+        "<{0}>{1} <a href='{2}'>more</a></{0}>".format,
+        st.sampled_from(["p", "h2", "li", "blockquote", "td", "div", "button", "noscript", "select", "b"]),
+        _WORDS,
+        st.sampled_from(["/x", "y.html", "http://other.example/", "mailto:a@b", "#top", "?q=1", "' rel='nofollow"]),
+    ),
+    st.builds("<{0}>{1}".format, st.sampled_from(["p", "table", "textarea", "pre", "title", "nav", "!--"]), _WORDS),
 )
-_BLOCK = st.builds(
-    lambda tag, words, href: f"<{tag}>{' '.join(words)} <a href='{href}'>more</a></{tag}>",
-    st.sampled_from(["p", "h2", "li", "blockquote", "td", "div"]),
-    _WORDS,
-    st.sampled_from(["/x", "y.html", "http://other.example/", "mailto:a@b", "#top", "?q=1"]),
-)
-_PAGE = st.lists(_BLOCK, min_size=1, max_size=6).map(lambda blocks: page("".join(blocks) + f"<p>{SENTENCE}</p>"))
+_PAGE = st.builds(
+    lambda head, blocks, sentences: page(head, "".join(blocks) + f"<p>{SENTENCE * sentences}</p>"),
+    st.sampled_from([
+        "<title>A page</title>", "", "<title>untitled</title><h1>Its heading</h1>", "<base href='http://base.example/d/'>",
+        "<meta name=robots content=nofollow>", '<meta property="og:title" content="Fish">',
+        '<script type="application/ld+json">{"@type": "Article", "headline": "Fish of the river"}</script>',
+    ]),
+    st.lists(_BLOCK, max_size=6),
+    st.integers(0, 3),
+)  # fmt: skip
+
+Told = tuple[str, str, str, list[str]]
+"""Title, text, language and links."""
 
 
-def crawled(body: bytes) -> tuple[str, str, str, list[str]]:
-    read = Reader().read(body, HTML, URL)
-    return read.title, read.text, read.language, [link.target.href for link in read.links]
+@contextmanager
+def served(bodies: list[bytes]) -> Iterator[list[str]]:
+    """A site on loopback with these pages; their addresses."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            number = self.path.removeprefix("/pages/")
+            body = bodies[int(number)] if number.isdecimal() else b""
+            self.send_response(200 if body else 404)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *words: object) -> None:  # noqa: A002 - the name it has
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield [f"http://127.0.0.1:{server.server_port}/pages/{number}" for number in range(len(bodies))]
+        server.shutdown()
 
 
-def imported(body: bytes, folder: Path) -> tuple[str, str, str, list[str]]:
-    file = folder / "one.warc.gz"
-    head = build_head(200, "OK", [("Content-Type", "text/html")])
-    asked = b"GET /a/b.html HTTP/1.1\r\nHost: fish.example\r\n\r\n"
-    with file.open("wb") as out:
-        WarcWriter(out, lambda: "urn:uuid:00000000-0000-4000-8000-000000000001").exchange(
-            URL.href, Exchange(asked, head, body, 200, 1.0, 2.0)
-        )
-    assert run(["import", str(file), "--store", str(folder / "store")]) == 0
-    with Store.open(folder / "store", mode="r") as store:
-        row = store.get(URL.href)
-        assert row is not None
-        return row.title, row.text or "", row.meta.language, [link.target.href for link in row.links]
+def stored(folder: Path, urls: list[str]) -> list[Told]:
+    with Store.open(folder, mode="r") as store:
+        rows = [row for url in urls if (row := store.get(url))]
+    assert len(rows) == len(urls)
+    return [
+        (row.title, row.text or "", row.meta.language, sorted(link.target.href for link in row.links)) for row in rows
+    ]
 
 
-def converted(body: bytes, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str, str, list[str]]:
+def converted(body: bytes, url: str, folder: Path, capsys: pytest.CaptureFixture[str], command: str) -> Told:
+    """What ``fyke convert`` or ``fyke extract`` says of a page."""
     file = folder / "page.html"
     file.write_bytes(body)
     capsys.readouterr()
-    assert run(["convert", str(file), "--url", URL.href, "--json"]) == 0
+    run([command, str(file), "--url", url, "--json"])
     said = msgspec.json.decode(capsys.readouterr().out)
-    return said["title"], said["text"], said["language"], [link["url"] for link in said["links"]]
+    return said["title"], said["text"], said.get("language", ""), sorted(link["url"] for link in said["links"])
 
 
-def extracted(body: bytes, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
-    file = folder / "page.html"
-    file.write_bytes(body)
-    capsys.readouterr()
-    assert run(["extract", str(file), "--json"]) == 0
-    said = msgspec.json.decode(capsys.readouterr().out)
-    return said["title"], said["text"]
-
-
-@given(_PAGE)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(_PAGE, min_size=8, max_size=12, unique=True))
+@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_page_is_the_same_by_every_way(
-    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], body: bytes
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], bodies: list[bytes]
 ) -> None:
     """Title, text, language and links by a crawl, a WARC import, convert, extract and the library."""
     folder = tmp_path_factory.mktemp("ways")
-    told = crawled(body)
-    assert imported(body, folder) == told
-    assert converted(body, folder, capsys) == told
-    assert extracted(body, folder, capsys) == told[:2]
-    content = fyke.extract(body)
-    assert (content.title, content.text) == told[:2]
+    with served(bodies) as urls:
+        fyke.crawl(urls, folder / "crawled", delay=0.0, max_depth=0)
+    told = stored(folder / "crawled", urls)
+    assert run(["export", str(folder / "all.warc.gz"), "--store", str(folder / "crawled")]) == 0
+    assert run(["import", str(folder / "all.warc.gz"), "--store", str(folder / "imported")]) == 0
+    assert stored(folder / "imported", urls) == told
+    for body, url, expected in zip(bodies, urls, told, strict=True):
+        assert converted(body, url, folder, capsys, "convert") == expected
+        assert converted(body, url, folder, capsys, "extract") == expected
+        content = fyke.extract(body, url=url)
+        links = sorted(link.target.href for link in content.links)
+        assert (content.title, content.text, content.language, links) == expected
+
+
+@pytest.mark.parametrize("shell", ["<noscript>{}</noscript>", "<textarea>{}</textarea>", "<select><option>{}</select>"])
+def test_what_is_no_text_for_a_crawl_is_none_for_a_conversion(shell: str) -> None:
+    """A page whose words are all in a form, or for who runs no scripts: ``text`` is empty, ``whole`` is not."""
+    body = shell.format(SENTENCE).encode()
+    made = convert_here(prepare(body, "text/html", URL))
+    read = Reader().read(body, HTML, URL)
+    assert (made.text, made.language) == (read.text, read.language) == ("", "")
+    assert "quick brown" in made.whole
+    assert made.failure is None
 
 
 @pytest.mark.parametrize("size", [10_000, 2_000_000])
@@ -103,13 +141,13 @@ def test_what_a_page_asks_for_holds_whatever_its_size(size: int) -> None:
     """Nofollow, robots directives and main content of a page of 10 KB and of 2 MB."""
     filler = f"<p>{SENTENCE}</p>" * (size // (len(SENTENCE) + 7))
     link = '<p><a href="/no" rel=nofollow>no</a> <a href="/yes">yes</a></p>'
-    read = Reader("fyke").read(page(filler + link), HTML, URL)
+    read = Reader("fyke").read(page("", filler + link), HTML, URL)
     assert [link.target.path for link in read.links] == ["/", "/news", "/about", "/yes"]
     assert dict(read.found.dropped) == {Drop.NOFOLLOW: 1}
     assert "Home" not in read.text
     assert SENTENCE.strip() in read.text
-    closed = Reader("fyke").read(page(filler, '<meta name="robots" content="noindex, nofollow">'), HTML, URL)
-    assert closed.found.noindex
+    closed = Reader("fyke").read(page('<meta name="robots" content="noindex, nofollow">', filler), HTML, URL)
+    assert closed.signals.noindex
     assert not len(closed.links)
 
 
@@ -145,7 +183,7 @@ def test_latin_1_without_a_label_is_no_mojibake() -> None:
 
 
 def _html(body: str) -> str:
-    return extract(page(body)).html.replace("\n", "")
+    return extract(page("", body)).html.replace("\n", "")
 
 
 @pytest.mark.parametrize(
@@ -201,9 +239,9 @@ def test_other_formats_are_the_same_value() -> None:
     plain = Head(200, (("Content-Type", "text/plain"), ("X-Robots-Tag", "noindex, nofollow")))
     read = Reader("fyke").read(b"One line.\n\nAnother line.", plain, URL)
     assert read.text == read.whole == "One line.\n\nAnother line."
-    assert read.found.noindex
+    assert read.signals.noindex
     assert not read.weights
-    many = Reader().read_many([(page(f"<p>{SENTENCE} {n}</p>"), HTML, URL) for n in range(3)])
+    many = Reader().read_many([(page("", f"<p>{SENTENCE} {n}</p>"), HTML, URL) for n in range(3)])
     assert [reading.text.split()[-1] for reading in many] == ["0", "1", "2"]
     assert many[0].digests.text != many[1].digests.text
     assert many[0].sketch.shape == (192,)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fyke.errors import UrlError
 from fyke.formats.html import References, parse
+from fyke.formats.http import Head
 from fyke.sites.links import MAX_LINKS, Directives, LinkMemo, PageLinks, find_links, read_directives
 from fyke.sites.traps import seen_key
 from fyke.url import Url
@@ -101,10 +102,10 @@ def test_nofollow_of_links_pages_and_headers() -> None:
         find(f'<meta name=robots content="noindex, nofollow">{body}'),
         find(f"<meta name=Robots content=NONE>{body}"),
         find(f"<meta name=fyke content=none>{body}", agent="fyke"),
-        find(body, robots_tags=["noindex, nofollow"]),
+        find(body, head=Head(200, (("X-Robots-Tag", "noindex, nofollow"),))),
     ):
         assert closed.links == ()
-        assert closed.noindex
+        assert closed.signals.noindex
         assert closed.dropped == ((Drop.NOFOLLOW, 2),)
     assert len(find(f"<meta name=otherbot content=none>{body}", agent="fyke").links) == 1
 

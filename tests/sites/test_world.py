@@ -115,8 +115,7 @@ class Crawl:
             target = url.join(answer.get("location"))
             self.offer([target], np.array([seen_key(target)], np.uint64), depth)
         elif answer.media_type == "text/html":
-            tags = answer.get_all("x-robots-tag")
-            found = find_links(parse(body.decode()), url, self.memo, agent=AGENT, robots_tags=tags)
+            found = find_links(parse(body.decode()), url, self.memo, agent=AGENT, head=answer)
             self.offer([link.target for link in found.links], found.keys, depth + 1)
             self.dropped.update(dict(found.dropped))
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.measure import SHARED
 from fyke.text.language import LIKELY, UNKNOWN, identify, language_of, primary
 
-TEXTS = Path(__file__).parents[3] / "shared" / "data" / "language" / "texts.jsonl"
+TEXTS = SHARED / "data" / "language" / "texts.jsonl"
 
 KNOWN = {
     "en": "The quick brown fox jumps over the lazy dog, and nobody in the village saw it happen.",

@@ -121,6 +121,12 @@ def main_markup(source: html.Page, weights: bytes) -> bytes:
     return render.kept_markup(Page(source), np.frombuffer(weights, np.uint8) >= _MAIN)
 
 
+def weighted_kinds(source: html.Page, weights: bytes) -> list[str]:
+    """Return the kind of each block of a page that ``main_text`` gave the weights; none if they are of another page."""
+    read = Page(source)
+    return render.kinds(read) if len(weights) == len(read.blocks) else []
+
+
 def weighted_blocks(source: html.Page, weights: bytes) -> tuple[Block, ...]:
     """Return the blocks of a page with the weights that ``main_text`` gave them; none if they are of another page."""
     read = Page(source)

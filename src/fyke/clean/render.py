@@ -66,12 +66,12 @@ def block_texts(page: Page) -> list[str]:
 
 def kinds(page: Page) -> list[str]:
     """Return what each block is, by the elements around it (values.Block.kind)."""
-    comments = _comments(page)
+    comments, flagged, elements = _comments(page), page.flags.tolist(), page.element.tolist()
     out = []
-    for row in page.blocks:
+    for row in page.blocks.tolist():
         container = row[CONTAINER]
-        flags = int(page.flags[container])
-        kind = _KINDS.get(int(page.element[container]), "")
+        flags = flagged[container]
+        kind = _KINDS.get(elements[container], "")
         if comments[container]:
             kind = "comment"
         elif 0 < row[WORDS] <= _BYLINE and kind != "heading" and (byline := _byline(page, row)):
@@ -86,12 +86,12 @@ def kinds(page: Page) -> list[str]:
     return out
 
 
-def _byline(page: Page, row: Array) -> str:
+def _byline(page: Page, row: list[int]) -> str:
     """Return what a short block is by the tag around it and the inline tags at its beginning and in it."""
-    tokens, first = page.markup.tokens, int(row[FIRST])
+    tokens, first = page.markup.tokens, row[FIRST]
     while first > 0 and tokens[first - 1, KIND] == OPEN and INLINE[tokens[first - 1, ELEMENT_COLUMN] & 255]:
         first -= 1
-    tags = page.tag(int(row[CONTAINER])) + page.markup.data[tokens[first, START] : tokens[int(row[LAST]) - 1, END]]
+    tags = page.tag(row[CONTAINER]) + page.markup.data[tokens[first, START] : tokens[row[LAST] - 1, END]]
     return "author" if _AUTHOR.search(tags) else "date" if _DATE.search(tags) else ""
 
 
@@ -130,11 +130,11 @@ def kept_markup(page: Page, kept: Array) -> bytes:
 def _comments(page: Page) -> list[bool]:
     """Say of each container whether it or one around it is called a comment."""
     out = [False] * len(page.parent)
-    ends = page.tree.words_end.tolist()
+    ends, parents = page.tree.words_end.tolist(), page.parent.tolist()
     for c in range(1, len(out)):
         if ends[c] > ends[c - 1]:
             out[c] = _COMMENT.search(page.tag(c)) is not None
-        out[c] = out[c] or out[page.parent[c]]
+        out[c] = out[c] or out[parents[c]]
     return out
 
 

@@ -124,11 +124,11 @@ def _read(path: str) -> bytes:
 def _print(path: str, document: Document, form: Form) -> None:
     if form is Form.JSON:
         print_json({"file": path, **_facts(document)})
-    elif document.text and form is Form.MARKDOWN:
+    elif document.whole and form is Form.MARKDOWN:
         from fyke.formats.markdown import markdown
 
         echo(markdown(document.html).removesuffix("\n"))
-    elif document.text:
+    elif document.whole:
         echo(document.html if form is Form.HTML else document.text)
 
 

@@ -100,6 +100,10 @@ def find(
     scratch: Annotated[Path | None, typer.Option(help="Folder for scratch files.")] = None,
     output: Annotated[Path | None, typer.Option(help="Write pairs to this .jsonl or .parquet file.")] = None,
     clusters: Annotated[Path | None, typer.Option(help="Write clusters to this .jsonl or .parquet file.")] = None,
+    write: Annotated[Path | None, typer.Option(help="Write what is kept to this .jsonl[.gz|.zst] or .parquet.")] = None,
+    paragraphs: Annotated[
+        bool, typer.Option("--paragraphs", help="Count, and mark with --write, repeated ones.")
+    ] = False,
     save: Annotated[Path | None, typer.Option(help="Save sketches in this folder; append where it exists.")] = None,
     id_field: Annotated[str, typer.Option(help="Field of the id [default: id, url, name or path].")] = "",
     text_field: Annotated[str, typer.Option(help="Field of the text [default: text, content or body].")] = "",
@@ -109,8 +113,10 @@ def find(
 
     Example: fyke dedupe articles/ --threshold 0.8 --json
     """
+    from fyke.cli.dedupe_write import refuse_ending, write_kept
     from fyke.cli.inputs import documents
     from fyke.dedupe import methods
+    from fyke.dedupe.paragraphs import Paragraphs
     from fyke.dedupe.sketch import Parameters
     from fyke.text.characters import Folding
 
@@ -118,10 +124,15 @@ def find(
         if target is not None and target.suffix not in {".jsonl", ".parquet"}:
             raise UserError(f"{target} ends in neither .jsonl nor .parquet; name the format by the ending")
         refuse_input(target, *inputs, *([against] if against is not None else []))
-    needs_parquet(output, clusters, *inputs)
+    refuse_input(write, *inputs, *([against] if against is not None else []))
+    refuse_ending(write)
+    needs_parquet(output, clusters, write, *inputs)
     raw = method is Method.exact
     skipped: Counter[str] = Counter()
     source = documents(inputs, id_field, text_field, raw=raw, skipped=skipped)
+    lines = Paragraphs() if paragraphs and not raw else None
+    if lines is not None:
+        source = lines.watch(source)
     parameters = Parameters(words, permutations, folding=Folding(not keep_case, fold_accents))
     with _progress() as progress:
         settings = methods.Settings(
@@ -136,7 +147,13 @@ def find(
                 documents([against], id_field, text_field, raw=raw, skipped=skipped) if against is not None else None
             )
             found = methods.find(source, settings, other, save, progress)
-    _report(found, output, clusters, skipped, json)
+    facts: dict[str, object] = {}
+    if lines is not None:
+        facts |= {"repeated_paragraphs": lines.settle(), "paragraphs": lines.count}
+    if write is not None:
+        again = documents(inputs, id_field, text_field)
+        facts |= write_kept(found, again, write, lines)
+    _report(found, output, clusters, skipped, json, facts)
 
 
 @app.command()
@@ -222,8 +239,11 @@ def _progress() -> Iterator[Progress]:
         yield show
 
 
-def _report(found: Any, output: Path | None, clusters: Path | None, skipped: Counter[str], json: bool) -> None:
+def _report(
+    found: Any, output: Path | None, clusters: Path | None, skipped: Counter[str], json: bool, more: dict[str, object]
+) -> None:
     facts: dict[str, object] = {"documents": found.documents, "pairs": len(found.left), "clusters": len(found.clusters)}
+    facts |= more
     facts |= {
         "copies": sum(len(c.members) - 1 for c in found.clusters),
         "passed_over": found.passed_over,
@@ -238,6 +258,14 @@ def _report(found: Any, output: Path | None, clusters: Path | None, skipped: Cou
             facts |= {"pairs": list(found.pair_rows()), "clusters": list(found.cluster_rows())}
         print_json(facts)
         return
+    _tell(found, skipped)
+    if "paragraphs" in more:
+        echo(f"{more['repeated_paragraphs']:,} of {more['paragraphs']:,} paragraphs stand elsewhere before")
+    if "kept" in more:
+        echo(f"{more['file']}: {more['kept']:,} documents are kept")
+
+
+def _tell(found: Any, skipped: Counter[str]) -> None:
     for row in list(found.cluster_rows())[:20]:
         echo(f"{row['id']}  {row['representative']}  ({len(row['members'])}, lowest {row['lowest']:.3f})")
         for member in row["members"][:10]:

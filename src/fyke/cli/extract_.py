@@ -130,11 +130,15 @@ def _read(file: Path) -> str:
 
 
 def _facts(method: str, content: Content, show: Show) -> dict[str, object]:
+    import dataclasses
+
     said = ("author", "date", "site", "description", "language", "licence", "image")
     facts: dict[str, object] = {
         "method": method, "title": content.title, "kind": content.kind,
         **{name: value for name in said if (value := getattr(content, name))},
+        "meta": {name: value for name, value in dataclasses.asdict(content.meta).items() if value},
         "text": content.text, "markdown": content.markdown,
+        "links": [{"url": link.target.href, "text": link.text, "rel": link.rel} for link in content.links],
     }  # fmt: skip
     if show is Show.HTML:
         facts["html"] = content.html

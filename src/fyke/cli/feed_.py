@@ -92,7 +92,8 @@ def _tell(found: Feed, shown: Sequence[Item], a_day: float, wait: float) -> None
 
 def _named(answer: Answer) -> str:
     """The first feed that a page on the web names."""
-    from fyke.reading.reading import NO_HEAD, Reader
+    from fyke.formats.http import NO_HEAD
+    from fyke.reading.reading import Reader
     from fyke.url import Url
 
     feeds = Reader().page(answer.body, NO_HEAD, Url.parse(answer.url), "text/html").found.feeds if answer.url else ()

@@ -101,6 +101,10 @@ def facts(row: Row) -> dict[str, object]:
         "address": meta.address,
         "docno": meta.docno,
     }
+    named |= {"redirect": meta.redirect, "private": meta.private}
+    if meta.signals is not None:
+        named |= {"robots": meta.signals.robots, "tdm_policy": meta.signals.policy}
+        named["usage"] = [use._asdict() for use in meta.signals.usage]
     document = meta.document
     if document is not None:
         named |= {name: getattr(document, name) for name in document.__slots__ if getattr(document, name)}
@@ -109,7 +113,7 @@ def facts(row: Row) -> dict[str, object]:
 
 
 def _says_nothing(value: object) -> bool:
-    return value is None or value is False or value == ""
+    return value is None or value is False or value in ("", (), [])
 
 
 def iso(when: datetime) -> str:
@@ -154,28 +158,15 @@ def _print_as_json(row: Row, show: Show) -> None:
 
 
 def _decoded(row: Row) -> str:
-    """The body as text, as a browser would decode it."""
-    from fyke.formats.encoding import decode
-    from fyke.formats.http import parse_head
+    from fyke.reading.stored import decoded_body
 
-    page = row.page
-    return "" if page is None else decode(page.body, parse_head(page.response_head).get("content-type"))[0]
+    return decoded_body(row)
 
 
 def _markdown(row: Row) -> str:
-    """The main content of a page, or the whole of another document, as Markdown; the text where no body is kept."""
-    from fyke.formats.http import parse_head
-    from fyke.formats.markdown import markdown
-    from fyke.reading.content import extract
-    from fyke.reading.conversion import MARKUP
-    from fyke.workers.conversion import convert
+    from fyke.workers.rows import markdown_of
 
-    page = row.page
-    if page is None or not page.body:
-        return row.text or ""
-    if row.meta.type in MARKUP:
-        return extract(_decoded(row), url=row.url).markdown
-    return markdown(convert(page.body, parse_head(page.response_head).get("content-type"), row.url).html)
+    return markdown_of(row)
 
 
 _TEXTS: dict[Show, Callable[[Row], str]] = {

@@ -47,6 +47,10 @@ def robots(
         "allow": [rule.decode("utf-8", "replace") for rule in group.allow] if group else [],
         "disallow": [rule.decode("utf-8", "replace") for rule in group.disallow] if group else [],
         "delay": group.delay if group else None,
+        "usage": [
+            {"path": path.decode("utf-8", "replace"), "purpose": purpose, "allowed": allowed}
+            for path, purpose, allowed in (group.usage if group else ())
+        ],
         "sitemaps": rules.sitemaps,
         "agents": sorted(rules.groups),
         "urls": asked,
@@ -61,6 +65,8 @@ def robots(
             for pattern in patterns:
                 echo(f"  {kind:9} {pattern.decode('utf-8', 'replace')}")
         echo(f"  delay     {'none' if group.delay is None else f'{group.delay:g} s'}")
+        for path, purpose, allowed in group.usage:
+            echo(f"  use       {purpose} {'allowed' if allowed else 'refused'} of {path.decode('utf-8', 'replace')}")
     for sitemap in rules.sitemaps:
         echo(f"sitemap: {sitemap}")
     for url, allowed in asked.items():

@@ -1,4 +1,4 @@
-"""Look after a store: check it, count it, compact it, split it."""
+"""Look after a store: check, stats, compact, split, delete, prune, merge, backup, restore."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fyke.cli import store_rows
 from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, print_json
 
@@ -14,8 +15,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,
-    help="Look after a store: check it, count it, compact it, split it.\n\nExample: fyke store check --store fish",
+    help="Look after a store: check it, count it, copy it, take things out.\n\nExample: fyke store check --store fish",
 )
+for _command in (store_rows.delete, store_rows.prune, store_rows.merge, store_rows.backup, store_rows.restore):
+    app.command()(_command)
 
 
 @app.command()

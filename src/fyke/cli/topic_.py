@@ -112,11 +112,10 @@ def try_on(
 
 def telling_words(model: PageModel, text: str, most: int = 10) -> list[tuple[str, float]]:
     """Return the words of a text that weigh most for or against the topic."""
-    import re
-
+    from fyke.text.words import words
     from fyke.topic.features import Hasher
 
     hasher, weights = Hasher(), model.look_weights
-    seen = list(dict.fromkeys(re.findall(r"[^\W_]+", text.lower())))[:5000]
+    seen = list(dict.fromkeys(words(text)))[:5000]
     weighed = [(word, float(weights[hasher.page(word).features].sum())) for word in seen]
     return sorted((pair for pair in weighed if pair[1]), key=lambda pair: -abs(pair[1]))[:most]

@@ -15,7 +15,7 @@ from html import escape, unescape
 from importlib.util import find_spec
 from typing import Any
 
-from fyke.convert import text, xml
+from fyke.convert import keynote, text, xml
 from fyke.convert.formulas import with_formulas
 from fyke.convert.html import document
 from fyke.convert.members import as_file, open_zip, read_zip, replaced_zip
@@ -23,7 +23,7 @@ from fyke.convert.registry import Refused, Source
 from fyke.convert.tidying import tidied
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
-from fyke.formats.media_types import BY_ENDING, LATEX, MARKDOWN, MSG, ORG, RST
+from fyke.formats.media_types import BY_ENDING, KEYNOTE, LATEX, MARKDOWN, MSG, ORG, RST
 from fyke.text.placeholders import is_placeholder
 from fyke.values import Document, Reason
 
@@ -41,6 +41,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
 _WORD_BODY = re.compile(r"word/document\.xml")
 _OPEN_BODY = re.compile(r"(?:[^/]+/)?content\.xml")
 _OPEN_END = re.compile(rb"</(?:text:p|text:h|svg:title|svg:desc)>")
+_OPEN_SPACES = re.compile(rb"<text:s(?=[ />])[^>]*>(?:</text:s>)?")
 _ENCRYPTED_FLAG = 11
 """Where the header says so, in its lowest bit."""
 
@@ -82,8 +83,9 @@ def convert_word97(source: Source) -> Document:
 
 
 def convert_iwork(source: Source) -> Document:
-    """Return a document of Apple's: the engine's, or the XML inside one of before 2013."""
-    return _first_with_text(source, convert, _iwork09)
+    """Return a document of Apple's: slides by ``keynote``, else the engine's, or the XML inside one of before 2013."""
+    ways = (keynote.convert, convert, _iwork09) if source.media_type == KEYNOTE else (convert, _iwork09)
+    return _first_with_text(source, *ways)
 
 
 def convert_pdf(source: Source) -> Document:
@@ -97,12 +99,15 @@ def convert_docx(source: Source) -> Document:
 
 
 def convert_open_text(source: Source) -> Document:
-    """Return an OpenDocument text: the engine's, with a space behind each paragraph, since it joins those of frames."""
+    """Return an OpenDocument text: the engine's, with the spaces that it drops.
+
+    These are one behind each paragraph, since it joins those of frames, and those that are elements.
+    """
     return convert(replace(source, data=_changed(source, _OPEN_BODY, _with_spaces)))
 
 
 def _with_spaces(body: bytes) -> bytes:
-    return _OPEN_END.sub(rb" \g<0>", body)
+    return _OPEN_END.sub(rb" \g<0>", _OPEN_SPACES.sub(b" ", body))
 
 
 def _changed(source: Source, member: re.Pattern[str], change: Callable[[bytes], bytes]) -> bytes:

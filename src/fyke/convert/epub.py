@@ -13,6 +13,7 @@ from fyke.convert.registry import Refused, Source
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
 from fyke.formats.xml import Start, events
+from fyke.text.language import primary
 from fyke.values import Document, Reason
 
 _MAX_CHAPTERS = 2_000
@@ -32,6 +33,7 @@ def convert(source: Source) -> Document:
         for href in chapters[:_MAX_CHAPTERS]:
             name = normpath(join(dirname(package), unquote(href.partition("#")[0])))
             if name not in names:
+                bad.append(Refused(Reason.DAMAGED, f"{name} is not in the archive"))
                 continue
             try:
                 chapter = decoded(read_zip(archive, name, source.limits), "application/xhtml+xml")
@@ -51,7 +53,7 @@ def convert(source: Source) -> Document:
     return replace(
         found,
         title=" ".join(named.get("dc:title", "").split()) or found.title,
-        language=named.get("dc:language", "").strip() or found.language,
+        language=primary(named.get("dc:language", "")) or found.language,
         failure=bad[0].reason if bad else None,
         detail="; ".join(refused.detail for refused in bad[:3]),
     )

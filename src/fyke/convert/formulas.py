@@ -11,6 +11,10 @@ MAX_FORMULAS = 20_000
 """Formulas of one document: a book of mathematics has some thousands."""
 _FORMULA = re.compile(rb"<m:oMath(?=[ >])[^>]*>.*?</m:oMath>", re.DOTALL)
 _PARAGRAPH = re.compile(rb"</?m:oMathPara(?=[ >])[^>]*>|<m:oMathParaPr>.*?</m:oMathParaPr>", re.DOTALL)
+_APART = re.compile(
+    rb"(?<=/w:p>|body>|:tbl>|tcPr>|tent>)(?:\s*<m:oMathPara(?=[ >])[^>]*>.*?</m:oMathPara>)+", re.DOTALL
+)
+"""Formulas between paragraphs."""
 _SPACE = b"http://schemas.openxmlformats.org/officeDocument/2006/math"
 _WORD = b"http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _NAMES = (
@@ -20,7 +24,8 @@ _NAMES = (
     " ⊂ subset ∪ cup ∩ cap ∀ forall ∃ exists → to ⇒ Rightarrow ↔ leftrightarrow ∑ sum ∏ prod ∫ int √ surd ° circ"
     " … ldots"
 )
-_SIGNS = dict(re.findall(r"(\S) (\w+)", _NAMES))
+SIGNS = dict(re.findall(r"(\S) (\w+)", _NAMES))
+"""What a sign is called in TeX."""
 _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0305": "bar", "\u20d7": "vec", "\u0307": "dot", "\u0308": "ddot"}
 _TEMPLATES = {
     "f": r"\fracnumden", "sSup": "e^sup", "sSub": "e_sub", "sSubSup": "e_sub^sup", "bar": r"\overline e",
@@ -32,7 +37,7 @@ def with_formulas(document: bytes) -> bytes:
     """Return the XML of a Word document whose formulas are text: TeX between the engine's marks."""
     if _SPACE not in document:
         return document
-    document = _PARAGRAPH.sub(b"", document)
+    document = _PARAGRAPH.sub(b"", _APART.sub(rb"<w:p>\g<0></w:p>", document))
     return _FORMULA.sub(_as_run, document, count=MAX_FORMULAS)
 
 
@@ -73,7 +78,7 @@ def tex(markup: bytes) -> str:
                 else:
                     top[2].append(written)
         elif in_text:
-            stack[-1][2].append("".join(f"\\{_SIGNS[sign]} " if sign in _SIGNS else sign for sign in event))
+            stack[-1][2].append("".join(f"\\{SIGNS[sign]} " if sign in SIGNS else sign for sign in event))
     return re.sub(r"\0\w*\0|\0", "", "".join(stack[0][2])).strip()
 
 
@@ -95,7 +100,7 @@ def _element(name: str, parts: list[str], said: dict[str, str]) -> str:
     if name == "nary":
         sign = said.get("chr", "∫")
         bounds = "".join(f"{mark}{{{found[key]}}}" for mark, key in (("_", "sub"), ("^", "sup")) if found.get(key))
-        return f"\\{_SIGNS.get(sign, 'int')}{bounds} {found.get('e', '')}"
+        return f"\\{SIGNS.get(sign, 'int')}{bounds} {found.get('e', '')}"
     if name == "d":
         inner = said.get("sepChr", ",").join(text for key, text in named if key == "e")
         return rf"\left{said.get('begChr', '(') or '.'}{inner}\right{said.get('endChr', ')') or '.'}"

@@ -74,6 +74,10 @@ def _plan(page: Page) -> tuple[Bytes, Plan]:
     markup = page.markup
     if page.tree.select_one("xmp") is not None or page.tree.select_one("plaintext") is not None:
         markup = _RAW.sub(lambda m: b"<pre>" + escape(m[2].decode(), quote=False).encode() + b"</pre>", markup)
+    if b"<math" in markup or b"math/tex" in markup:
+        from fyke.convert.mathml import with_formulas  # which needs a reader of XML; few pages have formulas
+
+        markup = with_formulas(markup)
     markup = markup[:MAX_MARKUP]
     source = np.frombuffer(markup, np.uint8)
     steps = len(markup) // _BYTES_PER_STEP
@@ -92,20 +96,22 @@ def document(
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
     main: str = "",
-    blocks: str = "",
+    blocks: str | None = None,
 ) -> Document:
     """Return the document of a page at ``url``.
 
     ``links`` are its links if the caller has resolved them already; ``pairs`` are source tags that the page itself
     does not hold (those of a container, say), which count before its own. ``main`` is its main text, ``blocks`` the
-    text of all its blocks: what they say of date and language counts where the page says nothing.
+    text of all its blocks, where the caller has cut it into such: what they say of date and language counts where the
+    page says nothing.
     """
     html, text, tags = tagged(page)
     if page.base and url is not None:
         html = _RELATIVE.sub(lambda m: f'{m[1]}="{_absolute(m[2], page.base, url)}"', html)
     origin = decoded or _UNDECODED
     facts = Facts(page, url.href if url else "")
-    said = describe(facts, (blocks or text) if media_type in _PAGES else "", main or text, pairs, table)
+    read = text if blocks is None else blocks
+    said = describe(facts, read if media_type in _PAGES else "", main or read, pairs, table)
     return Document(
         html, text, tags, said.title, said.language, media_type, origin.encoding, origin.how, origin.replaced,
         said.meta, resolve(page.links(), page.base, url) if links is None else links,

@@ -46,8 +46,6 @@ KINDS |= dict.fromkeys(("script", "style", "iframe", "noframes", "noembed"), RAW
 _SLOTS = 1024
 MAX_LANGUAGE = 40
 """Bytes of a programming language's name."""
-MAX_FORMULA = 5_000
-"""Tags of a formula among which its annotation is looked for."""
 ONE = np.uint64(1)
 """Places that cannot be negative are unsigned where bytes are read by the thousand: others are looked at twice."""
 
@@ -90,8 +88,10 @@ HREF, ALT, SRC, TITLE, START, CLASS, TYPE, CHECKED, COLSPAN, ROWSPAN, ALIGN, ALT
         "alttext",
     ]
 )
-_MATH_NAME = name_hash(b"math")
-ANNOTATION = name_hash(b"annotation")
+LAZY = np.array([name_hash(s) for s in (b"data-src", b"data-original", b"data-lazy-src", b"data-lazy", b"data-url")])
+"""Where pages that load their pictures late tell which."""
+SRCSET, SPAN, STYLE = (name_hash(name) for name in (b"srcset", b"span", b"style"))
+_ALIGNED = np.array(list(b"text-align:"), np.uint8)
 _SCHEMES = np.array([name_hash(s) for s in (b"http", b"https", b"ftp", b"file", b"mailto", b"tel", b"news")], np.int64)
 
 
@@ -236,6 +236,65 @@ def is_safe(source: Bytes, start: int, end: int) -> bool:
 
 
 @leaf
+def is_class(source: Bytes, i: int, name: Bytes) -> bool:
+    """Whether the class of the tag whose name ends at ``i`` begins with ``name``."""
+    start, end = attribute(source, i, CLASS + 0)
+    if start < 0 or end - start < len(name):
+        return False
+    for n in range(len(name)):
+        if source[start + n] != name[n]:
+            return False
+    return True
+
+
+@leaf
+def alignment(source: Bytes, i: int) -> tuple[int, int]:
+    """Return where the tag whose name ends at ``i`` says how its text is aligned: in ``align``, else in its style."""
+    start, end = attribute(source, i, ALIGN + 0)
+    if start >= 0:
+        return start, end
+    start, end = attribute(source, i, STYLE + 0)
+    for at in range(max(start, 0), end - len(_ALIGNED)):
+        n = 0
+        while n < len(_ALIGNED) and source[at + n] == _ALIGNED[n]:
+            n += 1
+        if n == len(_ALIGNED):
+            begin = at + n
+            while begin < end and source[begin] == 32:
+                begin += 1
+            stop = begin
+            while stop < end and source[stop] > 32 and source[stop] != 59:
+                stop += 1
+            return begin, stop
+    return -1, -1
+
+
+@leaf
+def picture(source: Bytes, i: int) -> tuple[int, int]:
+    """Return where the address of the picture stands whose tag's name ends at ``i``; equal if it has none to keep.
+
+    What is loaded late counts before ``src``, which is then an empty picture; of ``srcset`` the first one counts.
+    """
+    for name in LAZY:
+        start, end = attribute(source, i, name)
+        if start < end and is_safe(source, start, end):
+            return start, end
+    start, end = attribute(source, i, SRC + 0)
+    if start < end and is_safe(source, start, end):
+        return start, end
+    start, end = attribute(source, i, SRCSET + 0)
+    if start < end and is_safe(source, start, end):
+        while start < end and source[start] <= 32:
+            start += 1
+        stop = start
+        while stop < end and source[stop] > 32:
+            stop += 1
+        stop -= stop > start and source[stop - 1] == 44
+        return start, stop
+    return 0, 0
+
+
+@leaf
 def language(source: Bytes, start: int, end: int) -> tuple[int, int]:
     """Return begin and end of what stands behind ``language-`` or ``lang-`` in a value; equal if nothing does."""
     for i in range(start, end - 5):
@@ -265,33 +324,6 @@ def number(source: Bytes, start: int, end: int) -> int:
             return -1
         value = value * 10 + digit
     return value
-
-
-@leaf
-def formula(source: Bytes, i: int, after: int) -> tuple[int, int]:
-    """Return where the TeX of the formula stands whose tag's name ends at ``i`` and whose content begins at ``after``.
-
-    It is the element's alternative text, or its annotation; (-1, -1) if there is none.
-    """
-    start, end = attribute(source, i, ALTTEXT + 0)
-    if end > start >= 0:
-        return start, end
-    at, found = after, 0
-    while at + 1 < len(source) and found < MAX_FORMULA:
-        at = find(source, at, 60 + 0)
-        found += 1
-        if at + 1 >= len(source):
-            break
-        if source[at + 1] == 47:
-            name, at = read_name(source, at + 2)
-            if name == _MATH_NAME:
-                break
-        else:
-            name, at = read_name(source, at + 1)
-            at = tag_end(source, at)
-            if name == ANNOTATION:
-                return at, find(source, at, 60 + 0)
-    return -1, -1
 
 
 @inlined

@@ -8,10 +8,12 @@ from __future__ import annotations
 import bz2
 import io
 import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
 from fyke.convert.registry import Limits, Refused
@@ -25,6 +27,12 @@ MAX_RATIO = 1_000
 
 _CHUNK = 1 << 16
 """Bytes that are expanded at once: of a damaged file those before are not lost."""
+
+
+_HEADER = struct.Struct("<6xHH8xL4xHH")
+"""Of a zip archive's member: flags, method, packed size, sizes of its name and of what else stands before it."""
+_SIZE_FOLLOWS = 8
+"""The flag of a member whose size stands behind it."""
 
 
 class Member(NamedTuple):
@@ -102,7 +110,12 @@ def members(data: bytes, media_type: str, limits: Limits) -> Iterator[Member]:
 
 
 def _zip(data: bytes, limits: Limits) -> Iterator[Member]:
-    with open_zip(data) as archive:
+    try:
+        opened = open_zip(data)
+    except Refused:
+        yield from _without_directory(data, limits)
+        raise
+    with opened as archive:
         for info in archive.infolist()[: limits.max_parts + 1]:
             if info.is_dir():
                 continue
@@ -117,6 +130,37 @@ def _name(info: zipfile.ZipInfo) -> str:
     if info.flag_bits & 0x800 or info.filename.isascii():
         return info.filename
     return decoded(info.filename.encode("cp437", "replace"), "text/plain").text
+
+
+def _without_directory(data: bytes, limits: Limits) -> Iterator[Member]:
+    """Yield the members of a zip archive that has lost its end, and so its directory, by their own headers."""
+    at = 0
+    while (at := data.find(b"PK\3\4", at)) >= 0 and at + _HEADER.size <= len(data):
+        flags, method, size, name_size, extra_size = _HEADER.unpack_from(data, at)
+        start = at + _HEADER.size + name_size + extra_size
+        name = decoded(data[at + _HEADER.size : start - extra_size], "text/plain").text
+        stop = len(data) if flags & _SIZE_FOLLOWS else min(start + size, len(data))
+        body, at, is_whole = data[start:stop], stop, not flags & _SIZE_FOLLOWS and start + size <= len(data)
+        if method == zipfile.ZIP_DEFLATED:
+            body, at, is_whole = _inflated(data, start, stop, limits)
+        refused = None if is_whole else Refused(Reason.DAMAGED, f"{name} in the archive is cut short")
+        if flags & 1 or method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            body, refused = b"", Refused(Reason.UNSUPPORTED, f"{name} can not be read without the archive's directory")
+        if name.strip("\0") and not name.endswith("/"):
+            yield Member(name, body, refused)
+        at = max(at, start)
+
+
+def _inflated(data: bytes, start: int, stop: int, limits: Limits) -> tuple[bytes, int, bool]:
+    """Return what is packed from ``start`` on, where that ends, and whether it is whole."""
+    stream, parts = zlib.decompressobj(-15), []
+    room = min(limits.max_text, max(stop - start, 1_000) * MAX_RATIO)
+    at = start
+    with suppress(zlib.error):
+        while at < stop and room > 0 and not stream.eof:
+            parts.append(stream.decompress(data[at : min(at + _CHUNK, stop)], room))
+            at, room = min(at + _CHUNK, stop), room - len(parts[-1])
+    return b"".join(parts), at - len(stream.unused_data), stream.eof
 
 
 def _packed(data: bytes, media_type: str, limits: Limits) -> Iterator[Member]:

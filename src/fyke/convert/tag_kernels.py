@@ -7,9 +7,10 @@ import numpy as np
 from fyke.bits.jit import leaf
 
 from fyke.convert.markup_kernels import (  # isort: skip
-    A, ALIGN, ALT, BR, BREAK, CHECKED, CLASS, CODE, COLSPAN, DROP, HR, HREF, IMG, INPUT, LI, MATH, OL, PRE, RAW,
-    ROWSPAN, SRC, START, TD, TH, THEAD, TITLE, TR, TYPE, UL, P, Bytes, attribute, element_end, find, formula, is_safe,
-    is_space, kind_of, language, markup_end, number, raw_end, read_entity, read_name, tag_end,
+    A, ALT, ALTTEXT, BR, BREAK, CHECKED, CLASS, CODE, COLSPAN, DROP, HR, HREF, IMG, INPUT, LI, MATH, OL, PRE,
+    RAW, ROWSPAN, SPAN, START, TD, TH, THEAD, TITLE, TR, TYPE, UL, P, Bytes, alignment, attribute, element_end,
+    find, is_class, is_safe, is_space, kind_of, language, markup_end, number, picture, raw_end, read_entity,
+    read_name, tag_end,
 )  # fmt: skip
 from fyke.convert.plan_kernels import (  # isort: skip
     AS, BRS, CELLS, CODE_LEVEL, DEPTH, DISTANCES, DO_ALIGN, DO_CHECK, DO_COLSPAN, DO_IMAGE, DO_LANGUAGE, DO_PRE_TEXT,
@@ -19,6 +20,9 @@ from fyke.convert.plan_kernels import (  # isort: skip
     WANT_A, WANT_END, WANT_TITLE, WANT_TITLE_END, Plan, add_attribute, add_step, boundary, break_lines, close_inline,
     close_tag, open_blocks, open_tag, pop_block, prepare, push_block,
 )  # fmt: skip
+
+_KATEX, _FALLBACK = np.array(list(b"katex-html"), np.uint8), np.array(list(b"mwe-math-fallback-image"), np.uint8)
+"""Classes of what shows a formula to the eye, behind its MathML."""
 
 
 @leaf
@@ -55,8 +59,8 @@ def _image(source: Bytes, i: int, plan: Plan) -> None:
         start += 1
     if start < 0 or end - start > MAX_TARGET:
         start = end = 0
-    begin, stop = attribute(source, i, SRC + AS)
-    if begin < 0 or stop - begin > MAX_TARGET or not is_safe(source, begin, stop):
+    begin, stop = picture(source, i)
+    if stop - begin > MAX_TARGET:
         begin = stop = 0
     if start < end:
         prepare(plan)
@@ -170,7 +174,7 @@ def _span(source: Bytes, i: int, plan: Plan) -> None:
         start, end = attribute(source, i, name + AS)
         if start >= 0 and number(source, start, end) > 1:
             add_attribute(plan, what + AS, start, end)
-    start, end = attribute(source, i, ALIGN + AS)
+    start, end = alignment(source, i)
     if start >= 0 and (end - start == 4 or end - start == 5 or end - start == 6):
         first = source[start] | 32
         if first == 108 or first == 99 or first == 114:  # left, center, right
@@ -246,7 +250,8 @@ def _start(source: Bytes, i: int, kind: int, name: int, plan: Plan) -> int:
     if kind < A:
         _start_kept(source, i, kind, plan)
     elif kind == IMG:
-        _image(source, i, plan)
+        if not is_class(source, i, _FALLBACK):
+            _image(source, i, plan)
     elif kind == BR:
         plan[BRS] += 1
         break_lines(plan, min(plan[BRS], DISTANCES[P]))
@@ -263,12 +268,14 @@ def _start(source: Bytes, i: int, kind: int, name: int, plan: Plan) -> int:
     elif kind == INPUT:
         _check_box(source, i, plan)
     elif kind == MATH:
-        start, end = formula(source, i, after)
-        if start < end:
+        start, end = attribute(source, i, ALTTEXT + AS)
+        if 0 <= start < end:
             _formula(source, start, end, plan)
             return element_end(source, after, name)
     elif kind < BREAK:
         _start_style(source, i, kind, plan)
+    elif name == SPAN and is_class(source, i, _KATEX):
+        return element_end(source, after, name)
     return after
 
 
@@ -288,6 +295,7 @@ def _end(plan: Plan, kind: int) -> None:
         if kind == CODE and plan[WANT + level] == 0:
             plan[IN_CODE] = -1
             plan[FORMULA] = 0
+            close_inline(plan, CODE_LEVEL + AS)  # the next one is another, though only a space stand between
 
 
 @leaf

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from html import escape
-from operator import itemgetter
+from itertools import islice
 
 from fyke.convert.html import document
 from fyke.convert.registry import Source
@@ -18,6 +18,10 @@ from fyke.values import Document, Reason, Tags
 
 MAX_ROWS = 200_000
 """Rows of a table that are read."""
+MAX_LINES = 2_000_000
+"""Of these: a cell may have several."""
+MAX_UNENDED = 8
+"""Rows with a quotation mark that nothing ends after which the rest is read anew."""
 _SAMPLE = 8192
 """Characters of a table by which its delimiter is found."""
 
@@ -65,11 +69,14 @@ def convert_table(source: Source) -> Document:
 
 
 def _rows(text: str, delimiter: str) -> tuple[list[str], list[str]]:
-    """Return the rows as HTML, and what is wrong with those that cannot be read."""
-    rows = csv.reader(map(itemgetter(0), _LINE.finditer(text)), delimiter=delimiter)
+    """Return the rows as HTML, and what is wrong with those that cannot be read as they stand."""
+    source = [found[0] for found in islice(_LINE.finditer(text), MAX_LINES)]
+    rows, at = csv.reader(source, delimiter=delimiter), 0
     lines: list[str] = []
     bad: list[str] = []
+    unended = 0
     for number in range(1, MAX_ROWS + 1):
+        before = at + rows.line_num
         try:
             row = next(rows)
         except StopIteration:
@@ -77,8 +84,19 @@ def _rows(text: str, delimiter: str) -> tuple[list[str], list[str]]:
         except csv.Error as error:
             bad.append(f"row {number}: {error}")
             continue
+        after = at + rows.line_num
+        if after == len(source) > before + 1 and unended < MAX_UNENDED and _is_unended(source[before:]):
+            bad.append(f"row {number}: a quotation mark that nothing ends")
+            unended += 1
+            row = next(csv.reader(source[before : before + 1], delimiter=delimiter, quoting=csv.QUOTE_NONE))
+            at = before + 1
+            rows = csv.reader(source[at:], delimiter=delimiter)
         lines.append("<tr>" + "".join(f"<td>{escape(cell, quote=False)}</td>" for cell in row) + "</tr>")
     return lines, bad
+
+
+def _is_unended(lines: list[str]) -> bool:
+    return sum(line.count('"') for line in lines) % 2 == 1
 
 
 def _delimiter(sample: str) -> str:

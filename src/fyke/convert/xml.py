@@ -23,6 +23,7 @@ from fyke.formats.xml import End, Start, events
 from fyke.values import Document
 
 _HTML = {
+    **dict.fromkeys(("code", "literal", "command", "filename", "userinput", "function", "varname"), "code"),
     **dict.fromkeys(("para", "simpara", "formalpara", "p", "v", "subtitle", "text-author", "abstract"), "p"),
     **dict.fromkeys(("itemizedlist", "simplelist", "variablelist", "list", "ul"), "ul"),
     **dict.fromkeys(("orderedlist", "procedure", "ol"), "ol"),
@@ -54,6 +55,8 @@ _PROLOGUE = re.compile(
     r"\s*(?:<\?xml\b[^>]{0,300}\?>)?(?:\s|<!--.*?-->|<\?.*?\?>)*+(?:<!DOCTYPE\b[^\[>]*(?:\[.*?\]\s*)?>)?",
     re.DOTALL | re.IGNORECASE,
 )
+_NAMES = ("honorific", "prefix", "firstname", "given-names", "othername", "surname", "lineage", "suffix")
+"""Parts of a person's name, in the order in which they are written."""
 _FEED = frozenset(
     (
         *("language", "generator", "ttl", "docs", "cloud", "updateperiod", "updatefrequency", "skiphours", "skipdays"),
@@ -72,10 +75,15 @@ _DROPPED = {
     **dict.fromkeys((kinds.PAGES, kinds.NUMBERS, kinds.KEYNOTE), _IWORK),
 }
 """Elements of a format whose content is not for readers; what they say counts as metadata."""
-_HELD = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "em", "strong", "a", "pre"})
+_HELD = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "em", "strong", "a", "pre", "code"})
 """What holds running text: elements in it that are not known are part of it."""
 _SAID = {"outline": ("text", "title"), "ct": ("s",)}
 """Elements that say their text in an attribute: OPML's, and a cell of Numbers."""
+_PEOPLE = frozenset({"author", "contrib", "editor", "othercredit", "collab", "translator", "ref", "para", "p"})
+"""Elements that tell whose a name is; the first two are authors."""
+_AUTHORS = "author/"
+"""Before the name of a tag that is a part of an author's name."""
+MAX_AUTHORS = 10
 _LEAF = 300
 """Characters of a leaf that may be a source tag: a description at its longest."""
 _MAX_PAIRS = 500
@@ -87,6 +95,8 @@ def convert(source: Source) -> Document:
     text = decoded(source.data, source.content_type or "application/xml")
     dropped = _DROPPED.get(source.media_type, frozenset())
     markup, pairs = _markup(f"<document>{_body(text.text)}</document>", dropped)
+    if source.media_type in (kinds.DOCBOOK, kinds.JATS):
+        pairs = [("author", ", ".join(authors)), *pairs] if (authors := _authors(pairs)) else pairs
     page = pages.parse(markup)
     found = document(page, text, source.url, source.media_type, pairs=pairs, table=source.table)
     return _book(found, pairs) if source.media_type == kinds.FICTIONBOOK else found
@@ -104,6 +114,19 @@ def _book(found: Document, pairs: Iterable[tuple[str, str]]) -> Document:
     return replace(
         found, title=said.get("book-title", found.title), meta=meta, language=said.get("lang", found.language)
     )
+
+
+def _authors(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the names of authors that come in parts, each once."""
+    names: list[dict[str, str]] = [{}]
+    for name, content in pairs:
+        if name.startswith(_AUTHORS):
+            part = name.removeprefix(_AUTHORS)
+            if part in names[-1]:
+                names.append({})
+            names[-1][part] = content
+    whole = [" ".join(name[part] for part in _NAMES if part in name) for name in names if "surname" in name]
+    return list(dict.fromkeys(whole))[:MAX_AUTHORS]
 
 
 def _body(text: str) -> str:
@@ -153,7 +176,7 @@ def _markup(text: str, dropped: frozenset[str]) -> tuple[str, list[tuple[str, st
             tables -= element.local in _TABLES
             content = "".join(leaf or ()).strip()
             if 0 < len(content) <= _LEAF and len(pairs) < _MAX_PAIRS:
-                pairs.append((element.name, content))
+                pairs.append((_AUTHORS + element.local if _is_authors(element, opened) else element.name, content))
             leaf = None
             if element.is_dropped:
                 del out[element.start :]
@@ -161,13 +184,21 @@ def _markup(text: str, dropped: frozenset[str]) -> tuple[str, list[tuple[str, st
                 del out[element.start :]
                 out.append(f'<p><a href="{escape(content)}">{escape(content)}</a></p>')
             else:
-                out.append(f"</{element.tag}>" if element.tag else "")
+                out.append(f"</{element.tag}>" if element.tag else " " if element.local in _NAMES else "")
         else:
             if leaf is not None:
                 leaf.append(event)
             has_text[-1] = has_text[-1] or not event.isspace()
             out.append(event if _is_html(event) else escape(event, quote=False))
     return "".join(out), pairs
+
+
+def _is_authors(element: _Open, opened: list[_Open]) -> bool:
+    """Whether an element is a part of the name of an author."""
+    if element.local not in _NAMES:
+        return False
+    whose = next((outer.local for outer in reversed(opened) if outer.local in _PEOPLE), "")
+    return whose in ("author", "contrib")
 
 
 def _local(name: str) -> str:
@@ -179,7 +210,7 @@ def _tag(local: str, depth: int, in_table: bool, in_text: bool) -> str:
         return f"h{min(max(depth, 1), 6)}"
     if local == "entry":
         return "td" if in_table else "div"
-    return _HTML.get(local) or ("" if local in _INLINE or in_text else "div")
+    return _HTML.get(local) or ("" if local in _INLINE or local in _NAMES or in_text else "div")
 
 
 def _target(attributes: dict[str, str]) -> str:

@@ -21,42 +21,33 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Coroutine, Sequence
 
 from fyke.crawl.capture import Processor
 from fyke.crawl.commit import Keeper, Tally
 from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.examination import Examination
-from fyke.crawl.duplicates.near import Ask
-from fyke.crawl.mail.delivery import Delivery, Send
+from fyke.crawl.mail.delivery import Delivery
 from fyke.crawl.mail.outbox import Letter, Offer
-from fyke.crawl.order.order import Order
 from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.politeness.gate import Gate
-from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import Queues
 from fyke.crawl.queue.seen_runs import SeenRuns
-from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.run.board import ROOM
-from fyke.crawl.run.limit import PageLimit, Unlimited
+from fyke.crawl.run.ties import Ties, Ways
 from fyke.crawl.visit import Means, Visits
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.leases import Idle, Why
 from fyke.frontier.priority import DefaultPrioritizer
 from fyke.frontier.seen import SeenSet
-from fyke.interfaces import Clock, Names, Prioritizer, Transport
 from fyke.store import Store
 from fyke.url import Url
 
 MAX_FETCH = 180.0
 """Seconds that a fetch holds its host at most, should its agent die."""
-SYNC_EVERY = 1.0
-"""Seconds between syncs of the log: what a power cut can lose."""
-
 AT_ONCE = 16
 """Visits that are taken in one tick: enough that kernels and caches are warm, few enough that the loop breathes."""
 BYTES_AT_ONCE = 320_000
@@ -71,77 +62,45 @@ class Agent:
         self,
         store: Store,
         frontier: Frontier,
-        transport: Transport,
+        means: Means,
         rules: Rules,
-        permissions: Permissions,
         processor: Processor,
-        clock: Clock,
         *,
-        gate: Gate | None = None,
-        prioritizer: Prioritizer | None = None,
         discovery: Discovery | None = None,
-        concurrency: int = 256,
-        patience: float = 60.0,
-        limit: PageLimit | None = None,
-        names: Names | None = None,
-        beat: Callable[[Agent], bool] = lambda agent: True,
-        work_on: Callable[[Iterable[str]], None] = lambda hrefs: None,
-        quarantined: frozenset[str] = frozenset(),
-        suspects: frozenset[str] = frozenset(),
-        send: Send | None = None,
-        ask: Ask | None = None,
-        thread: Executor | None = None,
-        revisits: RevisitSettings | None = None,
-        beat_every: float = SYNC_EVERY,
-        order: Callable[[Reserve], Order] | None = None,
+        ways: Ways = Ways(),  # noqa: B008 - frozen
+        ties: Ties = Ties(),  # noqa: B008 - frozen
     ) -> None:
-        """``limit`` tells how many documents are still wanted; ``names`` how hosts are resolved, where they are.
-
-        ``beat`` is called about once a second; where it returns False the agent stops cleanly. ``work_on`` is told
-        what is about to be parsed, so that what kills an agent is known; ``quarantined`` URLs did,
-        ``suspects`` may have, and are read alone. ``send(tablet,
-        letters)`` brings letters to the agent of a tablet that is not ours and returns once they are applied; with
-        it the agent is one of several, and runs until it is told to stop. ``ask`` is the index of near copies;
-        ``thread`` is where pages are examined. With ``revisits`` the crawl is continuous: it never ends by itself.
-        ``order`` makes the order in which pages are wanted; without it ``prioritizer`` decides for each host.
-        """
+        """``means`` are what contacts are made with; ``discovery`` reads sitemaps and feeds, where they are wanted."""
         processor.key_by(store.secret)
         seen = SeenSet()
-        self.queues = Queues(store, frontier, prioritizer or DefaultPrioritizer(), seen, rules.worth)
+        self.queues = Queues(store, frontier, ways.prioritizer or DefaultPrioritizer(), seen, rules.worth)
         self._seen_runs = SeenRuns(seen, store.path)
         self.frontier = frontier
-        if order is not None:
-            self.queues.order = order(Reserve(store, frontier, self.queues.write_site, concurrency))
+        if ways.order is not None:
+            self.queues.order = ways.order(Reserve(store, frontier, self.queues.write_site, ways.concurrency))
         self.idle = Idle(0.0, Why.EMPTY)
         """What the agent last waited for."""
         self.discovery = discovery or Discovery(processor, sitemaps=False)
-        self._clock = clock
-        self._concurrency = concurrency
-        self._patience = patience
-        self._limit = limit or Unlimited()
-        self._beat = beat
-        self._send = send
-        self._examination = Examination(self.queues, rules.learn, ask, thread)
-        self.delivery = Delivery(self.queues, self._examination, clock, send, self._begin)
+        self._ways, self._ties, self._clock, self._limit = ways, ties, means.clock, means.limit
+        self._examination = Examination(self.queues, rules.learn, ties.ask, ties.thread)
+        self.delivery = Delivery(self.queues, self._examination, means.clock, ties.send, self._begin)
         self.queues.admit = rules.admit
-        if names is not None:
-            self.queues.prefetch = names.prefetch
-        self.revisits = Revisits(revisits) if revisits else None
+        if means.names is not None:
+            self.queues.prefetch = means.names.prefetch
+        self.revisits = Revisits(ways.revisits) if ways.revisits else None
         if self.revisits is not None:
             self.queues.judge = self.revisits.judge
             self.queues.rate = self.revisits.rate
         self.keeper = Keeper(
-            self.queues, rules, processor, self.discovery, self._examination, clock,
-            work_on=work_on, revisits=self.revisits,
+            self.queues, rules, processor, self.discovery, self._examination, means.clock,
+            work_on=ties.work_on, revisits=self.revisits,
         )  # fmt: skip
+        self.keeper.captures = ties.captures
         self.tally = self.keeper.tally
-        gate = gate or Gate(frontier.politeness, MAX_FETCH)
-        means = Means(transport, permissions, gate, clock, self._limit, names, quarantined)
+        means.gate = means.gate or Gate(frontier.politeness, MAX_FETCH)
         self.visits = Visits(means, self.queues, self.keeper, self.discovery, self.revisits, self._begin, self._notice)
         self.keeper.ended, self.keeper.fault, self.keeper.beside = self.visits.end, self.visits.fault, self._begin
-        self._suspects = suspects
         self.network = self.visits.network
-        self._beat_every = beat_every
         self._beside: set[asyncio.Task[None]] = set()  # what waits for somebody
         self._awake = asyncio.Event()
         self._stopping = False
@@ -181,8 +140,8 @@ class Agent:
         """Show a sign of life during a long step."""
         now = self._clock.now()
         if now >= self._next_beat:
-            self._next_beat = now + self._beat_every
-            if not self._beat(self):
+            self._next_beat = now + self._ways.beat_every
+            if not self._ties.beat(self):
                 self.stop()
 
     def push(self, url: Url, offers: Sequence[Offer]) -> None:
@@ -215,6 +174,8 @@ class Agent:
             await self._seen_runs.finish()
             if self._syncing is not None:
                 await asyncio.wait([self._syncing])
+            if self._ties.captures is not None:
+                self._ties.captures.close()
         self.queues.anchors.step(self._clock.now(), everything=True)
         await self.delivery.finish(self._clock.now())
         if self.queues.order is not None:
@@ -222,14 +183,14 @@ class Agent:
         synced = self.queues.post.syncing()
         self.queues.store.sync()
         synced()
-        if self._send is None and not self._stopping:  # all tablets are ours, and synced: nothing to wait for
+        if self._ties.send is None and not self._stopping:  # all tablets are ours, and synced: nothing to wait for
             strip_all(self.queues.store)
         return self.tally
 
     def _done(self) -> bool:
         if self._busy:
             return False
-        return self._stopping or (self._send is None and self.resting(self._clock.now()))
+        return self._stopping or (self._ties.send is None and self.resting(self._clock.now()))
 
     @property
     def _busy(self) -> bool:
@@ -245,7 +206,7 @@ class Agent:
 
     def _waits_long(self, now: float) -> bool:
         """Whether what the agent waits for is beyond the patience. Our own gap between two contacts never is."""
-        long = self.idle.why is not Why.DELAY and self.idle.until > now + self._patience
+        long = self.idle.why is not Why.DELAY and self.idle.until > now + self._ways.patience
         return long and not self.frontier.keeps_a_gap()
 
     def _take(self) -> None:
@@ -258,7 +219,7 @@ class Agent:
             href = each.lease.entry.href
             size += len(each.outcome.exchange.body) if each.outcome.exchange is not None else 0
             room -= len(href.encode()) + 1
-            alone = href in self._suspects
+            alone = href in self.visits.means.suspects
             if count and (alone or size > BYTES_AT_ONCE or room < 0):
                 break
             count += 1
@@ -278,7 +239,7 @@ class Agent:
         self.queues.wake(now)
         self._deliver(now)
         self.queues.feed(now, self.tally.pages)
-        while self.visits.under_way < self._concurrency and not self._stopping and not self._is_behind():
+        while self.visits.under_way < self._ways.concurrency and not self._stopping and not self._is_behind():
             self.queues.refill(now)
             if self.revisits is not None and (wait := self.revisits.budget.pace(now)):
                 self.idle = Idle(now + wait, Why.BUDGET)
@@ -339,7 +300,7 @@ class Agent:
         now = self._clock.now()
         if now < self._next_beat:
             return
-        self._next_beat = now + self._beat_every
+        self._next_beat = now + self._ways.beat_every
         self._deliver(now, beat=True)
         if self.queues.order is not None:
             self.queues.order.checkpoint()
@@ -352,7 +313,7 @@ class Agent:
             self._synced = self.queues.post.syncing()
             # In a thread: a slow disk must not hold up the fetches.
             self._syncing = asyncio.get_running_loop().run_in_executor(None, self.queues.store.sync)
-        if not self._beat(self):
+        if not self._ties.beat(self):
             self.stop()
 
     def _deliver(self, now: float, beat: bool = False) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 
 from fyke.formats.http import parse_head
@@ -95,7 +96,7 @@ class Processor:
         """The document is elsewhere: a row that says where, and a link to there."""
         exchange = outcome.exchange
         link = Link(outcome.target, "", "redirect")
-        meta = _meta(exchange, depth)
+        meta = msgspec.structs.replace(_meta(exchange, depth), redirect=outcome.target.href)
         page_cell = Page(exchange.request_head, exchange.response_head, exchange.body)
         return Processed(Change(meta, page_cell, links=(link,)), (link,), redirected=True)
 
@@ -123,7 +124,7 @@ def refused(depth: int, now: float, why: Drop | Reason) -> Processed:
 
 def _processed(outcome: Fetched, depth: int, reading: Reading) -> Processed:
     exchange, found = outcome.exchange, reading.found
-    meta = _meta(exchange, depth, reading.document)
+    meta = msgspec.structs.replace(_meta(exchange, depth, reading.document), signals=reading.signals)
     page = Page(exchange.request_head, exchange.response_head, exchange.body)
     change = Change(meta, page, text=reading.blocks or None, links=found.links, weights=reading.weights)
     material = reading.material(exchange.truncated) if exchange.body else None
@@ -140,7 +141,7 @@ def _meta(exchange: Exchange, depth: int, made: Document | None = None, error: s
         status=exchange.status,
         type=made.media_type if made is not None and made.media_type else head.media_type,
         length=len(exchange.body),
-        fetched=exchange.finished,
+        fetched=exchange.started or exchange.finished,
         title=made.title if made is not None else "",
         language=made.language if made is not None else "",
         depth=depth,

@@ -29,7 +29,7 @@ from fyke.crawl.politeness.network import UNREACHABLE, Network, rest
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.queue.queues import AGAIN, Queues
 from fyke.crawl.revisit.revisits import Revisits
-from fyke.crawl.run.limit import PageLimit
+from fyke.crawl.run.limit import PageLimit, Unlimited
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
 from fyke.frontier.host import GIVE_UP
@@ -80,13 +80,19 @@ class Means:
 
     transport: Transport
     permissions: Permissions
-    gate: Gate
     clock: Clock
-    limit: PageLimit
+    gate: Gate | None = None
+    """Its agent makes one where nobody does."""
+    limit: PageLimit = field(default_factory=Unlimited)
+    """How many documents are still wanted."""
     names: Names | None = None
     """How hosts are resolved, where they are."""
     quarantined: frozenset[str] = frozenset()
     """URLs that killed an agent."""
+    suspects: frozenset[str] = frozenset()
+    """URLs that were being read when an agent died: each is read alone."""
+    acquit: Callable[[str], None] = lambda href: None
+    """Told of a suspect that was read."""
     start: Start = field(init=False)
 
     def __post_init__(self) -> None:
@@ -114,6 +120,8 @@ class Visits:
         self.arrived: list[Arrival] = []
         """Visits whose answer has come."""
         self._clock = means.clock
+        assert means.gate is not None
+        self._gate = means.gate
         self._queues = queues
         self._frontier = queues.frontier
         self._keeper = keeper
@@ -168,7 +176,7 @@ class Visits:
         if found is not None and not found.addresses:
             failed = Failed(lease.entry.url, Reason.DNS, detail=found.detail, certain=found.no_such_name)
             self._unreached(lease, failed)
-        elif busy := self.means.gate.enter(host, now):
+        elif busy := self._gate.enter(host, now):
             self._frontier.done(lease, now, keep=True, not_before=busy)
             self.end(lease)
         elif permission is None:
@@ -184,11 +192,11 @@ class Visits:
             else:
                 request = Request(entry.url, validators=self._discovery.validators(entry, tablet))
         except BaseException:
-            self.means.gate.leave(lease.host, self._clock.now())
+            self._gate.leave(lease.host, self._clock.now())
             raise
 
         def done(outcome: Outcome) -> None:
-            self.means.gate.leave(lease.host, self._clock.now())
+            self._gate.leave(lease.host, self._clock.now())
             self.arrived.append(Arrival(lease, request, outcome))
             self._wake()
 
@@ -224,6 +232,8 @@ class Visits:
         self.under_way -= 1
         if self._keeper.came_to_document(lease):
             self.means.limit.spend()
+            if lease.entry.href in self.means.suspects:
+                self.means.acquit(lease.entry.href)
         else:
             self.means.limit.give_back()
 
@@ -334,10 +344,10 @@ class Visits:
     async def _pass_gate(self, request: Request, *, waits: bool) -> Outcome:
         """Fetch, where the host is ours already; else wait for it (``waits``): it may be another agent's."""
         host = request.url.host
-        while waits and (busy := self.means.gate.enter(host, self._clock.now())):
+        while waits and (busy := self._gate.enter(host, self._clock.now())):
             # A contact under way is claimed for as long as it may take, and mostly over in a moment.
             await self._clock.sleep(min(busy - self._clock.now(), GATE_RETRY))
         try:
             return await self.means.transport.fetch(request)
         finally:
-            self.means.gate.leave(host, self._clock.now())
+            self._gate.leave(host, self._clock.now())

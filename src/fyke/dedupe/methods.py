@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,14 @@ class Settings:
     scratch: str | None = None
 
 
+class Removed(NamedTuple):
+    """Why a document is not kept."""
+
+    matched: str
+    """The document that it is most like."""
+    similarity: float
+
+
 @dataclass(frozen=True, slots=True)
 class Named:
     """What was found, with the documents' ids."""
@@ -57,6 +65,10 @@ class Named:
     method: str
     documents: int
     duplicates: Duplicates
+    offset: int = 0
+    """Documents of the other collection, which come first."""
+    numbers: tuple[int, ...] = ()
+    """Where the right documents of the pairs are known by name only: their places in the collection."""
 
     @property
     def left(self) -> Any:
@@ -72,6 +84,31 @@ class Named:
     def passed_over(self) -> int:
         """Pairs of crowded buckets that were not compared."""
         return self.duplicates.passed_over
+
+    def removed(self) -> dict[int, Removed]:
+        """Return the documents that are copies of one that is kept, by their place in the collection.
+
+        Of a cluster the representative is kept; with another collection, all that is like nothing in it.
+        """
+        pairs = self.duplicates.pairs
+        if self.numbers:
+            return {number: Removed(self.names[i], s) for number, (i, _, s) in zip(self.numbers, pairs, strict=True)}
+        best: dict[int, tuple[float, int]] = {}
+        for left, right, similarity in pairs:
+            for one, other in ((left, right), (right, left)):
+                best[one] = max(best.get(one, (-1.0, -1)), (similarity, other))
+        if self.offset:
+            gone = {right for _, right, _ in pairs}
+        else:
+            gone = {m for cluster in self.clusters for m in cluster.members if m != cluster.representative}
+        found = {d - self.offset: best[d] for d in gone if d >= self.offset}
+        return {place: Removed(self.names[other], similarity) for place, (similarity, other) in found.items()}
+
+    def kept_for(self) -> dict[int, list[int]]:
+        """Return for each kept document the removed ones of its cluster, by their places in the collection."""
+        if self.offset or self.numbers:
+            return {}
+        return {c.representative: [m for m in c.members if m != c.representative] for c in self.clusters}
 
     def pair_rows(self) -> Iterator[dict[str, Any]]:
         """Yield each pair as a row."""
@@ -126,7 +163,7 @@ def find(
             found = _in_memory(spool, settings, against)
         used = {*found.left.tolist(), *found.right.tolist(), *(m for c in found.clusters for m in c.members)}
         names = [spool.name(d) if d in used else "" for d in range(len(spool))]
-        return Named(names, settings.method, len(spool), found)
+        return Named(names, settings.method, len(spool), found, against)
 
 
 def _exact(documents: Documents, settings: Settings, other: Documents | None, progress: Progress) -> Named:
@@ -148,7 +185,7 @@ def _exact(documents: Documents, settings: Settings, other: Documents | None, pr
     pairs = [(i, d, 1.0) for d, digest in enumerate(digests) if (i := first.setdefault(digest, d)) != d]
     keys = np.frombuffer(b"".join(digest[:8] for digest in digests), np.uint64)
     found = _gathered(pairs, keys, np.array(lengths, np.int64), settings, against, lambda i, j: np.ones(len(i)))
-    return Named(names, "exact", len(names), found)
+    return Named(names, "exact", len(names), found, against)
 
 
 def _in_memory(spool: Spool, settings: Settings, against: int) -> Duplicates:
@@ -191,6 +228,7 @@ def against_sketches(documents: Documents, sketches: AnyPath, settings: Settings
     """Return for each document its nearest in a folder of sketches, whose texts are not at hand: estimates."""
     names: list[str] = []
     rows: list[tuple[int, int, float]] = []
+    numbers: list[int] = []
     count = 0
     with DuplicateIndex(sketches, threshold=settings.threshold, memory=settings.memory // 2) as index:
         for name, text in documents:
@@ -200,7 +238,8 @@ def against_sketches(documents: Documents, sketches: AnyPath, settings: Settings
             match = index.similar(text, name)
             if match is not None:
                 rows.append((len(names), len(names) + 1, match.similarity))
+                numbers.append(count - 1)
                 names += [match.id, name]
     table = np.array(rows, np.float64).reshape(-1, 3)
     found = Duplicates(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], ())
-    return Named(names, "minhash-estimate", count, found)
+    return Named(names, "minhash-estimate", count, found, numbers=tuple(numbers))

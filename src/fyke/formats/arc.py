@@ -26,7 +26,10 @@ _MAX_FIELDS = 100
 _LOOK_BACK = 4096
 """Bytes kept in view while a header line is looked for, which may begin in them."""
 _SCHEME = rb"(?:https?|ftp|dns|filedesc|gopher|nntp|whois|warcinfo|metadata):"
-_ARC_LINE = re.compile(rb"^(" + _SCHEME + rb"\S*) (\S{1,64}) (\d{8,17}) (\S*)((?: \S*){0,5}) (\d{1,18})\r?$")
+_ARC_LINE = re.compile(
+    rb"^(" + _SCHEME + rb"\S*(?: \S*)*?) ([0-9A-Fa-f.:-]{1,64}) (\d{8,17}) (\S*)((?: \S*){0,5}) (\d{1,18})\r?$"
+)
+"""URLs may hold spaces; an address does not look like a part of one."""
 _NEXT_ARC = re.compile(rb"\n(?=(?:https?|ftp|dns|filedesc):\S+ \S{1,64} \d{14} \S* (?:\S* ){0,5}\d{1,18}\r?\n)")
 _OLD_LINE = re.compile(rb"^warc/0\.\d+ +(\d{1,18}) +(\S+) +(\S+) +(\d{8,17}) +(\S+) +(\S+)[^\n]*$", re.IGNORECASE)
 _NEXT_OLD = re.compile(rb"\n(?=warc/0\.\d+ +\d)", re.IGNORECASE)

@@ -5,30 +5,25 @@ One line for each capture, ``SURT timestamp {JSON}``, sorted as bytes::
     com,example)/fish.html 19970101013149 {"url": "http://www.example.com/fish.html", "mime": "text/html",
         "status": "200", "digest": "sha1:…", "length": "512", "offset": "1024", "filename": "fish.warc.gz"}
 
-(one line in the file). All values are strings, as the field writes them. The key (SURT) is the host's labels in
-reverse, without ``www.``, then path and query in lower case with the query's parameters sorted, so that captures of one
-page and pages of one host are neighbours.
+(one line in the file). All values are strings, as the field writes them. The key is that of fyke.formats.surt, so that
+captures of one page and pages of one host are neighbours.
 """
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import msgspec
 
-from fyke.errors import UrlError
 from fyke.formats.http import parse_head
 from fyke.formats.streams import Seekable
+from fyke.formats.surt import surt
 from fyke.formats.warc_exchange import split_head
 from fyke.formats.warc_record import Record, sha1_base32, timestamp
 from fyke.formats.warc_write import Written
-from fyke.url import Url
 
-_WWW = re.compile(r"^www\d*\.")
-_SLASHES = re.compile(r"//+")
 _MAX_LINE = 1 << 17
 """Bytes of a line: a URL at its longest, twice, and the rest."""
 _STEP = 1 << 13
@@ -53,38 +48,16 @@ class IndexLine:
     filename: str
 
     def encode(self) -> bytes:
-        """The line, with its end."""
-        fields = {
-            "url": self.url,
-            "mime": self.mime,
-            "status": self.status,
-            "digest": self.digest,
-            "length": str(self.length),
-            "offset": str(self.offset),
-            "filename": self.filename,
-        }
-        return b"%b %b %b\n" % (self.key.encode(), self.timestamp.encode(), msgspec.json.encode(fields))
-
-
-def surt(url: str) -> str:
-    """The sort-friendly key of a URL, as the Internet Archive's tools make it; any other text in lower case."""
-    try:
-        parsed = Url.parse(url)
-    except UrlError:
-        return "".join(url.lower().split())
-    _, _, authority, target = parsed.href.lower().split("/", 3)
-    path, mark, query = target.partition("?")
-    if query:
-        query = "&".join(sorted(query.split("&")))
-    return f"{_reversed_host(authority)})/{_SLASHES.sub('/', path).rstrip('/')}{mark if query else ''}{query}"
-
-
-@lru_cache(maxsize=65_536)
-def _reversed_host(authority: str) -> str:
-    host, colon, port = authority.partition(":") if not authority.endswith("]") else (authority, "", "")
-    if host.startswith("["):
-        return authority
-    return ",".join(reversed(_WWW.sub("", host).split("."))) + colon + port
+        """The line, with its end: byte for byte as cdxj-indexer writes it, which leaves out what is not known."""
+        said = [f'"url": {json.dumps(self.url)}']
+        if self.mime not in ("", "unk", "-"):
+            said.append(f'"mime": {json.dumps(self.mime)}')
+        if self.status != "-":
+            said.append(f'"status": "{self.status}"')
+        if self.digest != "-":
+            said.append(f'"digest": {json.dumps(self.digest)}')
+        said.append(f'"length": "{self.length}", "offset": "{self.offset}", "filename": {json.dumps(self.filename)}')
+        return f"{self.key} {self.timestamp} {{{', '.join(said)}}}\n".encode()
 
 
 def index_line(written: Written, filename: str) -> IndexLine:
@@ -102,18 +75,22 @@ def index_line(written: Written, filename: str) -> IndexLine:
     )
 
 
-def index_records(records: Iterable[Record], filename: str, size: int) -> Iterator[IndexLine]:
+def index_records(
+    records: Iterable[Record], filename: str, size: int, *, compressed: bool = True
+) -> Iterator[IndexLine]:
     """Yield the lines of an existing file of ``size`` bytes, in the file's order.
 
     REQUIRES: ``records`` come from ``warc.read_records`` over that file. Where several stand in one compressed member,
     only its first could be reached, so the others are left out.
     """
     held: Record | None = None
+    behind = 0 if compressed else 4  # the empty lines behind a record are counted by nobody
     for record in records:
-        if held is not None and record.offset > held.offset and (line := _line_of(held, filename, record.offset)):
+        reached = held is not None and record.offset > held.offset
+        if held is not None and reached and (line := _line_of(held, filename, record.offset - behind)):
             yield line
         held = record
-    if held is not None and held.offset < size and (line := _line_of(held, filename, size)):
+    if held is not None and held.offset < size and (line := _line_of(held, filename, size - behind)):
         yield line
 
 

@@ -7,6 +7,7 @@ Latin-1, so that nothing is lost). A line without a colon is ignored.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -21,6 +22,9 @@ MAX_RETRY_AFTER = 7 * 86_400
 
 _STATUS = re.compile(rb"\s*HTTP/\d(?:\.\d)?\s+(\d{3})\b")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
+_LINK = re.compile(r'<([^<>]{1,4000})>((?:\s*;\s*[\w*-]+\s*=\s*(?:"[^"]*"|[^\s",;]+))*)')
+_REL = re.compile(r';\s*rel\s*=\s*(?:"([^"]*)"|([^\s",;]+))', re.IGNORECASE)
+_MAX_LINKS = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,10 @@ class Head:
         return self.get("content-type").partition(";")[0].strip().lower()
 
 
+NO_HEAD = Head(0, ())
+"""Of a body that came without one."""
+
+
 @lru_cache(maxsize=512)  # a head passes through several hands in a row
 def parse_head(data: bytes) -> Head:
     """Read a head; what cannot be read is left out. Never raises."""
@@ -65,6 +73,16 @@ def parse_head(data: bytes) -> Head:
         if colon and name:
             headers.append((name, value.strip()))
     return Head(int(match[1]) if match else 0, tuple(headers))
+
+
+def header_links(values: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Return (target, relations in lower case) of each link in Link headers (RFC 8288), tolerantly."""
+    links = []
+    for value in values:
+        for target, parameters in _LINK.findall(value[:_MAX_LINKS]):
+            found = _REL.search(parameters)
+            links.append((target.strip(), (found[1] or found[2] or "").lower().split() if found else []))
+    return links
 
 
 def build_head(status: int, reason: str, headers: list[tuple[str, str]]) -> bytes:

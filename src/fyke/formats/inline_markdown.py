@@ -71,28 +71,34 @@ def folded(runs: list[Run]) -> list[Run]:
     A space or break between two runs has the styles that both of them have.
     """
     out: list[Run] = []
-    space = False
+    space: Style | None = None  # of the white space that is due
     for run in runs:
         content = run.content
         if content is None:
             out.append(run)
-            space = False
+            space = None
             continue
-        before = space
-        space = False
+        before, space = space, None
         if isinstance(content, str):
             text = _FOLD.sub(" ", content)
             content = text.strip(" ")
             if not content:
-                space = before or bool(text)
+                space = before if not text else run.style if before is None else before & run.style
                 continue
-            before = before or text[0] == " "
-            space = text[-1] == " "
+            if text[0] == " ":
+                before = run.style if before is None else before
+            space = run.style if text[-1] == " " else None
         last = out[-1] if out else None
-        if last is not None and _is_alike(last, run) and isinstance(last.content, str) and isinstance(content, str):
-            out[-1] = Run(f"{last.content} {content}" if before else last.content + content, run.style, run.link)
+        if (
+            last is not None
+            and _is_alike(last, run, before)
+            and isinstance(last.content, str)
+            and isinstance(content, str)
+        ):
+            joined = last.content + content if before is None else f"{last.content} {content}"
+            out[-1] = Run(joined, run.style, run.link)
             continue
-        if before and last is not None and last.content is not None:
+        if before is not None and last is not None and last.content is not None:
             out.append(_between(" ", last, run))
         out.append(Run(content, run.style, run.link))
     at = 0
@@ -104,8 +110,10 @@ def folded(runs: list[Run]) -> list[Run]:
     return out
 
 
-def _is_alike(run: Run, other: Run) -> bool:
-    return run.style == other.style and run.link == other.link
+def _is_alike(run: Run, other: Run, space: Style | None) -> bool:
+    """Whether two runs are one, with ``space`` of that style between them: code behind a space is another code."""
+    apart = space is not None and bool(run.style & Style.CODE) and not space & Style.CODE
+    return run.style == other.style and run.link == other.link and not apart
 
 
 def _between(content: str | None, last: Run, run: Run) -> Run:

@@ -6,10 +6,14 @@ is cut short ends early; what is damaged raises ``OSError`` where the damage is 
 
 from __future__ import annotations
 
-from typing import Protocol
+import contextlib
+from collections.abc import Iterator
+from typing import IO, Protocol
 
 import numpy as np
+import zstandard
 from fastwarc.stream_io import GzipReader, ZstdReader
+from isal import igzip
 
 from fyke.formats import lzw_kernels as lzw
 
@@ -166,3 +170,16 @@ def _exactly(stream: Readable, size: int) -> bytes:
     while len(data) < size and (more := stream.read(size - len(data))):
         data += more
     return data
+
+
+@contextlib.contextmanager
+def compressed(file: IO[bytes], compression: str) -> Iterator[IO[bytes]]:
+    """Yield where to write what ``file`` shall hold as one stream: ``gz``, ``zst`` or plain."""
+    if compression == "gz":
+        with igzip.open(file, "wb", compresslevel=2) as packed:  # type: ignore[no-untyped-call]
+            yield packed
+    elif compression == "zst":
+        with zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) as packed:
+            yield packed
+    else:
+        yield file

@@ -22,6 +22,7 @@ from fyke.formats.arc import is_legacy, read_legacy
 from fyke.formats.damage import Report
 from fyke.formats.http_body import MAX_BODY
 from fyke.formats.streams import CHUNK, GZIP, ZSTD, ZSTD_DICTIONARY, Prefixed, Readable, Seekable, inflated
+from fyke.formats.warc_odd import MAX_HEADER, is_odd, is_padded, member_end, read_odd
 from fyke.formats.warc_record import Record, block_matches, record_of
 
 MAX_RECORD = MAX_BODY
@@ -32,8 +33,6 @@ _REREAD_ALLOWANCE = 1 << 30
 
 _MAX_DICTIONARY = 32 << 20
 """Bytes of a zstd dictionary: those of archives have some hundred thousand."""
-_MAX_HEADER = 1 << 20
-"""Bytes of a record's header fields; a longer one is damage."""
 _UNKNOWN = 1 << 62
 """A declared length that is no number: longer than any block."""
 
@@ -96,7 +95,7 @@ def _walk_once(stream: Prefixed, report: Report, cap: int) -> Iterator[Record]:
 
 
 def _iterate(stream: Seekable) -> ArchiveIterator:
-    return ArchiveIterator(cast(BinaryIO, stream), parse_http=False, max_header_len=_MAX_HEADER)
+    return ArchiveIterator(cast(BinaryIO, stream), parse_http=False, max_header_len=MAX_HEADER)
 
 
 def _take(found: object, cap: int, shift: int = 0) -> tuple[Record, int]:
@@ -136,6 +135,7 @@ class _Walk:
             self.magic = re.compile(re.escape(ZSTD))
         else:
             self.magic = re.compile(rb"WARC/\d\.\d+\r?\n[A-Za-z-]+:")
+        self.gzip = first.startswith(GZIP)
         self.plain = not first.startswith((GZIP, ZSTD)) and not self.prefix
         stream.seek(0, 2)
         self.allowance = 4 * (stream.tell() - start) + _REREAD_ALLOWANCE
@@ -151,7 +151,7 @@ class _Walk:
             try:
                 found = next(walk)
                 self.at = found.stream_pos + self.shift
-                fresh, length = _take(found, self.cap, self.shift)
+                fresh, length, walk = self._take(found, walk)
             except StopIteration:
                 if held is None or len(held.block) >= min(declared, self.cap):
                     break
@@ -167,6 +167,8 @@ class _Walk:
                 yield held  # whole: a record follows it, and that one is broken
                 held = None
             after = self._next_record(self.at + 1)
+            if held is not None and after is None and is_padded(self.stream, held.offset):
+                break
             if held is None:
                 self.report.note(self.at, "record", problem)
             else:
@@ -179,8 +181,31 @@ class _Walk:
                 return
             self.at = after
             walk, self.shift = _resume(self.stream, after, self.prefix)
+        yield from self._last(held)
+
+    def _last(self, held: Record | None) -> Iterator[Record]:
+        """Yield the last record; note where the file breaks off in a gzip member, which fastwarc takes for the end."""
+        if self.gzip:
+            start = self.at if held is None else held.offset
+            self.stream.seek(start)
+            begins = self.stream.read(3) == GZIP  # else several records share a member, and fastwarc read it all
+            end = member_end(self.stream, start)
+            self.stream.seek(0, 2)
+            if begins and (end < 0 or (end < self.stream.tell() and not is_padded(self.stream, start))):
+                self.report.note(max(start, end), "cut", "the file ends inside a compressed record")
         if held is not None:
             yield held
+
+    def _take(self, found: object, walk: ArchiveIterator) -> tuple[Record, int, ArchiveIterator]:
+        """Return a record, its declared length, and what goes on behind it."""
+        odd = read_odd(self.stream, self.at, self.prefix, self.plain, self.cap) if is_odd(found) else None
+        if odd is None:
+            return *_take(found, self.cap, self.shift), walk
+        record, declared, end = odd
+        after = self._next_record(end)
+        self.stream.seek(0, 2)
+        walk, self.shift = _resume(self.stream, self.stream.tell() if after is None else after, self.prefix)
+        return record, declared, walk
 
     def _mend(self, held: Record, declared: int, after: int | None, problem: str) -> Record:
         """Return ``held`` with the block it really has, if its length was wrong, and name the damage."""
@@ -211,7 +236,7 @@ class _Walk:
         size = 0
         try:
             source: Readable = window if self.plain else inflated(window)
-            while size < self.cap + _MAX_HEADER and (part := source.read(CHUNK)):
+            while size < self.cap + MAX_HEADER and (part := source.read(CHUNK)):
                 parts.append(part)
                 size += len(part)
         except OSError:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from fyke.errors import UrlError
@@ -37,6 +37,7 @@ _CODED = re.compile(rb"(?im)^(?=(?:X-Crawler-)*" + _CODING + rb")")
 _STORED = re.compile(rb"(?im)^X-Crawler-(?=(?:X-Crawler-)*" + _CODING + rb")")
 _NAMES_CODING = re.compile(rb"(?im)^(?:(?:Content|Transfer)-Encoding[ \t]*:|(?:X-Crawler-)+" + _CODING + rb")")
 _LENGTH_LINE = re.compile(rb"(?im)^Content-Length[ \t]*:[^\n]*\n")
+_LATER_HTTP = re.compile(rb"HTTP/([23]) ")
 _LENGTH = re.compile(rb"(?im)^Content-Length[ \t]*:[ \t]*(\d+)[ \t]*\r?$")
 
 
@@ -48,6 +49,10 @@ class Original:
     """The kind of revisit: ``IDENTICAL_PAYLOAD``, ``NOT_MODIFIED``, or another archive's URI."""
     uri: str = ""
     date: float = 0.0
+    id: str = ""
+    """WARC-Record-ID of the record that has the payload, without brackets."""
+    length: int = -1
+    """Bytes of the decoded payload, where they are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,12 @@ class Capture:
     """WARC-TREC-ID, as the ClueWeb collections number their pages."""
     metadata: bytes = b""
     """The block of its metadata record: lines ``name: value``."""
+    kind: str = "response"
+    """response, revisit, resource; where they were asked for, also conversion, and metadata without its capture."""
+    language: str = ""
+    """Of a conversion: WARC-Identified-Content-Language."""
+    encoded: bytes = b""
+    """The payload as the archive has it, where that is encoded: what its digest may be of."""
 
 
 def stored_head(head: bytes, length: int) -> bytes:
@@ -82,6 +93,21 @@ def stored_head(head: bytes, length: int) -> bytes:
         return head
     end = 2 if head.endswith(b"\r\n") else 1
     return b"%bContent-Length: %d\r\n%b" % (_CODED.sub(b"X-Crawler-", head[:-end]), length, head[-end:])
+
+
+def spoken(head: bytes) -> tuple[bytes, str]:
+    """Return a response head as replay tools read it, and what WARC-Protocol says of the one that was received.
+
+    HTTP/2 and 3 have no status line of their own: what clients write for them becomes that of HTTP/1.1.
+    """
+    match = _LATER_HTTP.match(head)
+    return (b"HTTP/1.1 " + head[match.end() :], f"h{match[1].decode()}") if match else (head, "")
+
+
+def as_spoken(head: bytes, protocols: Iterable[str]) -> bytes:
+    """Return a response head as it was before ``spoken``, by the record's WARC-Protocol."""
+    later = next((name.strip()[1:] for name in protocols if name.strip() in ("h2", "h3")), "")
+    return b"HTTP/" + later.encode() + head[8:] if later and head.startswith(b"HTTP/1.1 ") else head
 
 
 def received_head(head: bytes) -> bytes:
@@ -106,6 +132,10 @@ class _Window:
         self.captures: OrderedDict[str, _Waiting] = OrderedDict()
         self.requests: OrderedDict[str, bytes] = OrderedDict()
         self.unnamed = 0
+
+    def is_alone(self, record: Record) -> bool:
+        """Whether a record is metadata of no capture that waits."""
+        return record.kind == "metadata" and record.partner not in self.captures
 
     def add(self, record: Record) -> _Waiting | None:
         """Take a record in; return the capture that has waited long enough by now."""
@@ -137,22 +167,68 @@ class _Window:
 
 
 def read_captures(
-    records: Iterable[Record], report: Report | None = None, *, max_body: int = MAX_BODY
+    records: Iterable[Record], report: Report | None = None, *, max_body: int = MAX_BODY, conversions: bool = False
 ) -> Iterator[Capture]:
     """Join ``records`` (of ``warc.read_records``) into captures, in the order of their responses. Never raises.
 
-    Skipped and counted: URLs that fyke cannot name (``url``; the dns: records of Heritrix among them). warcinfo,
-    conversion and continuation records are passed over.
+    Skipped and counted: URLs that fyke cannot name (``url``; the dns: records of Heritrix among them). warcinfo and
+    continuation records are passed over; so are conversions, and metadata whose capture is not beside them, unless
+    ``conversions`` asks for them.
     """
     report = Report() if report is None else report
     window = _Window()
-    for record in records:
+    for record in _joined(records, max_body):
+        if conversions and record.uri and (record.kind == "conversion" or window.is_alone(record)):
+            if (capture := _aside(record, report, max_body)) is not None:
+                yield capture
+            continue
         ripe = window.add(record)
         if ripe is not None and (capture := _capture(ripe, report, max_body)) is not None:
             yield capture
     for done in window.captures.values():
         if (capture := _capture(done, report, max_body)) is not None:
             yield capture
+
+
+def _joined(records: Iterable[Record], cap: int) -> Iterator[Record]:
+    """The records, with those that were written in segments in one piece, where their last segment stands."""
+    begun: OrderedDict[str, list[Record]] = OrderedDict()
+    for record in records:
+        if not record.segment:
+            yield record
+        elif record.kind != "continuation":
+            begun[record.id] = [record]
+            if len(begun) > WINDOW:
+                yield _whole(begun.popitem(last=False)[1], "cut")
+        elif (parts := begun.get(record.get("WARC-Segment-Origin-ID"))) is not None:
+            if sum(len(part.block) for part in parts) <= cap:
+                parts.append(record)
+            if record.get("WARC-Segment-Total-Length"):
+                yield _whole(begun.pop(parts[0].id))
+    for parts in begun.values():
+        yield _whole(parts, "cut")
+
+
+def _whole(parts: list[Record], truncated: str = "") -> Record:
+    first = parts[0]
+    return replace(first, block=b"".join([part.block for part in parts]), truncated=first.truncated or truncated)
+
+
+def _aside(record: Record, report: Report, cap: int) -> Capture | None:
+    """A conversion, or metadata that stands alone."""
+    try:
+        url = Url.parse(record.uri)
+    except UrlError as error:
+        report.note(record.offset, "url", str(error))
+        return None
+    media_type = record.content_type.partition(";")[0].strip().lower()
+    metadata = record.block[:cap] if record.kind == "metadata" else b""
+    body = b"" if metadata else record.block[:cap]
+    exchange = Exchange(b"", b"", body, 0, record.date, record.date, truncated=bool(record.truncated))
+    language = record.get("WARC-Identified-Content-Language").partition(",")[0].strip()
+    return Capture(
+        url, exchange, media_type, record.offset, record.digest, metadata=metadata, kind=record.kind, language=language
+    )
 
 
 def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
@@ -169,13 +245,17 @@ def _capture(waiting: _Waiting, report: Report, cap: int) -> Capture | None:
             record.get("WARC-Profile"),
             record.get("WARC-Refers-To-Target-URI").strip("<>"),
             parse_date(record.get("WARC-Refers-To-Date")),
+            record.get("WARC-Refers-To").strip("<>"),
         )
     exchange = Exchange(
         waiting.request, message.head, message.body, message.status, record.date,
         record.date + _fetch_seconds(waiting.metadata), record.address, message.truncated,
     )  # fmt: skip
     media_type = message.media_type or record.get("WARC-Identified-Payload-Type")
-    return Capture(url, exchange, media_type, record.offset, record.digest, original, record.docno, waiting.metadata)
+    return Capture(
+        url, exchange, media_type, record.offset, record.digest, original, record.docno, waiting.metadata, record.kind,
+        encoded=message.encoded,
+    )  # fmt: skip
 
 
 class _Message(NamedTuple):
@@ -186,6 +266,7 @@ class _Message(NamedTuple):
     status: int
     media_type: str
     truncated: bool
+    encoded: bytes = b""
 
 
 def _message(record: Record, report: Report, cap: int) -> _Message:
@@ -194,9 +275,13 @@ def _message(record: Record, report: Report, cap: int) -> _Message:
     media_type = record.content_type.partition(";")[0].strip().lower()
     if record.kind == "resource" or not (media_type in ("application/http", "") or record.block[:5] == b"HTTP/"):
         return _Message(b"", record.block[:cap], 0, media_type, truncated)
+    if record.kind != "revisit" and record.block[:5].upper() != b"HTTP/":  # HTTP/0.9: a body and nothing else
+        return _Message(b"", record.block[:cap], 200, "", truncated)
     head, body = split_head(record.block)
-    status, media_type, coded = _glance(head)
+    status, media_type, coded = glance(head)
+    encoded = b""
     if coded and record.kind != "revisit":
+        encoded = body
         decoded = decode_body(parse_head(head), body, cap)
         body, truncated = decoded.body, truncated or decoded.truncated
         if decoded.truncated and len(body) >= cap:
@@ -205,10 +290,13 @@ def _message(record: Record, report: Report, cap: int) -> _Message:
             report.note(record.offset, "coding", f"{decoded.problem or 'the body'} of {record.uri} breaks off")
     elif len(body) > cap:
         body, truncated = body[:cap], True
-    return _Message(received_head(head), body, status, media_type, truncated)
+    head = received_head(head)
+    if head[:9] == b"HTTP/1.1 ":
+        head = as_spoken(head, (value for name, value in record.headers if name.lower() == "warc-protocol"))
+    return _Message(head, body, status, media_type, truncated, encoded)
 
 
-def _glance(head: bytes) -> tuple[int, str, bool]:
+def glance(head: bytes) -> tuple[int, str, bool]:
     """Status, media type, and whether codings are named, without parsing a head that has nothing unusual."""
     lower = head.lower()
     coded = b"\ncontent-encoding" in lower or b"\ntransfer-encoding" in lower

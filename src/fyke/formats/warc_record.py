@@ -31,6 +31,8 @@ class Record:
     """WARC-TREC-ID."""
     truncated: str = ""
     """Why the block is not whole: WARC-Truncated's word, ``cap`` (ours) or ``cut`` (the file ends inside)."""
+    segment: str = ""
+    """WARC-Segment-Number."""
 
     def get(self, name: str) -> str:
         """The first header field of that name, in any case; empty where there is none."""
@@ -40,7 +42,7 @@ class Record:
 
 _FIELDS = (
     "WARC-Type", "WARC-Record-ID", "WARC-Target-URI", "WARC-Date", "WARC-Truncated", "Content-Type", "WARC-IP-Address",
-    "WARC-Concurrent-To", "WARC-Payload-Digest", "WARC-TREC-ID", "WARC-Refers-To",
+    "WARC-Concurrent-To", "WARC-Payload-Digest", "WARC-TREC-ID", "WARC-Refers-To", "WARC-Segment-Number",
 )  # fmt: skip
 _PLACES = {name: place for place, name in enumerate(_FIELDS)} | {"Content-Length": -1, "WARC-Block-Digest": -1}
 _LOWER_PLACES = {name.lower(): place for name, place in _PLACES.items()}
@@ -55,12 +57,12 @@ def record_of(headers: tuple[tuple[str, str], ...], block: bytes, offset: int, t
             place = _LOWER_PLACES.get(name.lower(), -1)
         if place >= 0 and not found[place]:
             found[place] = value
-    kind, id_, uri, date, stated, content_type, address, concurrent, digest, docno, refers = found
+    kind, id_, uri, date, stated, content_type, address, concurrent, digest, docno, refers, segment = found
     if uri[:1] == "<":  # as wget and WARC/1.0's examples write it
         uri = uri[1:].removesuffix(">")
     return Record(
         kind, id_, uri, parse_date(date), block, headers, offset,
-        content_type, address, concurrent or refers, digest, docno, truncated or stated,
+        content_type, address, concurrent or refers, digest, docno, truncated or stated, segment,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import zstandard
 from isal import igzip_lib
 
 from fyke.formats.streams import Writable
-from fyke.formats.warc_exchange import IDENTICAL_PAYLOAD, NOT_MODIFIED, Original, stored_head
+from fyke.formats.warc_exchange import IDENTICAL_PAYLOAD, NOT_MODIFIED, Original, glance, spoken, stored_head
 from fyke.formats.warc_record import format_date, sha1_base32
 from fyke.values import Exchange
 
@@ -44,6 +44,7 @@ class Written:
     digest: str = ""
     """WARC-Payload-Digest, for records that have a payload."""
     media_type: str = ""
+    """As the head states it; of a record without one, the block's."""
     status: int = 0
 
 
@@ -67,6 +68,7 @@ class WarcWriter:
         self._new_id = new_id
         self._offset = offset
         self._observe = observe
+        self._info = ""
         if compression == "gzip":
             self._compress: Callable[[bytes], bytes] = _gzip
         elif compression == "zstd":
@@ -80,9 +82,12 @@ class WarcWriter:
         return self._offset
 
     def warcinfo(self, date: float, fields: Iterable[tuple[str, str]], filename: str = "") -> Written:
-        """The head of a file: who wrote it, with what, under which rules."""
+        """The head of a file: who wrote it, with what, under which rules. The records after it name it."""
+        self._info = ""
         extra = f"WARC-Filename: {one_line(filename)}\r\n" if filename else ""
-        return self._write("warcinfo", "", date, warc_fields(fields), content_type=_FIELDS, extra=extra)
+        written = self._write("warcinfo", "", date, warc_fields(fields), content_type=_FIELDS, extra=extra)
+        self._info = f"WARC-Warcinfo-ID: <{written.id}>\r\n"
+        return written
 
     def exchange(
         self,
@@ -92,7 +97,7 @@ class WarcWriter:
         original: Original | None = None,
         media_type: str = "",
         docno: str = "",
-        metadata: Iterable[tuple[str, str]] = (),
+        metadata: Iterable[tuple[str, str]] | bytes = (),
         digest: str = "",
     ) -> Written:
         """A request (where its head is known), its response, and a metadata record if ``metadata`` is given.
@@ -114,22 +119,26 @@ class WarcWriter:
         if digest:
             extra += f"WARC-Payload-Digest: {digest}\r\n"
         content_type = _RESPONSE
+        head, protocol = spoken(exchange.response_head)
+        if protocol:
+            extra += f"WARC-Protocol: {protocol}\r\n"
         if original is not None:
-            kind, block = "revisit", exchange.response_head
+            kind, block = "revisit", stored_head(head, original.length) if original.length >= 0 and head else head
             extra += _original(original, exchange.status)
         else:
             if exchange.truncated:
                 extra += "WARC-Truncated: length\r\n"
-            if exchange.response_head:
-                kind, block = "response", stored_head(exchange.response_head, len(exchange.body)) + exchange.body
+            if head:
+                kind, block = "response", stored_head(head, len(exchange.body)) + exchange.body
                 if media_type:
                     extra += f"WARC-Identified-Payload-Type: {one_line(media_type)}\r\n"
             else:
                 kind, block = "resource", exchange.body
                 content_type = one_line(media_type) or "application/octet-stream"
+        said = glance(head)[1] if head else content_type
         written = self._write(
             kind, url, date, block, content_type=content_type, extra=extra, id_=own, digest=digest,
-            media_type=media_type, status=exchange.status,
+            media_type=said, status=exchange.status if head else 0,
         )  # fmt: skip
         if self._observe is not None:
             self._observe(written)
@@ -141,10 +150,22 @@ class WarcWriter:
         """A document that came without HTTP: a local file, an ftp: transfer."""
         return self.exchange(url, Exchange(b"", b"", body, 0, date, date), media_type=media_type)
 
-    def metadata(self, url: str, date: float, fields: Iterable[tuple[str, str]], concurrent_to: str = "") -> Written:
-        """What is known of a capture beside what went over the wire (``fetchTimeMs``, ``via``, …)."""
+    def metadata(
+        self, url: str, date: float, fields: Iterable[tuple[str, str]] | bytes, concurrent_to: str = ""
+    ) -> Written:
+        """What is known of a capture beside what went over the wire (``via``, ``title``, …): fields, or their block."""
         extra = f"WARC-Concurrent-To: <{concurrent_to}>\r\n" if concurrent_to else ""
-        return self._write("metadata", url, date, warc_fields(fields), content_type=_FIELDS, extra=extra)
+        block = fields if isinstance(fields, bytes) else warc_fields(fields)
+        return self._write("metadata", url, date, block, content_type=_FIELDS, extra=extra)
+
+    def conversion(
+        self, url: str, date: float, media_type: str, block: bytes, refers_to: str = "", language: str = ""
+    ) -> Written:
+        """Another form of a document: its text, as in a WET file, or a picture of it."""
+        extra = f"WARC-Refers-To: <{refers_to}>\r\n" if refers_to else ""
+        if language:
+            extra += f"WARC-Identified-Content-Language: {one_line(language)}\r\n"
+        return self._write("conversion", url, date, block, content_type=one_line(media_type), extra=extra)
 
     def _write(
         self,
@@ -165,20 +186,24 @@ class WarcWriter:
         target = f"WARC-Target-URI: {one_line(url)}\r\n" if url else ""
         head = (
             f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{id_}>\r\nWARC-Date: {format_date(date)}\r\n{target}"
-            f"{extra}WARC-Block-Digest: {sha1_base32(block)}\r\nContent-Type: {content_type}\r\n"
+            f"{self._info}{extra}WARC-Block-Digest: {sha1_base32(block)}\r\nContent-Type: {content_type}\r\n"
             f"Content-Length: {len(block)}\r\n\r\n"
         )
         member = self._compress(b"%b%b\r\n\r\n" % (head.encode(), block))
         self._out.write(member)
         offset = self._offset
         self._offset += len(member)
-        return Written(kind, id_, url, date, offset, len(member), digest, media_type, status)
+        # Of what is not compressed, indexers count the record without the empty lines behind it.
+        length = len(member) if self._compress is not bytes else len(member) - 4
+        return Written(kind, id_, url, date, offset, length, digest, media_type, status)
 
 
 def _original(original: Original, status: int) -> str:
     """The header lines by which a revisit names what it repeats."""
     profile = original.profile or (NOT_MODIFIED if status == 304 else IDENTICAL_PAYLOAD)
     lines = f"WARC-Profile: {one_line(profile)}\r\n"
+    if original.id:
+        lines += f"WARC-Refers-To: <{one_line(original.id)}>\r\n"
     if original.uri:
         lines += f"WARC-Refers-To-Target-URI: {one_line(original.uri)}\r\n"
     if original.date:

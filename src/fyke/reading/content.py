@@ -17,8 +17,9 @@ from fyke.errors import UrlError, UserError
 from fyke.formats.encoding import decoded
 from fyke.formats.html import Page, parse
 from fyke.formats.markdown import markdown
+from fyke.reading.links import document_links
 from fyke.url import Url
-from fyke.values import BLOCK_END, Content, Described
+from fyke.values import BLOCK_END, Content, Described, Link
 
 FAVOURS = {"precision": 0.5, "recall": 2.0}
 """How much more recall counts than precision in the expected F_β."""
@@ -41,7 +42,7 @@ def extract(
 
     ``method`` is ``auto``, ``plateau``, ``slices``, ``dom`` or ``layout``, or one of these with settings of its own
     (``Plateau(c=0.5)``). ``url`` makes the links of ``Content.html`` absolute. A switch that is off drops
-    blocks of that kind; without ``links`` there are none in ``Content.html``, and their text stays. ``favour`` is
+    blocks of that kind; without ``links`` there are none, and their text stays. ``favour`` is
     ``precision`` or ``recall``: what ``auto`` should rather have.
     """
     text = html if isinstance(html, str) else decoded(html, "text/html").text
@@ -56,6 +57,7 @@ def extract(
         lambda: found.blocks,
         lambda: _described(page, BLOCK_END.join(block.text for block in found.blocks), found.text, url),
         markdown,
+        lambda: _links(page, links, url),
     )
 
 
@@ -69,7 +71,12 @@ def _content(page: Page, links: bool, url: str | None) -> Content:
         lambda: weighted_blocks(page, main.weights),
         lambda: _described(page, main.blocks, main.text, url),
         markdown,
+        lambda: _links(page, links, url),
     )
+
+
+def _links(page: Page, links: bool, url: str | None) -> tuple[Link, ...]:
+    return document_links(page, Url.parse(url) if url else None) if links else ()
 
 
 def _described(page: Page, blocks: str, main: str, url: str | None) -> Described:

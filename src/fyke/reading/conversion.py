@@ -17,7 +17,7 @@ from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 from fyke.formats.media_types import HTML, XHTML
 from fyke.reading.links import document_links
-from fyke.values import Document, Reason
+from fyke.values import BLOCK_END, Document, Reason
 
 MARKUP = frozenset({HTML, XHTML})
 """Types that are pages."""
@@ -34,8 +34,8 @@ def convert_here(source: Source) -> Document:
     whole = document(
         page, text, source.url, source.media_type, links=links, table=source.table, main=main.text, blocks=main.blocks
     )
-    found = replace(whole, text=main.text or whole.whole)
-    return found if found.text.strip() else replace(found, failure=Reason.EMPTY, detail="no text")
+    found = replace(whole, text=main.text or main.blocks.replace(BLOCK_END, "\n"))
+    return found if found.whole.strip() else replace(found, failure=Reason.EMPTY, detail="no text")
 
 
 __all__ = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,23 +19,23 @@ from fyke.clean.main import NOTHING, Main, main_texts
 from fyke.convert.html import text_document
 from fyke.dedupe.exact import Digests, text_digest, words_digest
 from fyke.dedupe.sketch import words_sketch
+from fyke.errors import UrlError
 from fyke.formats.encoding import Decoded, decoded
 from fyke.formats.html import Page, parse_many
-from fyke.formats.http import Head
+from fyke.formats.http import NO_HEAD, Head, header_links
 from fyke.formats.lazy import lazy
 from fyke.formats.sniff import sniff
 from fyke.reading.conversion import MARKUP, Source, convert_here, prepare
 from fyke.reading.links import NOWHERE
 from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_links, read_directives
 from fyke.sites.traps import seen_key
+from fyke.sites.usage import read_signals
 from fyke.text.language import identify
 from fyke.text.words import word_hashes
 from fyke.url import Url
-from fyke.values import BLOCK_END, Document, Drop, Links, Meta
+from fyke.values import BLOCK_END, Document, Drop, Links, Meta, Signals
 
 _BOM = b"\xef\xbb\xbf"
-NO_HEAD = Head(0, ())
-"""Of a body that came without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ class Material:
     main: str
     """The main text; of a document without one, all of its text."""
     truncated: bool = False
+    canonical: str = ""
+    """Where it says that its true address is."""
 
     def __len__(self) -> int:
         return len(self.body) + len(self.main)
@@ -92,6 +94,11 @@ class Reading:
         return self.found.links
 
     @property
+    def signals(self) -> Signals:
+        """What it and its response say of its use."""
+        return self.found.signals
+
+    @property
     def kind(self) -> str:
         """The type of a page: article, forum, listing, …; else empty."""
         return self._main.kind
@@ -118,7 +125,7 @@ class Reading:
 
     def material(self, truncated: bool = False) -> Material:
         """Return what its copies are known by."""
-        return Material(self.body, self.text, truncated)
+        return Material(self.body, self.text, truncated, self.meta.canonical)
 
     @lazy
     def words(self) -> npt.NDArray[np.uint64]:
@@ -192,13 +199,12 @@ class Reader:
             )
         ]
         return [
-            Reading(url, body, document, links, main)
-            for (body, _, url), document, links, main in zip(given, made, found, mains, strict=True)
+            Reading(url, body, _linked(document, head, url), links, main)
+            for (body, head, url), document, links, main in zip(given, made, found, mains, strict=True)
         ]
 
     def _links(self, page: Page, head: Head, url: Url) -> PageLinks:
-        tags, refresh = head.get_all("x-robots-tag"), head.get("refresh")
-        return find_links(page, url, self._memo, agent=self._agent, robots_tags=tags, refresh_header=refresh)
+        return find_links(page, url, self._memo, agent=self._agent, head=head)
 
     def converted(self, source: Source, made: Document, head: Head) -> Reading:
         """Return the reading of a source that was converted, by its head."""
@@ -208,8 +214,26 @@ class Reader:
         why = Drop.NOFOLLOW if directives.nofollow else Drop.TOO_MANY_LINKS
         dropped = ((why, surplus),) if surplus else ()
         keys = np.array([seen_key(target, self._memo.seed) for target in links.targets], np.uint64)
-        found = PageLinks(links, keys, noindex=directives.noindex, dropped=dropped)
-        return Reading(source.url or NOWHERE, source.data, made, found)
+        found = PageLinks(links, keys, signals=read_signals(directives.said, head), dropped=dropped)
+        return Reading(source.url or NOWHERE, source.data, _linked(made, head, source.url or NOWHERE), found)
+
+
+def _linked(document: Document, head: Head, url: Url) -> Document:
+    """Return the document with what its Link headers say of it, where it does not say so itself."""
+    if not head.get("link"):
+        return document
+    said = header_links(head.get_all("link"))
+    fields = {"canonical": "canonical", "licence": "license"}
+    found = {name: target for name, relation in fields.items() if (target := _target(said, relation, url))}
+    more = {name: target for name, target in found.items() if not getattr(document.meta, name)}
+    return replace(document, meta=replace(document.meta, **more)) if more else document  # type: ignore[arg-type]
+
+
+def _target(said: list[tuple[str, list[str]]], relation: str, url: Url) -> str:
+    try:
+        return next((url.join(target).href for target, relations in said if relation in relations), "")
+    except UrlError:
+        return ""
 
 
 def utf8(body: bytes, text: Decoded) -> bytes:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any
 
@@ -25,9 +25,11 @@ import numpy.typing as npt
 
 from fyke.errors import UrlError
 from fyke.formats.html import Page, References, parse_refresh
+from fyke.formats.http import NO_HEAD, Head
 from fyke.sites.traps import seen_key
+from fyke.sites.usage import read_signals
 from fyke.url import Url
-from fyke.values import Drop, Links
+from fyke.values import NO_SIGNALS, Drop, Links, Signals
 
 MAX_LINKS = 20_000
 """Links taken from one page: the largest real index pages have a few thousand."""
@@ -39,6 +41,7 @@ _FOLLOWED_RELATIONS = frozenset(
 )
 # In X-Robots-Tag "name: rule" is addressed to an agent, unless the name is itself a rule that takes a value.
 _RULES_WITH_VALUES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+_MAX_RULES, _MAX_RULE = 32, 100  # directives that are kept, and characters of each
 _OF_THE_DIRECTORY = re.compile(r"[\w.~%#-]")  # not "" and "?x", which depend on the page itself
 _NO_DOCUMENTS = {"javascript": Drop.JAVASCRIPT, "mailto": Drop.MAILTO, "data": Drop.DATA}
 _WHITE = re.compile(r"[\x00-\x20]+")
@@ -62,8 +65,8 @@ class PageLinks:
     feeds: tuple[Url, ...] = ()
     refresh: Url | None = None
     """Where a browser would be sent."""
-    noindex: bool = False
-    """The page does not want to be shown to others."""
+    signals: Signals = NO_SIGNALS
+    """What page and response say of its use."""
     dropped: tuple[tuple[Drop, int], ...] = ()
 
 
@@ -73,6 +76,8 @@ class Directives:
 
     noindex: bool = False
     nofollow: bool = False
+    said: tuple[str, ...] = field(default=(), compare=False)
+    """All of it, in order; ``none`` as what it stands for."""
 
 
 _NO_DIRECTIVES = Directives()
@@ -83,9 +88,9 @@ def read_directives(metas: Iterable[str], headers: Iterable[str], agent: str) ->
 
     ``metas`` are contents of robots meta elements that concern it, ``headers`` all values of X-Robots-Tag.
     """
-    said: set[str] = set()
+    said: dict[str, None] = {}  # a set that keeps its order
     for content in metas:
-        said.update(rule.strip() for rule in content.lower().split(","))
+        said.update(dict.fromkeys(rule.strip() for rule in content.lower().split(",")))
     for header in headers:
         addressed = True
         for part in header.lower().split(","):
@@ -94,9 +99,11 @@ def read_directives(metas: Iterable[str], headers: Iterable[str], agent: str) ->
                 addressed = name.strip() in (agent, "*", "robots")
                 part = rule  # noqa: PLW2901 - the rest of the part is the rule
             if addressed:
-                said.add(part.strip())
-    none = "none" in said
-    return Directives(none or "noindex" in said, none or "nofollow" in said)
+                said[part.strip()] = None
+    if "none" in said:
+        said.update({"noindex": None, "nofollow": None})
+    named = tuple(rule[:_MAX_RULE] for rule in said if rule and rule != "none")[:_MAX_RULES]
+    return Directives("noindex" in said, "nofollow" in said, named)
 
 
 class LinkMemo:
@@ -142,12 +149,12 @@ def find_links(
     memo: LinkMemo,
     *,
     agent: str = "",
-    robots_tags: Iterable[str] = (),
-    refresh_header: str = "",
+    head: Head = NO_HEAD,
 ) -> PageLinks:
-    """Return the links of the page at ``url``. ``robots_tags`` are the values of its X-Robots-Tag headers."""
-    said = page.robots(agent) if agent else page.robots()
+    """Return the links of the page at ``url``, which came with ``head``."""
+    said, robots_tags = page.robots(agent) if agent else page.robots(), head.get_all("x-robots-tag")
     directives = read_directives(said, robots_tags, agent) if said or robots_tags else _NO_DIRECTIVES
+    refresh_header = head.get("refresh")
     join = _Joiner(url, page.base, memo)
     dropped: dict[Drop, int] = {}
     references = page.links()
@@ -169,7 +176,7 @@ def find_links(
         join.url(page.canonical) if page.relations else None,
         tuple(feed for relation in page.feeds if (feed := join.url(relation.href))) if page.relations else (),
         join.url(refresh.href) if refresh is not None else None,
-        directives.noindex,
+        read_signals(directives.said, head, page.metas),
         tuple(dropped.items()),
     )
 

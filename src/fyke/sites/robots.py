@@ -22,6 +22,8 @@ from functools import lru_cache
 
 import msgspec
 
+from fyke.description import Usage
+from fyke.sites.usage import preferences
 from fyke.url import Url
 
 MAX_BYTES = 500 * 1024
@@ -43,6 +45,7 @@ _KEPT = frozenset({b"%25", b"%2A", b"%24", b"%2F", b"%3F", b"%3D", b"%26"})
 # Misspellings that Google's parser accepts too; a site that wrote them meant them.
 _AGENT_KEYS = frozenset({b"user-agent", b"useragent", b"user agent"})
 _DISALLOW_KEYS = frozenset({b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw"})
+_USAGE_KEYS = frozenset({b"content-usage", b"content-signal"})
 _SITEMAP_KEYS = frozenset({b"sitemap", b"site-map"})
 
 
@@ -55,6 +58,8 @@ class Group(msgspec.Struct, frozen=True, array_like=True, gc=False):
     disallow: tuple[bytes, ...] = ()
     delay: float | None = None
     """Crawl-delay in seconds."""
+    usage: tuple[tuple[bytes, str, bool], ...] = ()
+    """Path, purpose and whether it is allowed, of Content-Usage and Content-Signal lines."""
 
 
 class Robots:
@@ -96,6 +101,21 @@ class Robots:
         """Return the Crawl-delay for ``user_agent`` in seconds, or None where the site names none."""
         group = self.group(user_agent)
         return group.delay if group else None
+
+    def usage(self, user_agent: str, url: str | Url) -> tuple[Usage, ...]:
+        """Return what the site says of the use of ``url``; of one purpose the longest path that matches decides."""
+        group = self.group(user_agent)
+        if group is None or not group.usage:
+            return ()
+        target = _escape_raw(_decoded(_as_it_stands(_target(url))))
+        best: dict[str, tuple[int, bool]] = {}
+        for path, purpose, allowed in group.usage:
+            size = _Rules((path,), equivalent=True).longest(target)
+            if size >= 0:  # of two that are equally long the one that forbids
+                best[purpose] = max(
+                    best.get(purpose, (-1, True)), (size, allowed), key=lambda rule: (rule[0], -rule[1])
+                )
+        return tuple(Usage(purpose, allowed, "robots.txt") for purpose, (_, allowed) in sorted(best.items()))
 
     def group(self, user_agent: str) -> Group | None:
         """Return the group that applies to ``user_agent``: its own, else that of ``*``, else None."""
@@ -146,6 +166,7 @@ def _without_mark(data: bytes) -> bytes:
 
 def _read(data: bytes) -> tuple[dict[str, Group], tuple[str, ...]]:
     rules: dict[str, tuple[list[bytes], list[bytes]]] = {}
+    usage: dict[str, list[tuple[bytes, str, bool]]] = {}
     delays: dict[str, float] = {}
     sitemaps: list[str] = []
     agents: list[str] = []
@@ -167,10 +188,20 @@ def _read(data: bytes) -> tuple[dict[str, Group], tuple[str, ...]]:
             seconds = _seconds(value)
             if seconds is not None:
                 delays.update((name, max(seconds, delays.get(name, 0.0))) for name in agents)
+        elif key in _USAGE_KEYS:
+            for name in agents or ("*",):
+                rules.setdefault(name, ([], []))
+                usage.setdefault(name, []).extend(_uses(value))
         elif key in _SITEMAP_KEYS and value:
             sitemaps.append(value.decode("utf-8", "replace"))
     groups = {
-        name: Group(name, tuple(dict.fromkeys(allow)), tuple(dict.fromkeys(disallow)), delays.get(name))
+        name: Group(
+            name,
+            tuple(dict.fromkeys(allow)),
+            tuple(dict.fromkeys(disallow)),
+            delays.get(name),
+            tuple(dict.fromkeys(usage.get(name, ())))[:MAX_PATTERNS],
+        )
         for name, (allow, disallow) in rules.items()
     }
     return groups, tuple(dict.fromkeys(sitemaps))
@@ -189,6 +220,15 @@ def _agent(value: bytes) -> str:
         return "*"
     match = _TOKEN.match(value)
     return match[0].decode().lower() if match else ""
+
+
+def _uses(value: bytes) -> Iterator[tuple[bytes, str, bool]]:
+    """What ``/path train-ai=n, search=y`` says; without a path it is said of the whole site."""
+    path, rest = b"/", value
+    if value.startswith(b"/"):
+        path, _, rest = value.partition(b" ")
+    for purpose, allowed in preferences(rest.decode("utf-8", "replace")):
+        yield path, purpose, allowed
 
 
 def _seconds(value: bytes) -> float | None:

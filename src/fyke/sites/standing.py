@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from fyke.sites.kept import Kept
 from fyke.sites.robots import Robots
-from fyke.url import Url
+from fyke.url import Url, host_key
 
 DAY = 86_400.0
 MAX_AGE = DAY
@@ -52,6 +52,11 @@ class Standing(Kept, frozen=True):
     """The first of the failures in a row; 0 where the last answer was one."""
     status: int = 0
     """The last HTTP status; 0 where there was no answer."""
+
+    @staticmethod
+    def key(url: Url) -> bytes:
+        """Return where a tablet's family ``host`` keeps the standing of the site of ``url``."""
+        return host_key(url.host) + url.site.encode()
 
     def rules(self) -> Robots:
         """The rules as an object that answers; keep it, since making it costs."""

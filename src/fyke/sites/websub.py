@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,6 +24,7 @@ from urllib.parse import parse_qs, urlencode
 import msgspec
 
 from fyke.errors import UrlError
+from fyke.formats.http import header_links
 from fyke.sites.feed import Feed
 from fyke.sites.kept import Kept
 from fyke.url import Url
@@ -45,8 +45,6 @@ _MAX_HEADER = 16_384
 """Characters of a query or a Link header that are looked at."""
 
 _METHODS = {"sha1": hashlib.sha1, "sha256": hashlib.sha256, "sha384": hashlib.sha384, "sha512": hashlib.sha512}
-_LINK = re.compile(r'<([^<>]{1,4000})>((?:\s*;\s*[\w*-]+\s*=\s*(?:"[^"]*"|[^\s",;]+))*)')
-_REL = re.compile(r';\s*rel\s*=\s*(?:"([^"]*)"|([^\s",;]+))', re.IGNORECASE)
 
 
 class State(StrEnum):
@@ -153,7 +151,7 @@ def discover(links: Iterable[str], feed: Feed, url: str) -> Topic | None:
 
     ``links`` are the values of its Link headers, which come before what the feed itself says (WebSub, 4).
     """
-    said = _header_links(links)
+    said = header_links(links)
     hubs = [target for target, relations in said if "hub" in relations] or feed.hubs
     own = next((target for target, relations in said if "self" in relations), "") or feed.self_url or url
     try:
@@ -208,13 +206,3 @@ def check(subscription: Subscription | None, signature: str, body: bytes, now: f
     # Compared in constant time, so that nobody learns the digest from how long we look at it.
     believed = hmac.compare_digest(expected, digest.lower().encode("utf-8", "replace"))
     return None if believed else Refusal.SIGNATURE
-
-
-def _header_links(values: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """(target, relations) of each link in Link headers (RFC 8288), tolerantly."""
-    links = []
-    for value in values:
-        for target, parameters in _LINK.findall(value[:_MAX_HEADER]):
-            found = _REL.search(parameters)
-            links.append((target.strip(), (found[1] or found[2] or "").lower().split() if found else []))
-    return links

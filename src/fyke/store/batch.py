@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fyke.errors import UserError
+from fyke.store import bodies
 from fyke.store.cells import (
     ANCHOR,
     COLUMN,
     LINKS,
     MAX_QUALIFIER,
     META,
+    OWN,
     PAGE,
     PAST,
     TEXT,
@@ -34,7 +36,7 @@ from fyke.store.cells import (
     pack_version,
     unpack_page,
 )
-from fyke.store.hosts import Totals
+from fyke.store.hosts import WAITING_RECORD, Totals
 from fyke.store.rocks import WriteBatch
 
 if TYPE_CHECKING:
@@ -97,6 +99,10 @@ class Batch:
         """Put a key of one of the crawl's own families (or anything else: nothing is checked)."""
         self.put_raw(key, value, family)
 
+    def get(self, family: str, key: bytes) -> bytes | None:
+        """Return what the tablet has under a key; what this batch puts is not seen."""
+        return self._tablet.get(family, key)
+
     def delete(self, family: str, key: bytes) -> None:
         """Delete a key of one of the crawl's own families."""
         self.delete_raw(key, family)
@@ -120,10 +126,11 @@ class Batch:
         """The same for anchors that are packed already (``cells.pack_anchor_records``)."""
         self.put_raw(anchor_key(row, source_tablet, group), packed, ANCHOR)
 
-    def put_row(self, row: bytes, change: Change, stamp: int) -> int:
+    def put_row(self, row: bytes, change: Change, stamp: int, like: Version | None = None) -> int:
         """Put a version of a row, made at ``stamp`` (µs since 1970). Return its stamp: the next free one if taken.
 
-        A stamp older than the row's newest adds to its history and leaves its current version.
+        A stamp older than the row's newest adds to its history and leaves its current version. What is not given is
+        inherited from the version before, or from ``like``.
         """
         tablet, put = self._tablet, self.put_raw
         with tablet.lock:
@@ -135,6 +142,7 @@ class Batch:
             if current is not None and stamp < current.stamp:
                 older = [version for version in self._versions(row).values() if version.stamp < stamp]
                 base = max(older, key=_by_stamp, default=None)
+            base = like or (None if change.fresh else base)
             version = self._put_cells(row, change, stamp, base)
             if current is None or stamp > current.stamp:
                 put(row, pack_version(version), META)
@@ -148,10 +156,34 @@ class Batch:
             known[stamp] = version
             self._dropped.discard((row, stamp))
             if change.columns:
-                self._put_columns(row, change.columns, stamp)
+                self.put_columns(row, change.columns, stamp)
             if tablet.keep_versions and current is not None:
-                self._prune(row)
+                self.prune(row, tablet.keep_versions)
         return stamp
+
+    def at_time(self, row: bytes, when: float) -> list[Version]:
+        """Return the versions of a row that were fetched at that time, put by this batch or before."""
+        if not self._known(row):
+            return []
+        wanted = round(when * 1e6)
+        return [version for version in self._versions(row).values() if round(version.meta.fetched * 1e6) == wanted]
+
+    def complete(self, row: bytes, version: Version, change: Change, like: Version | None = None) -> None:
+        """Add to a version that is there what became known of it: its meta, text and links; its page stays.
+
+        ``like`` is a version of the same row whose text and links it shares. REQUIRES: as ``put_row``; a page without
+        a body is listed by the digest of ``change`` from now on, and was not before.
+        """
+        text, links = (like.text, like.links) if like is not None else (version.text, version.links)
+        with self._tablet.lock:
+            text, links = self._put_made(row, change, version.stamp, text, links)
+            if version.meta.digest != change.meta.digest and version.page == version.stamp:
+                bodies.note(self, change.meta.digest, row, version.page, here=False)
+            self._put_version(row, msgspec.structs.replace(version, text=text, links=links, meta=change.meta))
+
+    def known_version(self, row: bytes, stamp: int) -> Version:
+        """Return a version that this batch has put. Raises ``KeyError``."""
+        return self._known(row)[stamp]
 
     def version(self, row: bytes, stamp: int) -> Version | None:
         """Return the version of that stamp, put by this batch or before."""
@@ -173,16 +205,34 @@ class Batch:
             if not sharing:
                 return 0
             page = unpack_page(tablet.decode(tablet.cell(row, sharing[0], PAGE)))
-            data = pack_page(Page(page.request_head, page.response_head))
-            value = tablet.encode(PAGE, row, sharing[0].meta.type, data)
-            self.put_raw(cell_key(row, stamp), value, PAGE)
-            size, stored = sharing[0].size, sharing[0].stored
-            totals = self._totals_of(row)
-            totals.size += len(data) - size
-            totals.stored += len(value) - stored
-            for version in sharing:
-                self._put_version(row, msgspec.structs.replace(version, size=len(data), stored=len(value)))
-        return stored - len(value)
+            if not page.body:
+                return 0
+            bodies.move(self, sharing[0].meta.digest, row, stamp, here=False)
+            return -self._rewrite(row, sharing, Page(page.request_head, page.response_head))
+
+    def fill(self, row: bytes, stamp: int, body: bytes) -> None:
+        """Put the body into the page of ``stamp`` that only named it. REQUIRES: as ``put_row``."""
+        tablet = self._tablet
+        with tablet.lock:
+            sharing = [version for version in self._versions(row).values() if version.page == stamp]
+            if not sharing:
+                return
+            page = unpack_page(tablet.decode(tablet.cell(row, sharing[0], PAGE)))
+            bodies.move(self, sharing[0].meta.digest, row, stamp, here=True)
+            self._rewrite(row, sharing, Page(page.request_head, page.response_head, body))
+
+    def _rewrite(self, row: bytes, sharing: list[Version], page: Page) -> int:
+        """Write another page in the place of the one that versions share; return by how many bytes it is larger."""
+        data = pack_page(page)
+        value = self._tablet.encode(PAGE, row, sharing[0].meta.type, data)
+        self.put_raw(cell_key(row, sharing[0].page), value, PAGE)
+        size, stored = sharing[0].size, sharing[0].stored
+        totals = self._totals_of(row)
+        totals.size += len(data) - size
+        totals.stored += len(value) - stored
+        for version in sharing:
+            self._put_version(row, msgspec.structs.replace(version, size=len(data), stored=len(value)))
+        return len(value) - stored
 
     def _put_version(self, row: bytes, version: Version) -> None:
         known = self._known(row)
@@ -215,21 +265,32 @@ class Batch:
             if versions:
                 totals = self._totals_of(row)
                 totals.rows -= 1
-                self._count_out({version.page: version for version in versions if version.page}, totals)
+                pages = {version.page: version for version in versions if version.page}
+                self._count_out(pages, totals)
+                for page, version in pages.items():
+                    bodies.forget(self, row, page, version)
             self.delete_raw(row, META)
             for family in (PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN):
                 for key, _ in tablet.items(family, row + b"\0", row + b"\1"):
                     self.delete_raw(key, family)
+            for key, _ in tablet.few(OWN, WAITING_RECORD + row + b"\0", WAITING_RECORD + row + b"\1"):
+                self.delete_raw(key, OWN)
 
     def _put_cells(self, row: bytes, change: Change, stamp: int, base: Version | None) -> Version:
         put, encode = self.put_raw, self._tablet.encode
         media_type = change.meta.type
         key = cell_key(row, stamp)
+        meta = change.meta
         page, text, links, size, stored = (
             (base.page, base.text, base.links, base.size, base.stored) if base is not None else (0, 0, 0, 0, 0)
         )
+        if base is not None and base.page and change.page is None and meta.digest != base.meta.digest:
+            meta = msgspec.structs.replace(
+                meta, digest=base.meta.digest, length=base.meta.length
+            )  # they are the page's
         if change.page is not None:
             data = pack_page(change.page)
+            bodies.note(self, meta.digest, row, stamp, bool(change.page.body))
             value = encode(PAGE, row, media_type, data)
             put(key, value, PAGE)
             page, text, links, size, stored = stamp, 0, 0, len(data), len(value)
@@ -238,15 +299,23 @@ class Batch:
             totals.size += size
             totals.stored += stored
             self._tablet.sampled(row, stamp, media_type)
+        text, links = self._put_made(row, change, stamp, text, links)
+        return Version(stamp, page, text, links, size, stored, meta)
+
+    def _put_made(self, row: bytes, change: Change, stamp: int, text: int, links: int) -> tuple[int, int]:
+        """Put the text and links of ``change``; return the stamps of those that the version has."""
+        key, encode = cell_key(row, stamp), self._tablet.encode
         if change.text is not None:
-            put(key, encode(TEXT, row, media_type, pack_text(change.text, change.weights)), TEXT)
+            value = encode(TEXT, row, change.meta.type, pack_text(change.text, change.weights))
+            self.put_raw(key, value, TEXT)
             text = stamp
         if change.links is not None:
-            put(key, encode(LINKS, row, media_type, pack_links(change.links)), LINKS)
+            self.put_raw(key, encode(LINKS, row, change.meta.type, pack_links(change.links)), LINKS)
             links = stamp
-        return Version(stamp, page, text, links, size, stored, change.meta)
+        return text, links
 
-    def _put_columns(self, row: bytes, columns: tuple[tuple[str, bytes], ...], stamp: int) -> None:
+    def put_columns(self, row: bytes, columns: tuple[tuple[str, bytes], ...], stamp: int) -> None:
+        """Put sparse columns of a row, beside any version."""
         tablet = self._tablet
         for name, value in columns:
             column = name.encode()
@@ -274,10 +343,25 @@ class Batch:
         versions = {version.stamp: version for version in self._tablet.versions(row)} | self._rows.get(row, {})
         return {stamp: version for stamp, version in versions.items() if (row, stamp) not in self._dropped}
 
-    def _prune(self, row: bytes) -> None:
-        """Delete the versions beyond the number to keep, and the cells that only they are made of."""
+    def prune(self, row: bytes, keep: int, before: float = 0.0) -> int:
+        """Delete the versions beyond the newest ``keep`` (0: all stay), and those fetched ``before``; not the newest.
+
+        With them go the cells that only they are made of. Returns how many went. REQUIRES: as ``put_row``.
+        """
         newest_first = sorted(self._versions(row).values(), key=_by_stamp, reverse=True)
-        kept, dropped = newest_first[: self._tablet.keep_versions], newest_first[self._tablet.keep_versions :]
+        kept = [
+            version
+            for place, version in enumerate(newest_first)
+            if not place or ((not keep or place < keep) and (version.meta.fetched or version.stamp / 1e6) >= before)
+        ]
+        stay = {version.stamp for version in kept}
+        dropped = [version for version in newest_first if version.stamp not in stay]
+        if dropped:
+            self._drop(row, kept, dropped)
+        return len(dropped)
+
+    def _drop(self, row: bytes, kept: list[Version], dropped: list[Version]) -> None:
+        self._tablet.bequeath(self._inherited(row, bodies.going(row, dropped, kept), kept))
         delete = self.delete_raw
         for version in dropped:
             delete(cell_key(row, version.stamp), PAST)
@@ -290,6 +374,25 @@ class Batch:
                 delete(cell_key(row, stamp), family)
             if family == PAGE:
                 self._count_out(surplus, self._totals_of(row))
+                for stamp, version in surplus.items():
+                    bodies.forget(self, row, stamp, version)
+
+    def _inherited(
+        self, row: bytes, going: list[tuple[bytes, bytes, int]], kept: list[Version]
+    ) -> list[tuple[bytes, bytes, int]]:
+        """Give bodies that go to versions of the same row that only name them; return the others."""
+        left = []
+        for digest, _, page in going:
+            heirs = {version.page for version in kept if version.meta.digest == digest} - {0, page}
+            heir = next(
+                (h for h in sorted(heirs) if self.get(OWN, bodies.body_key(digest, row, h)) == bodies.ELSEWHERE), 0
+            )
+            body = bodies.body_at(self._tablet, row, page) if heir else b""
+            if body:
+                self.fill(row, heir, body)
+            else:
+                left.append((digest, row, page))
+        return left
 
     def _count_out(self, pages: dict[int, Version], totals: Totals) -> None:
         for version in pages.values():

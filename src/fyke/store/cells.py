@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from fyke.url import Url
-from fyke.values import BLOCK_END, Link, Links, Meta
+from fyke.values import BLOCK_END, Link, Links, Meta, Signals
 
 META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN = "meta", "past", "page", "text", "links", "anchor", "column"
 ROW_FAMILIES = (META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN)
@@ -91,6 +91,12 @@ class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """How the page changes (``frontier.revisit.ChangeState``), of a continuous crawl."""
     relevance: float = -1.0
     """How probably it is about the crawl's topic; negative where nobody asked."""
+    signals: Signals | None = None
+    """What it and its response say of its use; None where nobody looked."""
+    redirect: str = ""
+    """Where it says that the document is now (3xx)."""
+    private: bool = False
+    """It was had with a user's credentials: others are not shown it unless the user says so."""
 
 
 class Version(msgspec.Struct, frozen=True, array_like=True):
@@ -148,6 +154,8 @@ class Change:
     columns: tuple[tuple[str, bytes], ...] = ()
     weights: bytes = b""
     """Where the cleaner was asked: a byte for each block of ``text`` (fyke.clean.main), which BLOCK_END parts."""
+    fresh: bool = False
+    """Nothing is inherited, though there is no page: a text that came alone."""
 
 
 def cell_key(row: bytes, stamp: int) -> bytes:
@@ -192,6 +200,22 @@ def after(prefix: bytes) -> bytes:
     """Return the smallest key greater than every key that begins with ``prefix``; empty for "no end"."""
     trimmed = prefix.rstrip(b"\xff")
     return trimmed[:-1] + bytes((trimmed[-1] + 1,)) if trimmed else b""
+
+
+def row_range(prefix: str = "", host: str = "") -> tuple[bytes, bytes]:
+    """Return the range of row keys below a URL prefix, or of a host; two empty keys for all rows."""
+    if host:
+        start = host_prefix(Url.parse(f"http://{host}/").key)
+        return start, after(start)
+    if prefix:
+        start = Url.parse(prefix).key
+        return start, after(start)
+    return b"", b""
+
+
+def host_prefix_known(start: bytes) -> bool:
+    """Whether a range that begins so lies in one host."""
+    return b"\0" in start[2:]
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -248,18 +272,13 @@ def pack_text(text: str, weights: bytes = b"") -> bytes:
     return b"".join((_TEXTS.pack(_IN_BLOCKS, len(data)), data, weights)) if weights else data
 
 
-def unpack_text(data: bytes) -> str:
-    """Read the text that ``pack_text`` wrote."""
-    return _blocks(data)[0].replace(BLOCK_END, "\n")
+def main_blocks(text: str, weights: bytes) -> list[str]:
+    """Return the blocks of the main content of what ``unpack_text`` read."""
+    return list(compress(text.split(BLOCK_END), map(_MAIN.__le__, weights))) if weights else []
 
 
-def unpack_main(data: bytes) -> tuple[str, bytes]:
-    """Read the main content and the weights of all blocks that ``pack_text`` wrote; empty where there are none."""
-    text, weights = _blocks(data)
-    return "\n".join(compress(text.split(BLOCK_END), map(_MAIN.__le__, weights))), weights
-
-
-def _blocks(data: bytes) -> tuple[str, bytes]:
+def unpack_text(data: bytes) -> tuple[str, bytes]:
+    """Read what ``pack_text`` wrote: text, BLOCK_END between its blocks, and the weights of these, if it has any."""
     if data[:1] != _IN_BLOCKS:
         return data.decode("utf-8", "surrogatepass"), b""
     end = _TEXTS.size + _TEXTS.unpack_from(data)[1]
@@ -278,10 +297,16 @@ def pack_links(links: Sequence[Link]) -> bytes:
 
 def unpack_links(data: bytes) -> Links:
     """Read what ``pack_links`` wrote. Raises ``msgspec.DecodeError`` for anything else."""
+    hrefs, texts, rels = unpack_link_columns(data)
+    return Links([Url(href) for href in hrefs], texts, rels)
+
+
+def unpack_link_columns(data: bytes) -> tuple[list[str], list[str], list[str]]:
+    """Read targets, texts and rels. Raises ``msgspec.DecodeError`` as ``unpack_links`` does."""
     hrefs, texts, rels = _decode_links(data)
     if not len(hrefs) == len(texts) == len(rels):
         raise msgspec.DecodeError("columns of links that are not equally long")
-    return Links([Url(href) for href in hrefs], texts, rels)
+    return hrefs, texts, rels
 
 
 def pack_anchors(anchors: Iterable[Anchor]) -> bytes:

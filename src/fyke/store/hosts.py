@@ -20,6 +20,8 @@ KEPT = 20_000
 
 HOST_RECORD, TYPE_RECORD, COUNTER_RECORD, DICTIONARY_RECORD = b"h", b"t", b"c", b"d"
 """The first byte of a key of the own family; then the host's prefix, the content type, the name or the id."""
+WAITING_RECORD = b"u"
+"""Then the key of a page: a revisit that waits for its payload (fyke.store.imports.revisits)."""
 
 
 class Totals(msgspec.Struct, array_like=True):

@@ -9,25 +9,26 @@ import msgspec
 
 from fyke.errors import StorageError
 from fyke.store import rocks
+from fyke.store.bodies import BODY_RECORD, COUNTER, ELSEWHERE, HERE, is_digest
 from fyke.store.cells import (
     ANCHOR,
     COLUMN,
-    EXACT,
     LINKS,
     META,
+    OWN,
     PAGE,
     PAST,
     RAW_FAMILIES,
     TEXT,
     RowMeta,
     Version,
+    after,
     cell_key,
     host_prefix,
     row_of,
     split_cell_key,
     unpack_anchors,
     unpack_links,
-    unpack_main,
     unpack_page,
     unpack_text,
     unpack_version,
@@ -97,13 +98,18 @@ def check(store: Store, progress: Progress | None = None) -> Check:
     for building in splits(store.path):
         wanted = building.name.removeprefix("split-")
         found.fault(f"{building} is an unfinished split; finish it with `fyke store split --tablets {wanted}`")
+    elsewhere = 0
     for number in store.owned:
         if not store.exists(number):
             continue
         try:
-            _check_tablet(store, number, store.tablet(number), found, progress)
+            tablet = store.tablet(number)
+            _check_tablet(store, number, tablet, found, progress)
+            elsewhere += _check_bodies(tablet, found) - tablet.ledger.counter(COUNTER)
         except StorageError as error:
             found.fault(str(error))
+    if elsewhere and not found.faults:
+        found.fault(f"the counter {COUNTER} is wrong by {-elsewhere}")
     return found
 
 
@@ -179,23 +185,46 @@ def _check_cells(
         try:
             data = tablet.decode(value)
             if family == PAGE:
-                body, meta = unpack_page(data).body, bodies.get(key)
-                if meta is not None and meta.duplicate_by == EXACT and not body:
-                    body = tablet.body_of(meta.duplicate_of, meta.digest)
-                    if not body:
-                        found.fault(f"{_name(row)} is a copy of {meta.duplicate_of}, whose body is gone")
-                        continue
-                if meta is not None and meta.digest != sha1(body):
-                    found.fault(f"the body of {_name(row)} does not match its digest")
+                _check_body(tablet, key, unpack_page(data).body, bodies.get(key), found)
             elif family == TEXT:
                 unpack_text(data)
-                unpack_main(data)
             else:
                 unpack_links(data)
         except (StorageError, ValueError, msgspec.MsgspecError) as error:
             found.fault(f"a {family} of {_name(row)} is damaged: {error}")
     for key in needed:
         found.fault(f"a {family} of {_name(split_cell_key(key)[0])} is missing")
+
+
+def _check_body(tablet: Tablet, key: bytes, body: bytes, meta: RowMeta | None, found: Check) -> None:
+    """Compare the body of a page with the digest that its version states, and with the list of bodies."""
+    if meta is None:
+        return
+    row, _ = split_cell_key(key)
+    named = is_digest(meta.digest)
+    if named and tablet.get(OWN, BODY_RECORD) is not None:  # else an earlier fyke wrote it
+        listed = tablet.get(OWN, BODY_RECORD + meta.digest + key)
+        if listed != (HERE if body else ELSEWHERE):
+            found.fault(f"the body of {_name(row)} is not where the list of bodies says")
+    if named and not body:
+        body = tablet.body_of(meta.duplicate_of, meta.digest)
+        if not body:
+            found.fault(f"{_name(row)} is a copy of {meta.duplicate_of or 'a page'}, whose body is gone")
+            return
+    if meta.digest != sha1(body):
+        found.fault(f"the body of {_name(row)} does not match its digest")
+
+
+def _check_bodies(tablet: Tablet, found: Check) -> int:
+    """Find bodies that are listed without a page; return how many are listed as elsewhere."""
+    elsewhere = 0
+    for key, value in tablet.items(OWN, BODY_RECORD, after(BODY_RECORD)):
+        if len(key) > 21:
+            row, stamp = split_cell_key(key[21:])
+            elsewhere += value == ELSEWHERE
+            if not any(version.page == stamp for version in tablet.versions(row)):
+                found.fault(f"a body of {_name(row)} is listed, but belongs to no version")
+    return elsewhere
 
 
 def _check_others(tablet: Tablet, family: str, found: Check) -> None:

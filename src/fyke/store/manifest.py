@@ -22,9 +22,10 @@ from fyke.store.codec import Codec
 
 NAME = "fyke-store.json"
 FORMAT = "fyke-store"
-VERSION = 3
-READ = (2, 3)
-"""Versions that are read: 2 queued URLs by host and numbered letters without epochs; a writer makes it 3."""
+VERSION = 4
+READ = (2, 3, 4)
+"""Versions that are read: 2 queued URLs by host and numbered letters without epochs, 3 did not list bodies by digest;
+a writer makes it 4."""
 ROW_KEY = "xxh3-16(host) host scheme target"
 """Names the function that makes row keys (``Url.key``); another one would be another format."""
 MAX_TABLETS = 4096
@@ -79,7 +80,8 @@ def create(store: Path, settings: Settings) -> Manifest:
     if not 1 <= settings.tablets <= MAX_TABLETS:
         raise StorageError(f"a store cannot have {settings.tablets} tablets; choose 1 to {MAX_TABLETS}")
     try:
-        store.mkdir(parents=True, exist_ok=True)
+        store.parent.mkdir(parents=True, exist_ok=True)
+        store.mkdir(mode=0o700, exist_ok=True)  # what was behind a login is nobody else's
         if not (store / NAME).exists() and any(not _ours(entry.name) for entry in store.iterdir()):
             raise StorageError(f"{store} is a directory with other things in it; give an empty or new one")
         for tablet in range(settings.tablets):
@@ -183,3 +185,16 @@ def check_tablet(path: Path) -> bool:
 def _ours(name: str) -> bool:
     """Whether a half-made store may hold this file."""
     return name.startswith((f"{NAME}.", "tablet-"))
+
+
+def refuse_split(path: Path, mode: str) -> None:
+    """Raise ``StorageError`` while a split is unfinished: of a writer, and of all once tablets are on the move."""
+    for building in splits(path):
+        moving = (building / NAME).exists()
+        if mode == "w" or moving:
+            number = building.name.removeprefix("split-")
+            raise StorageError(
+                f"a split of {path} is unfinished (under way, or interrupted); "
+                f"finish it with `fyke store split --tablets {number}`"
+                + ("" if moving else ", or give it up with --tablets and the number that `fyke store stats` shows")
+            )

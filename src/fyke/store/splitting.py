@@ -20,9 +20,10 @@ import msgspec
 from fyke.errors import StorageError
 from fyke.store import manifest
 from fyke.store.batch import Batch
+from fyke.store.bodies import BODY_RECORD, list_pages
 from fyke.store.cells import LINKS, OWN, PAGE, ROW_FAMILIES, TEXT
 from fyke.store.codec import dictionary_of
-from fyke.store.hosts import DICTIONARY_RECORD, HOST_RECORD, decode_totals
+from fyke.store.hosts import DICTIONARY_RECORD, HOST_RECORD, WAITING_RECORD, decode_totals
 from fyke.store.manifest import MAX_TABLETS, Manifest, Settings, tablet_of
 from fyke.store.store import Store
 from fyke.store.tablet import Tablet
@@ -96,6 +97,10 @@ _OUTBOX_ROWS = {b"s": 1, b"n": 0, b"a": 0, b"w": 0, b"e": 0}
 of anchors, at the price of anchors that are put twice."""
 
 
+_OWN_ROWS = {BODY_RECORD: 21, WAITING_RECORD: 1}
+"""The same of ``default``, but for what belongs to hosts and types."""
+
+
 def _refuse_if_crawling(store: Store) -> None:
     for tablet in store.tablets():
         for family, known in (("queue", _QUEUE_ROWS), ("outbox", _OUTBOX_ROWS)):
@@ -128,11 +133,14 @@ def _deal(tablet: Tablet, new: Store, copied: int, progress: Callable[[int], Non
     Content types get new dictionaries in their new tablets.
     """
     dealer = _Dealer(tablet, new)
+    list_pages(tablet)
     for key, value in tablet.items(OWN):
         if key[:1] == HOST_RECORD:
             number = tablet_of(key[1:], new.settings.tablets)
             dealer.put_dictionary(number, decode_totals(value).dictionary)
             dealer.put(number, OWN, key, value)
+        elif row := _OWN_ROWS.get(key[:1], 0) * (len(key) > 1):
+            dealer.put(tablet_of(key[row:], new.settings.tablets), OWN, key, value)
     for family, rows in (("queue", _QUEUE_ROWS), ("outbox", _OUTBOX_ROWS)):
         for key, value in tablet.items(family):
             row = rows[key[:1]]

@@ -8,44 +8,45 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from fyke.errors import StorageError, UserError
 from fyke.formats.http import parse_head
-from fyke.store import manifest, rocks
+from fyke.store import bodies, manifest, rocks
 from fyke.store.cells import (
     BY_HAND,
-    PAGE,
     SEEN_MARK,
     Anchor,
     Change,
     Page,
     RowMeta,
-    after,
     anchor_key,
-    host_prefix,
-    unpack_page,
+    host_prefix_known,
+    row_of,
+    row_range,
 )
 from fyke.store.codec import Codecs, sha1
+from fyke.store.exports.columns import Derived, Stored
+from fyke.store.exports.dataset import Dataset, to_arrow
 from fyke.store.hosts import HostStats
 from fyke.store.manifest import Manifest, Settings
 from fyke.store.row import PARTS, Row
 from fyke.store.tablet import Tablet
+from fyke.store.where import Where
 from fyke.url import Url
 from fyke.values import Link
 
 STALE = 0.5
-"""Seconds after which a reader looks for new rows, and a writer of single rows syncs its log at the latest
-twice: a power cut loses at most about a second."""
+"""Seconds after which a reader looks for new rows, and a writer of single rows syncs its log."""
 
 When = datetime | float | int
 
@@ -68,7 +69,9 @@ class Store:
         self._tablets: dict[int, Tablet] = {}
         self._fresh: dict[int, float] = {}
         self._locks: list[int] = []
-        self._logs: Path | None = None
+        self.lock = threading.RLock()
+        """The lock of all tablets: threads may share a store, and a body may move from one tablet to another."""
+        self._timer: threading.Timer | None = None
         self._closed = False
 
     @classmethod
@@ -87,7 +90,7 @@ class Store:
         path = Path(path)
         if mode not in ("r", "w"):
             raise UserError(f"mode {mode!r} is unknown; use 'r' to read beside a writer or 'w' to write")
-        _refuse_split(path, mode)
+        manifest.refuse_split(path, mode)
         found = manifest.read(path) if mode == "r" else manifest.create(path, settings or Settings())
         chosen = found.settings if settings is None or mode == "r" else settings
         if chosen.tablets != found.settings.tablets:
@@ -104,9 +107,11 @@ class Store:
             try:
                 for tablet in store.owned:
                     store._locks.append(manifest.lock(path, tablet))
-                _refuse_split(path, mode)  # one that began, or came to its end, before the locks were ours
+                manifest.refuse_split(path, mode)  # one that began, or came to its end, before the locks were ours
                 if manifest.read(path).settings.tablets != chosen.tablets:
                     raise StorageError(f"{path} was split just now; open it again")
+                if chosen.keep_versions and not found.settings.keep_versions and len(store.owned) == chosen.tablets:
+                    bodies.fill_all(store)
                 if chosen != found.settings or found.version != manifest.VERSION:
                     manifest.write(path, Manifest(chosen, secret=found.secret))
             except StorageError:
@@ -129,17 +134,24 @@ class Store:
 
     def tablet(self, number: int) -> Tablet:
         """Return a tablet, opened. REQUIRES of a reader: it was written to (``exists`` asks)."""
-        tablet = self._tablets.get(number)
-        if tablet is None:
-            if self._closed:
-                raise StorageError(f"{self.path} is closed; open it again")
-            if number not in self.owned:
-                raise StorageError(f"tablet {number} of {self.path} belongs to another process; open the store with it")
-            tablet = self._tablets[number] = self._open_tablet(number)
+        tablet = self._tablets.get(number) or self._first_touch(number)
         if self.mode == "r" and time.monotonic() - self._fresh[number] > STALE:
             tablet.refresh()
             self._fresh[number] = time.monotonic()
         return tablet
+
+    def _first_touch(self, number: int) -> Tablet:
+        with self.lock:
+            tablet = self._tablets.get(number)  # another thread may have been quicker
+            if tablet is None:
+                if self._closed:
+                    raise StorageError(f"{self.path} is closed; open it again")
+                if number not in self.owned:
+                    raise StorageError(
+                        f"tablet {number} of {self.path} belongs to another process; open the store with it"
+                    )
+                tablet = self._tablets[number] = self._open_tablet(number)
+            return tablet
 
     def tablets(self) -> Iterator[Tablet]:
         """Yield the tablets in the order of their rows; of a reader, those that were ever written to."""
@@ -161,15 +173,16 @@ class Store:
         tablet = self._opened(path, settings)
         store = weakref.ref(self)  # else the two would keep each other, and RocksDB's lock
         tablet.body_of = lambda href, digest: found.body_of(href, digest) if (found := store()) is not None else b""
+        tablet.bequeath = lambda going: bodies.bequeath(found, going) if (found := store()) is not None else 0
+        tablet.lock = self.lock
         return tablet
 
     def _opened(self, path: Path, settings: Settings) -> Tablet:
         if self.mode == "w":
             codecs = {"page": settings.page, "text": settings.text, "links": settings.links}
             return Tablet.open(path, self._memory, self._codecs, codecs, settings.keep_versions)
-        if self._logs is None:
-            self._logs = Path(tempfile.mkdtemp(prefix="fyke-reader-"))
-        return Tablet.follow(path, self._logs / path.name, self._memory, self._codecs)
+        with tempfile.TemporaryDirectory(prefix="fyke-reader-") as logs:  # RocksDB wants one, and needs it no more
+            return Tablet.follow(path, Path(logs) / path.name, self._memory, self._codecs)
 
     # ---- reading
 
@@ -180,13 +193,12 @@ class Store:
         if not self.exists(number):
             return None
         tablet = self.tablet(number)
-        row = tablet.read(key, None if at is None else stamp_of(at))
-        if row is None and at is None and tablet.anchors(key):
-            return Row(tablet, key, None)
-        return row
+        return tablet.read(key, None if at is None else stamp_of(at)) or (
+            _anchored(tablet, key) if at is None else None
+        )
 
     def multi_get(self, urls: Sequence[str | Url]) -> list[Row | None]:
-        """Return many documents, in the order asked; faster than one by one."""
+        """Return many documents, in the order asked, each as ``get`` does; faster than one by one."""
         found: list[Row | None] = [None] * len(urls)
         places: dict[int, list[tuple[int, bytes]]] = {}
         for place, url in enumerate(urls):
@@ -195,8 +207,8 @@ class Store:
         for number, wanted in places.items():
             if self.exists(number):
                 rows = self.tablet(number).multi_read([key for _, key in wanted])
-                for (place, _), row in zip(wanted, rows, strict=True):
-                    found[place] = row
+                for (place, key), row in zip(wanted, rows, strict=True):
+                    found[place] = row or _anchored(self.tablet(number), key)
         return found
 
     def scan(self, prefix: str = "", host: str = "", parts: Sequence[str] = PARTS) -> Iterator[Row]:
@@ -213,27 +225,30 @@ class Store:
         for tablet in self.tablets():
             yield from tablet.scan(parts=parts)
 
-    def body_of(self, href: str, digest: bytes) -> bytes:
-        """Return the body with this SHA-1 that the document at ``href`` has, or had; empty where it is not found.
+    def to_arrow(
+        self, columns: Iterable[str] | None = None, where: Where | Mapping[str, Any] | None = None, **options: Any
+    ) -> Iterator[Any]:
+        """Yield the documents, or the rows that ``where`` says, as Arrow record batches (``Dataset.of``)."""
+        return to_arrow(self, Dataset.of(columns, where, **options), self.derived())
 
-        Where that one is an exact copy itself, its original is asked.
-        """
-        asked: set[str] = set()
-        while href and href not in asked:
-            asked.add(href)
-            key = _key(href)
-            number = manifest.tablet_of(key, self.settings.tablets)
-            if number not in self.owned or not self.exists(number):
-                return b""
-            tablet = self.tablet(number)
-            version = next((v for v in tablet.versions(key) if v.page and v.meta.digest == digest), None)
-            if version is None:
-                return b""
-            body = unpack_page(tablet.decode(tablet.cell(key, version, PAGE))).body
-            if body:
-                return body
-            href = version.meta.duplicate_of
-        return b""
+    def derived(self) -> Derived:
+        """Return what makes the columns that the store does not hold; ``fyke.Store`` knows more of them."""
+        return Stored()
+
+    def body_of(self, href: str, digest: bytes) -> bytes:
+        """Return the body with this SHA-1; empty where no page has it. ``href`` is a document that may have it."""
+        return bodies.body_of(self, href, digest)
+
+    def anchored(self, prefix: str = "", host: str = "") -> Iterator[bytes]:
+        """Yield the keys of rows of which only the anchors that point at them are known, all or as ``scan`` does."""
+        start, end = row_range(prefix, host)
+        for tablet in self.tablets():
+            last = b""
+            for key, _ in tablet.items("anchor", start, end):
+                row = row_of(key)
+                if row != last and tablet.version(row) is None:
+                    yield row
+                last = row
 
     def __iter__(self) -> Iterator[Row]:
         return self.scan()
@@ -299,13 +314,13 @@ class Store:
                     stamp,
                 )
             tablet.write(batch, sync)
-        self._sync_sometimes(tablet)
+        self._sync_soon()
 
     def delete(self, url: str | Url) -> None:
         """Delete a row with its history, its anchors and its columns."""
-        key = _key(url)
-        tablet = self.writable(manifest.tablet_of(key, self.settings.tablets))
-        tablet.delete(key)
+        from fyke.store.deleting import delete_rows
+
+        delete_rows(self, [_key(url)])
 
     @contextlib.contextmanager
     def locked(self, url: str | Url) -> Iterator[None]:
@@ -325,20 +340,31 @@ class Store:
             raise UserError(f"{self.path} is open for reading; open it with mode='w' to write")
         return self.tablet(number)
 
-    def _sync_sometimes(self, tablet: Tablet) -> None:
-        now = time.monotonic()
-        for number, other in self._tablets.items():
-            if other is tablet and now - self._fresh[number] > STALE:
-                tablet.sync()
-                self._fresh[number] = now
+    def _sync_soon(self) -> None:
+        """Have what was put synced within a second, whether or not anything is put after it."""
+        if self._timer is None:
+            self._timer = timer = threading.Timer(STALE, self._sync_now, (weakref.ref(self),))
+            timer.daemon = True
+            timer.start()
+
+    @staticmethod
+    def _sync_now(reference: weakref.ref[Store]) -> None:
+        store = reference()
+        if store is not None:
+            with store.lock, contextlib.suppress(StorageError):  # a full disk is told to whoever writes next
+                store._timer = None
+                store.sync()
 
     # ---- living
 
     def close(self) -> None:
         """Close all tablets and give the lock back. Iterations that are still open end."""
-        if self._closed:
-            return
-        self._closed = True
+        with self.lock:  # a sync that is under way comes to its end
+            if self._closed:
+                return
+            self._closed = True
+            if self._timer is not None:
+                self._timer.cancel()
         failure: StorageError | None = None
         for tablet in self._tablets.values():
             try:
@@ -351,8 +377,6 @@ class Store:
         for lock in self._locks:
             os.close(lock)
         self._locks.clear()
-        if self._logs is not None:
-            shutil.rmtree(self._logs, ignore_errors=True)
         if failure is not None:
             raise failure
 
@@ -363,17 +387,9 @@ class Store:
         self.close()
 
 
-def _refuse_split(path: Path, mode: Literal["r", "w"]) -> None:
-    """Raise ``StorageError`` while a split is unfinished: of a writer, and of all once tablets are on the move."""
-    for building in manifest.splits(path):
-        moving = (building / manifest.NAME).exists()
-        if mode == "w" or moving:
-            number = building.name.removeprefix("split-")
-            raise StorageError(
-                f"a split of {path} is unfinished (under way, or interrupted); "
-                f"finish it with `fyke store split --tablets {number}`"
-                + ("" if moving else ", or give it up with --tablets and the number that `fyke store stats` shows")
-            )
+def _anchored(tablet: Tablet, key: bytes) -> Row | None:
+    """A row of which only the anchors that point at it are known."""
+    return Row(tablet, key, None) if tablet.anchors(key) else None
 
 
 def stamp_of(when: When) -> int:
@@ -384,22 +400,6 @@ def stamp_of(when: When) -> int:
     if stamp <= 0:
         raise UserError(f"{when!r} is no time after 1970; give a datetime or seconds since 1970")
     return stamp
-
-
-def row_range(prefix: str = "", host: str = "") -> tuple[bytes, bytes]:
-    """Return the range of row keys below a URL prefix, or of a host; two empty keys for all rows."""
-    if host:
-        start = host_prefix(Url.parse(f"http://{host}/").key)
-        return start, after(start)
-    if prefix:
-        start = Url.parse(prefix).key
-        return start, after(start)
-    return b"", b""
-
-
-def host_prefix_known(start: bytes) -> bool:
-    """Whether a range that begins so lies in one host."""
-    return b"\0" in start[2:]
 
 
 def _key(url: str | Url | bytes) -> bytes:

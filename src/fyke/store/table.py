@@ -82,7 +82,9 @@ class MemoryTable:
         while any(stamp in (v.stamp, v.page, v.text, v.links) for v in versions.values()):
             stamp += 1  # a cell may outlive its version
         base = versions[max(older)] if (older := [s for s in versions if s < stamp]) else None
-        stamps = {part: getattr(base, part) if base and change.page is None else 0 for part in PARTS}
+        stamps = {
+            part: getattr(base, part) if base and change.page is None and not change.fresh else 0 for part in PARTS
+        }
         given = {
             "page": None if change.page is None else pack_page(change.page),
             "text": None if change.text is None else pack_text(change.text, change.weights),

@@ -19,9 +19,10 @@ from typing import Any
 
 import msgspec
 
-from fyke.errors import StorageError
+from fyke.errors import StorageError, SupersededError, UserError
 from fyke.store import rocks
 from fyke.store.batch import Batch, merged
+from fyke.store.bodies import BODY_RECORD
 from fyke.store.cells import (
     ANCHOR,
     COLUMN,
@@ -40,7 +41,7 @@ from fyke.store.cells import (
     unpack_anchors,
     unpack_version,
 )
-from fyke.store.codec import Codec, Codecs
+from fyke.store.codec import MAX_CELL, Codec, Codecs
 from fyke.store.hosts import Ledger
 from fyke.store.row import PARTS, Row
 from fyke.store.training import Trainer
@@ -59,6 +60,8 @@ class Tablet:
         self.trainer: Trainer | None = None
         self.body_of: Callable[[str, bytes], bytes] = lambda href, digest: b""
         """Finds the bodies of other tablets' documents (``Table.body_of``); the store knows them."""
+        self.bequeath: Callable[[list[tuple[bytes, bytes, int]]], object] = len
+        """Gives bodies that are about to go to other pages that need them (``bodies.bequeath``), as the store does."""
         self._db = db
         self._codecs = codecs
         self._shared = shared
@@ -76,6 +79,10 @@ class Tablet:
         tablet = cls(path, rocks.open_primary(path, memory), shared, codecs, keep_versions)
         if Codec.DICTIONARY in codecs.values():
             tablet.trainer = Trainer(tablet)
+        if tablet.get(OWN, BODY_RECORD) is None and not any(True for _ in tablet.items(META)):
+            batch = tablet.batch()
+            batch.put(OWN, BODY_RECORD, b"")  # of an empty tablet every page is listed
+            tablet.write(batch)
         return tablet
 
     @classmethod
@@ -160,6 +167,8 @@ class Tablet:
 
     def encode(self, family: str, row: bytes, media_type: str, data: bytes) -> bytes:
         """Compress a value of ``family`` as the settings say, with the host's dictionary or else the type's."""
+        if len(data) > MAX_CELL:
+            raise UserError(f"a {family} of {len(data):,} bytes is too large to store; the largest has {MAX_CELL:,}")
         codec = self._codecs.get(family, Codec.ZSTD)
         identity = b""
         if codec is Codec.DICTIONARY:
@@ -226,7 +235,7 @@ class Tablet:
         except Exception as error:
             raise rocks.explain(self.path, error) from None
 
-    def _few(self, family: str, start: bytes, end: bytes) -> list[tuple[bytes, bytes]]:
+    def few(self, family: str, start: bytes, end: bytes) -> list[tuple[bytes, bytes]]:
         """What ``items`` yields, for ranges of a few keys: a quarter of its cost where there are none."""
         found: list[tuple[bytes, bytes]] = []
         try:
@@ -264,7 +273,7 @@ class Tablet:
         current = self.version(row)  # before the past: what is superseded meanwhile shows up there
         if current is None:
             return []
-        past = [self._version(row, value) for _, value in self._few(PAST, row + b"\0", row + b"\1")]
+        past = [self._version(row, value) for _, value in self.few(PAST, row + b"\0", row + b"\1")]
         return [current, *(version for version in past if version.stamp < current.stamp)]
 
     def read(self, row: bytes, at: int | None = None, parts: Sequence[str] = PARTS) -> Row | None:
@@ -337,7 +346,7 @@ class Tablet:
         except _PrunedError:
             value = None
         if value is None:
-            raise StorageError(f"the {part} of {row[2:]!r} was superseded while it was read; get the row again")
+            raise SupersededError(f"the {part} of {row[2:]!r} was superseded while it was read; get the row again")
         return value
 
     def anchors(self, row: bytes) -> list[Anchor]:
@@ -346,7 +355,7 @@ class Tablet:
         Neither the page nor its version is read.
         """
         newest: dict[str, Anchor] = {}
-        for _, value in self._few(ANCHOR, row + b"\0", row + b"\1"):
+        for _, value in self.few(ANCHOR, row + b"\0", row + b"\1"):
             for anchor in unpack_anchors(value):
                 known = newest.get(anchor.source)
                 if known is None or anchor.when >= known.when:

@@ -46,6 +46,19 @@ def word_hashes(text: str | bytes, folding: Folding = DEFAULT_FOLDING) -> NDArra
     return out[: kernels.words(buffer, 0, len(buffer), character_table(folding), out)].copy()
 
 
+def vocabulary(text: str) -> tuple[int, int]:
+    """Return how many words a text of any length has, and how many different ones.
+
+    In scripts without spaces pairs of characters are words. Of a long text the different ones are a lower bound.
+    """
+    total = distinct = 0
+    for part in _parts(text.encode("utf-8", "replace")):
+        found = word_hashes(part)
+        total += len(found)
+        distinct = max(distinct, len(np.unique(found)))
+    return total, distinct
+
+
 def shingle_hashes(text: str | bytes, n: int = 5, folding: Folding = DEFAULT_FOLDING) -> NDArray[np.uint64]:
     """Return the hash of each n-gram of words, in order, repetitions included."""
     found = word_hashes(text, folding)

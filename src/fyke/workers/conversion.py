@@ -45,6 +45,11 @@ def convert(
     source = prepare(
         data, media_type, Url.parse(url) if isinstance(url, str) else url, name=name, limits=limits, table=table
     )
+    return convert_source(source)
+
+
+def convert_source(source: Source) -> Document:
+    """The same for a source that is prepared."""
     return shared_pool().convert(source) if needs_worker(source) else convert_here(source)
 
 

@@ -2,7 +2,8 @@
 
 The life of a page: its row is stored; when it has been examined (`examination`), a `Sighting` goes to the tablet that
 owns its digest (the tablet of the digest taken as a key: any tablet finds it without asking). The owner keeps who was
-first; of two the lesser (time, URL) is the original, so the order of the mail does not matter. The other gets a `Mark`,
+first; of two the lesser (time, URL) is the original, so the order of the mail does not matter; one that says that its
+true address is another (rel=canonical) comes after all that do not. The other gets a `Mark`,
 which its own tablet writes into the row. A copy's surplus body goes later, once the original's is safely on the disk.
 
 ::
@@ -22,7 +23,7 @@ from collections import defaultdict, deque
 import msgspec
 
 from fyke.crawl.mail.outbox import Mark, Note, Post, Sighting
-from fyke.store import EXACT, Batch, RowMeta, Store
+from fyke.store import EXACT, Batch, RowMeta, Store, bodies
 from fyke.url import Url
 
 TEXT = "text"
@@ -38,10 +39,19 @@ _FIRMNESS = {"": 0, "minhash": 1, "jaccard": 1, TEXT: 2, EXACT: 3}
 _STRIP = b"s"
 
 
-class _First(msgspec.Struct, frozen=True, array_like=True, order=True):
+class _First(msgspec.Struct, frozen=True, array_like=True):
     stamp: int
     href: str
     raw: bytes
+    elsewhere: bool = False
+
+    def __lt__(self, other: _First) -> bool:
+        return (self.elsewhere, self.stamp, self.href, self.raw) < (
+            other.elsewhere,
+            other.stamp,
+            other.href,
+            other.raw,
+        )
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -132,17 +142,29 @@ class Duplicates:
                 continue
             tablet = self._store.tablet(number)
             batch = tablet.batch()
+            going: set[tuple[bytes, int]] = set()
             for _ in range(min(STRIPPED_AT_ONCE, len(keys))):
                 key = keys[0]
                 stamp = int.from_bytes(key[-8:], "big")
                 if stamp > latest:
                     break
-                batch.strip(key[1:-8], stamp)
+                if not self._is_last(number, key[1:-8], stamp, going):
+                    going.add((key[1:-8], stamp))
+                    batch.strip(key[1:-8], stamp)
                 batch.delete("outbox", keys.popleft())
             if len(batch):
                 tablet.write(batch)
                 more = more or bool(keys)
         return more
+
+    def _is_last(self, number: int, row: bytes, stamp: int, going: set[tuple[bytes, int]]) -> bool:
+        """Whether the other pages with this body only name it, as imported revisits do, or will: then it stays."""
+        versions = self._store.tablet(number).versions(row)
+        digest = next((version.meta.digest for version in versions if version.page == stamp), b"")
+        if not bodies.is_digest(digest):
+            return False
+        others = [place for place in bodies.find(self._store, digest) if (place.row, place.stamp) != (row, stamp)]
+        return bool(others) and not any(place.here and (place.row, place.stamp) not in going for place in others)
 
 
 def strip_all(store: Store) -> None:
@@ -153,6 +175,24 @@ def strip_all(store: Store) -> None:
         pass
 
 
+def forget_deleted(store: Store) -> None:
+    """Forget the originals that were deleted: else a later copy would be stripped for a body that is gone.
+
+    REQUIRES: the store is all ours.
+    """
+    for tablet in store.tablets():
+        batch = tablet.batch()
+        for key, value in tablet.items("seen"):
+            table = _decode(value)
+            left = [first for first in table if store.tablet(store.tablet_of(first.href)).version(Url(first.href).key)]
+            if len(left) != len(table):
+                if left:
+                    batch.put("seen", key, _encode(left))
+                else:
+                    batch.delete("seen", key)
+        tablet.write(batch)
+
+
 def _key(sighting: Sighting) -> bytes:
     """The key of a document's words, or of its body: also what says which tablet owns it."""
     return sighting.text + b"t" if sighting.text else sighting.raw + b"r"
@@ -160,7 +200,7 @@ def _key(sighting: Sighting) -> bytes:
 
 def _enter(table: list[_First], sighting: Sighting) -> tuple[list[Mark], bool]:
     """Enter a sighting into the table of its digest; return who is a copy now, and whether the table has changed."""
-    new = _First(sighting.stamp, sighting.href, sighting.raw)
+    new = _First(sighting.stamp, sighting.href, sighting.raw, sighting.elsewhere)
     former = min(table, default=new)
     rival = next((first for first in table if first.raw == new.raw), None)
     marks: list[Mark] = []
@@ -173,7 +213,8 @@ def _enter(table: list[_First], sighting: Sighting) -> tuple[list[Mark], bool]:
         table[table.index(rival)] = new
         changed = True
         if rival.href != new.href:
-            marks.append(_copy(rival, new, EXACT))
+            # What came before its original keeps its body: the original's is not yet sure to be on the disk.
+            marks.append(_copy(rival, new, EXACT if rival.stamp >= new.stamp else TEXT))
     elif rival.href != new.href:
         return [_copy(new, rival, EXACT)], False
     if former > new:

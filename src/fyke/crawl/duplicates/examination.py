@@ -139,7 +139,7 @@ class Examination:
             main, found = material.main, material.digests()
             if len(main) > LONG_TEXT:  # sampled as the index itself would sample it
                 main = encode(main).decode("utf-8", "replace")
-            sighting = Sighting(href, stamp, found.raw, found.text)
+            sighting = Sighting(href, stamp, found.raw, found.text, material.canonical not in ("", href))
             examined.append(_Examined(stamp, href, source, main, sighting))
         return examined
 
@@ -159,13 +159,25 @@ class Examination:
             if answer.reason and len(queues.demoted) < MAX_DEMOTED:
                 queues.demoted[answer.place] = answer.reason
             if answer.original and answer.method != SAME_TEXT:
-                mark = Mark(each.href, each.stamp, answer.original, answer.similarity, answer.method)
-                marks[each.source].append(mark)
-        for number, found in sightings.items():
+                number, mark = self._mark(each, answer)
+                marks[number].append(mark)
+        for number in sightings.keys() | marks.keys():
             tablet = store.tablet(number)
             batch = tablet.batch()
-            queues.duplicates.sighted(batch, number, found)
+            queues.duplicates.sighted(batch, number, sightings[number])
             queues.duplicates.apply(batch, number, list(marks[number]))
             if soft_errors[number]:
                 batch.count("dropped:" + Drop.SOFT_ERROR, soft_errors[number])
             tablet.write(batch)
+
+    def _mark(self, each: _Examined, answer: Answer) -> tuple[int, Mark]:
+        """The mark of a near copy and its tablet: of the page, or of the one before it, if that says that it is a copy.
+
+        A row of another agent's tablet cannot be asked: there the one that came first is the original.
+        """
+        store = self.queues.store
+        number = store.tablet_of(answer.original)
+        known = store.tablet(number).version(Url(answer.original).key) if number in store.owned else None
+        if known is not None and known.meta.document is not None and known.meta.document.canonical == each.href:
+            return number, Mark(answer.original, known.stamp, each.href, answer.similarity, answer.method)
+        return each.source, Mark(each.href, each.stamp, answer.original, answer.similarity, answer.method)

@@ -35,7 +35,9 @@ _WATERMARK = b"w"
 class Anchors:
     """The anchors that one agent holds, and their way into the tablets."""
 
-    def __init__(self, store: Store, post: Post, tablet_of: Callable[[Url], int]) -> None:
+    def __init__(self, store: Store, post: Post, tablet_of: Callable[[Url], int], *, marking: bool = True) -> None:
+        """Without ``marking`` the watermarks stay as they are: versions that are put come from any time."""
+        self._marking = marking
         self._store = store
         self._post = post
         self._tablet_of = tablet_of
@@ -75,7 +77,8 @@ class Anchors:
         if count:
             self._since = self._since or when
             self._count += count
-            self._marks[number] = max(self._marks.get(number, 0), stamp)
+            if self._marking:
+                self._marks[number] = max(self._marks.get(number, 0), stamp)
 
     def texts(self, href: str) -> str:
         """Some texts of links to ``href`` that are held here: those of the last minute, or of some thousand pages."""

@@ -77,6 +77,8 @@ class Sighting(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
     """SHA-256 of the body; empty where it was cut off."""
     text: bytes
     """SHA-256 of the words of the main text; empty where it has none."""
+    elsewhere: bool = False
+    """It says that its true address is another (rel=canonical)."""
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):

@@ -12,7 +12,7 @@ from typing import Protocol
 from fyke.formats.http import parse_head
 from fyke.sites.standing import Permission, Standing, Verdict, stand
 from fyke.store import Batch, Tablet
-from fyke.url import Url, host_key
+from fyke.url import Url
 from fyke.values import Moved, Outcome, Request
 
 _KEPT = 20_000
@@ -45,7 +45,7 @@ class Permissions:
         site = url.site
         permission = self._kept.get(site)
         if permission is None:
-            stored = tablet.get("host", _key(url))
+            stored = tablet.get("host", Standing.key(url))
             if stored is None:
                 return None
             permission = self._keep(site, Standing.decode(stored))
@@ -66,7 +66,7 @@ class Permissions:
     def answered(self, batch: Batch, tablet: Tablet, url: Url, outcome: Outcome, now: float) -> Permission:
         """Take an answer in: what holds from now on, written to ``batch``."""
         exchange = outcome.exchange
-        stored = tablet.get("host", _key(url))
+        stored = tablet.get("host", Standing.key(url))
         standing = stand(
             Standing.decode(stored) if stored else None,
             exchange.status if exchange is not None else 0,
@@ -75,7 +75,7 @@ class Permissions:
             body=exchange.body if exchange is not None else b"",
             cache_control=parse_head(exchange.response_head).get("cache-control") if exchange is not None else "",
         )
-        batch.put("host", _key(url), standing.encode())
+        batch.put("host", Standing.key(url), standing.encode())
         return self._keep(url.site, standing)
 
     def _keep(self, site: str, standing: Standing) -> Permission:
@@ -84,7 +84,3 @@ class Permissions:
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         return permission
-
-
-def _key(url: Url) -> bytes:
-    return host_key(url.host) + url.site.encode()

@@ -26,19 +26,21 @@ from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.board import Board, SharedLimit, Sign
 from fyke.crawl.run.ending import End
+from fyke.crawl.run.limit import PageLimit
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.report import has_room, log_freshness, report
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.status import Status
 from fyke.crawl.run.supervisor import FAILED, FAILURE, Death, Kept, Quarantine, supervise
+from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
 from fyke.spawning import safe_path
 from fyke.store import Store
 from fyke.url import Url
 
 Progress = Callable[[Status], None]
-Make = Callable[["Run", Store], Callable[..., tuple[Agent, Any]]]
+Make = Callable[["Run", Store], Callable[[Ties, PageLimit | None], tuple[Agent, Any]]]
 """Returns what makes the agent of a store, and its transport, once the event loop runs; processes get it by name."""
 
 
@@ -186,14 +188,9 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         closing(Line(run.folder)) as line,
         ThreadPoolExecutor(1, "fyke-examination") as thread,
     ):
-        agent, transport = make(run, store)(
-            limit=SharedLimit(board, run.pages_left) if run.plan.settings.max_pages else None,
-            beat=beat,
-            send=send,
-            work_on=lambda hrefs: board.work_on(number, hrefs),
-            ask=line.ask,
-            thread=thread,
-        )
+        ties = Ties(beat, lambda hrefs: board.work_on(number, hrefs), send=send, ask=line.ask, thread=thread)
+        limit = SharedLimit(board, run.pages_left) if run.plan.settings.max_pages else None
+        agent, transport = make(run, store)(ties, limit)
         exchange = Exchange(run.folder, number, agent.receive)
         try:
             agent.restore()

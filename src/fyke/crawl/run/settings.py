@@ -37,7 +37,7 @@ class CrawlSettings:
     websub: int = option(0, "Have feeds pushed by their hubs to this port; needs --public-url, runs until stopped.")
     public_url: str = option("", "Where hubs reach --websub: https://you.example/hooks.")
     delay: float = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
-    agents: int = option(0, "Processes; 0 for one per core, or one where the seeds' hosts need no more.")
+    agents: int = option(0, "Processes; 0 for one, and one per core once that one is busy.")
     concurrency: int = option(256, "Fetches at once for each agent.")
     continuous: bool = option(False, "Go on for ever: revisit pages so that the copies stay fresh, until stopped.")
     revisit_policy: Literal["uniform", "proportional", "freshness-optimal", "age-optimal"] = option(
@@ -60,6 +60,7 @@ class CrawlSettings:
     stall_timeout: float = option(20.0, "Seconds at under 50 bytes/s, waiting for the first byte included.")
     fetch_timeout: float = option(120.0, "Seconds for a whole document.")
     max_body: int = option(10_000_000, "Bytes of a document that are kept; the rest is cut off and marked.")
+    warc_dir: str = option("", "Write every exchange to WARC files in this folder as well, while the crawl goes on.")
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
     min_free_disk: int = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
 

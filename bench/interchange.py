@@ -1,0 +1,127 @@
+"""WARC import and export in MB of bodies per CPU second, beside bare loops of warcio and fastwarc; peak memory.
+
+``python -m bench.interchange`` measures rates on real pages; with ``--records N`` memory at so many small records.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fastwarc.warc import ArchiveIterator as FastIterator
+from warcio.archiveiterator import ArchiveIterator as WarcioIterator
+
+from bench.measure import table
+from bench.warc import HEAD, pages
+from fyke.crawl.imported import Settled
+from fyke.reading.importing import Enricher
+from fyke.store import Batch, Change, Page, RowMeta, Store
+from fyke.store.codec import sha1
+from fyke.store.exporting import export, parts_needed
+from fyke.store.importing import Importer
+from fyke.url import Url
+
+PAGES, TURNS = 800, 4
+"""Real pages, each several times with a comment of its own: a store costs a tenth of a second to open and close."""
+
+
+def warcio_loop(path: Path) -> None:
+    with path.open("rb") as file:
+        for record in WarcioIterator(file):
+            record.content_stream().read()
+
+
+def fastwarc_loop(path: Path) -> None:
+    with path.open("rb") as file:
+        for record in FastIterator(file, parse_http=True):
+            record.reader.read()
+
+
+def fyke_import(path: Path, folder: Path, *, read: bool, settle: bool = False) -> None:
+    with Store.open(folder) as store:
+        settled = Settled(store) if settle else None
+        with Importer(store, Enricher() if read else None, settled) as importer:
+            importer.file(path)
+        if settled is not None:
+            settled.__exit__(None, None, None)
+    shutil.rmtree(folder)
+
+
+def rate(size: int, work: Callable[[], object], rounds: int = 3) -> float:
+    """MB per CPU second, the best of some rounds; helper threads count."""
+    best = float("inf")
+    for _ in range(rounds):
+        before = time.process_time()
+        work()
+        best = min(best, time.process_time() - before)
+    return size / 1e6 / best
+
+
+def rates(folder: Path) -> None:
+    bodies = [body + b"<!-- %d -->" % turn for turn in range(TURNS) for body in pages(PAGES)]
+    size = sum(map(len, bodies))
+    with Store.open(folder / "s") as store:
+        for n, body in enumerate(bodies):
+            store.put(f"http://h{n % 20}.example/{n}", raw=body, response_head=HEAD, fetched=1.7e9 + n)
+    path = folder / "in.warc.gz"
+    with Store.open(folder / "s", "r") as store:
+        out = rate(size, lambda: export(store.scan(parts=parts_needed(path)), path))
+    found = [
+        ("export: fyke, with CDXJ", out),
+        ("loop: warcio", rate(size, lambda: warcio_loop(path))),
+        ("loop: fastwarc", rate(size, lambda: fastwarc_loop(path))),
+        ("import: fyke --no-read", rate(size, lambda: fyke_import(path, folder / "t", read=False))),
+        ("import: fyke, reading", rate(size, lambda: fyke_import(path, folder / "t", read=True))),
+        ("import: fyke, reading, anchors and copies",
+         rate(size, lambda: fyke_import(path, folder / "t", read=True, settle=True), 1)),
+    ]  # fmt: skip
+    warcio = found[1][1]
+    rows = [[name, round(value, 1), round(value / warcio, 2)] for name, value in found]
+    print(table(["what", "MB per CPU second", "× warcio"], rows))
+
+
+def memory(folder: Path, records: int) -> None:
+    """Peak memory of an export and an import of many small records, each half of them copies of one before."""
+    with Store.open(folder / "s") as store:
+        for start in range(0, records, 500):
+            batches: dict[int, Batch] = {}
+            for n in range(start, min(start + 500, records)):
+                key = Url(f"http://h{n % 997}.example/some/path/page-{n}.html").key
+                body = b"<p>page %d" % (n // 2)
+                batch = batches.setdefault(store.tablet_of(key), store.tablet(store.tablet_of(key)).batch())
+                meta = RowMeta(200, "text/html", len(body), 1.7e9 + n, digest=sha1(body))
+                batch.put_row(key, Change(meta, Page(b"", HEAD, body)), int((1.7e9 + n) * 1e6))
+            for number, batch in batches.items():
+                store.tablet(number).write(batch)
+    print(f"{records:,} records made: {_peak()} MB")
+    path = folder / "out.warc.gz"
+    with Store.open(folder / "s", "r") as reader:
+        export(reader.scan(parts=parts_needed(path)), path)
+    print(f"exported, {path.stat().st_size / 1e6:.0f} MB: {_peak()} MB")
+    with Store.open(folder / "t") as copy, Importer(copy) as importer:
+        done = importer.file(path)
+    print(f"imported, {done.rows:,} rows, {done.revisits:,} revisits, {importer.unresolved} unresolved: {_peak()} MB")
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=0)
+    records = parser.parse_args().records
+    with tempfile.TemporaryDirectory(prefix="fyke-bench-") as name:
+        if records:
+            memory(Path(name), records)
+        else:
+            rates(Path(name))
+
+
+if __name__ == "__main__":
+    main()

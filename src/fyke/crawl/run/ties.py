@@ -1,0 +1,58 @@
+"""What an agent is told when it is made, beside its store and its rules: how it works, and to whom it is tied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fyke.crawl.duplicates.near import Ask
+from fyke.crawl.mail.delivery import Send
+from fyke.crawl.order.order import Order
+from fyke.crawl.order.reserve import Reserve
+from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.run.archiving import WarcDir
+from fyke.interfaces import Prioritizer
+
+if TYPE_CHECKING:
+    from fyke.crawl.agent import Agent
+
+SYNC_EVERY = 1.0
+"""Seconds between syncs of the log: what a power cut can lose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How an agent works."""
+
+    concurrency: int = 256
+    """Visits under way at once, at most."""
+    patience: float = 60.0
+    """Seconds that it waits for sites which ask for peace, or cannot be had, before it calls the crawl done."""
+    prioritizer: Prioritizer | None = None
+    """Which URL of a host first, where there is no ``order``."""
+    order: Callable[[Reserve], Order] | None = None
+    """Makes the order in which pages of all hosts are wanted."""
+    revisits: RevisitSettings | None = None
+    """With it the crawl is continuous: it never ends by itself."""
+    beat_every: float = SYNC_EVERY
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """Who runs an agent, and who runs beside it."""
+
+    beat: Callable[[Agent], bool] = lambda agent: True
+    """Called about once a second; where it returns False the agent stops cleanly."""
+    work_on: Callable[[Iterable[str]], None] = lambda hrefs: None
+    """Told what is about to be read, so that what kills an agent is known."""
+    send: Send | None = None
+    """``send(tablet, letters)`` brings letters to the agent of a tablet that is not ours and returns once they are
+    applied; with it the agent is one of several, and runs until it is told to stop."""
+    ask: Ask | None = None
+    """The index of near copies."""
+    thread: Executor | None = None
+    """Where pages are examined; without it in the loop."""
+    captures: WarcDir | None = None
+    """Takes every exchange before anything follows from it."""

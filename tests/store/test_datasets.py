@@ -1,0 +1,432 @@
+"""Datasets: which rows, which columns of which types, read by others; shards, full disks; and what changed since."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import fyke
+from fyke.cli import run
+from fyke.errors import UserError
+from fyke.formats.http import parse_head
+from fyke.reading.reading import Reader
+from fyke.store import Change, Page, RowMeta, Settings, Store
+from fyke.store.exports.changes import Changes
+from fyke.store.exports.columns import FYKE, SCHEMAS, Stored, document_id
+from fyke.store.exports.dataset import Dataset, rows_of, write_dataset
+from fyke.store.where import Where
+from fyke.url import Url
+from fyke.values import Signals
+
+pytest.importorskip("pyarrow")
+
+ONE = Settings(tablets=1)
+HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+PAGE = """<html lang=en><head><title>Of %s</title><meta name=author content="Ann Author">
+<meta property="article:published_time" content="2021-03-04T05:06:07+01:00">%s</head><body>
+<nav><a href=/>Home</a> <a href=/about>About us</a></nav><article><h1>Of %s</h1>
+<p>The fisherman of the village went out on the lake before the sun had risen, and came back with an empty net.</p>
+<p>So he mended it, and on the next morning there were more fish in it than he had ever seen before in his life.</p>
+</article><footer>Imprint and privacy</footer></body></html>"""
+WHEN = 1_600_000_000
+
+
+def put_page(store: Store, url: str, head: str = "", *, when: float = WHEN, looked: bool = True, **meta: Any) -> None:
+    """Put a page as a crawl does; ``looked``: it notes the signals, as earlier versions did not."""
+    name = Url.parse(url).path.strip("/") or "home"
+    body = (PAGE % (name, head, name)).encode()
+    read = Reader("fyke").read(body, parse_head(HTML), Url.parse(url))
+    meta = {"signals": read.signals if looked else None, **meta}
+    about = RowMeta(status=200, type="text/html", length=len(body), fetched=when, title=read.title,
+                    language=read.language, document=read.meta, **meta)  # fmt: skip
+    change = Change(about, Page(b"", HTML, body), read.blocks, read.links, weights=read.weights)
+    store.writable(store.tablet_of(url)).put(Url.parse(url).key, change, int(when * 1e6))
+
+
+def put_other(store: Store, url: str, status: int, body: bytes = b"", text: str | None = None, **meta: Any) -> None:
+    change = Change(RowMeta(status=status, length=len(body), **meta), Page(b"", b"", body), text)
+    store.writable(store.tablet_of(url)).put(Url.parse(url).key, change, int(WHEN * 1e6))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with three documents that everybody would call so, and everything that is none."""
+    path = tmp_path / "store"
+    with Store.open(path, settings=ONE) as opened:
+        put_page(opened, "http://a.test/one")
+        put_page(opened, "http://a.test/two", duplicate_of="http://a.test/one", similarity=0.9, duplicate_by="jaccard")
+        put_page(opened, "http://b.test/three", when=WHEN + 1000)
+        put_page(opened, "http://a.test/hidden", '<meta name=robots content="noindex, noai">')
+        put_page(opened, "http://a.test/old-hidden", '<meta name=robots content="noindex">', looked=False)
+        put_page(opened, "http://a.test/mine", private=True)
+        put_other(opened, "http://a.test/gone", 404, b"not here", "not here", error="client-error")
+        put_other(opened, "http://a.test/moved", 301, b"", None, redirect="http://a.test/one")
+        put_other(opened, "http://a.test/refused", 0, b"", None, error="robots")
+        put_other(opened, "http://a.test/robots.txt", 200, b"User-agent: *", "User-agent: *", type="text/plain")
+        sitemap = b'<?xml version="1.0"?><urlset xmlns="x"><url><loc>http://a.test/one</loc></url></urlset>'
+        put_other(opened, "http://a.test/map.xml", 200, sitemap, "http://a.test/one", type="application/xml")
+        put_other(opened, "http://a.test/empty", 200, b"<p>", " \n", type="text/html")
+        put_other(opened, "http://a.test/picture", 200, b"GIF89a", None, type="image/gif")
+        opened.put("http://b.test/three", anchors={"http://a.test/one": "the third"})
+    return path
+
+
+DOCUMENTS = {"http://a.test/one", "http://a.test/two", "http://b.test/three"}
+
+
+def urls(path: Path, where: dict[str, Any] | None = None) -> set[str]:
+    with fyke.Store.open(path, mode="r") as store:
+        batches = list(store.to_arrow(["url"], where))
+    return {url for batch in batches for url in batch.column(0).to_pylist()}
+
+
+def test_by_default_only_documents(store: Path) -> None:
+    """Of faults S6: redirects, errors, refused rows and sitemaps were documents."""
+    assert urls(store) == DOCUMENTS
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"host": "b.test"}, {"http://b.test/three"}),
+        ({"prefix": "http://a.test/t"}, {"http://a.test/two"}),
+        ({"prefix": ["http://a.test/t", "http://a.test/"], "host": "a.test"}, DOCUMENTS - {"http://b.test/three"}),
+        ({"duplicates": False}, DOCUMENTS - {"http://a.test/two"}),
+        ({"language": "en"}, DOCUMENTS),
+        ({"language": ["de", "fr"]}, set()),
+        ({"type": "text/*"}, DOCUMENTS),
+        ({"type": "application/pdf"}, set()),
+        ({"since": WHEN + 1000}, {"http://b.test/three"}),
+        ({"until": datetime.fromtimestamp(WHEN + 1000, UTC)}, DOCUMENTS - {"http://b.test/three"}),
+        ({"status": 404}, {"http://a.test/gone"}),
+        ({"status": ["3xx", "4xx"]}, {"http://a.test/gone", "http://a.test/moved"}),
+        ({"keep_noindex": True}, DOCUMENTS | {"http://a.test/hidden", "http://a.test/old-hidden"}),
+        ({"private": True}, DOCUMENTS | {"http://a.test/mine"}),
+    ],
+)
+def test_filters(store: Path, where: dict[str, Any], expected: set[str]) -> None:
+    assert urls(store, where) == expected
+
+
+def test_everything_but_what_is_private(store: Path) -> None:
+    assert len(urls(store, {"everything": True})) == 12
+    assert len(urls(store, {"everything": True, "private": True})) == 13
+
+
+@pytest.mark.parametrize("where", [{"colour": "red"}, {"status": "ok"}, {"status": "600"}])
+def test_what_chooses_nothing_is_told(store: Path, where: dict[str, Any]) -> None:
+    with fyke.Store.open(store, mode="r") as opened, pytest.raises(UserError):
+        list(opened.to_arrow(where=where))
+
+
+def records(path: Path, **options: Any) -> dict[str, dict[str, Any]]:
+    with fyke.Store.open(path, mode="r") as store:
+        return {row["url"]: row for batch in store.to_arrow(**options) for row in batch.to_pylist()}
+
+
+def test_columns_of_a_document(store: Path) -> None:
+    found = records(store)["http://a.test/two"]
+    assert list(found) == [column.name for column in FYKE]
+    assert found["id"] == document_id("http://a.test/two")
+    assert found["fetched"] == datetime.fromtimestamp(WHEN, UTC)
+    assert found["published"] == datetime(2021, 3, 4, 4, 6, 7, tzinfo=UTC)
+    assert (found["author"], found["title"], found["language"]) == ("Ann Author", "Of two", "en")
+    assert found["text"].startswith("Of two\nThe fisherman")
+    assert "Imprint" not in found["text"]
+    assert found["token_count"] == len(found["text"].replace("\n", " ").split())
+    assert 0 < found["quality"] <= 1
+    assert [link["url"] for link in found["links"]] == ["http://a.test/", "http://a.test/about"]
+    assert (found["duplicate_of"], found["similarity"]) == ("http://a.test/one", 0.9)
+    assert found["cluster"] == document_id("http://a.test/one") == records(store)["http://a.test/one"]["cluster"]
+    assert records(store)["http://b.test/three"]["anchors"] == [{"url": "http://a.test/one", "text": "the third"}]
+
+
+@pytest.mark.parametrize("text", ["main", "whole"])
+def test_blocks_are_where_they_say_they_are(store: Path, text: str) -> None:
+    found = records(store, text=text)["http://a.test/one"]
+    assert [found["text"][block["start"] : block["end"]] for block in found["blocks"]] == found["text"].split("\n")
+    kinds = [block["kind"] for block in found["blocks"]]
+    assert kinds[-3 if text == "main" else -4 :][:3] == ["heading", "paragraph", "paragraph"]
+    assert all(0 <= block["weight"] <= 1 for block in found["blocks"])
+    assert ("Imprint and privacy" in found["text"]) == (text == "whole")
+
+
+def test_markdown_and_bodies_where_asked(store: Path) -> None:
+    found = records(store, columns=["url", "text", "raw"], text="markdown")["http://a.test/one"]
+    assert found["text"].startswith("# Of one\n\nThe fisherman")
+    assert found["raw"].startswith(b"<html lang=en>")
+    with Store.open(store, mode="r") as plain, pytest.raises(UserError, match=r"fyke\.Store"):
+        list(plain.to_arrow(text="markdown"))
+
+
+def test_signals_are_columns_and_a_site_speaks_too(store: Path) -> None:
+    with Store.open(store) as opened:
+        opened.put("http://a.test/.well-known/tdmrep.json", raw=b'[{"location": "/", "tdm-reservation": 1}]',
+                   meta=RowMeta(status=200, type="application/json"))  # fmt: skip
+        robots = b"User-agent: *\nContent-Signal: search=yes, ai-train=no\n"
+        opened.put("http://a.test/robots.txt", raw=robots, meta=RowMeta(status=200, type="text/plain"))
+    found = records(store, where={"keep_noindex": True})["http://a.test/hidden"]
+    assert found["robots"] == ["noindex", "noai"]
+    assert {(use["purpose"], use["allowed"], use["source"]) for use in found["usage"]} == {
+        ("tdm", False, "tdmrep.json"),
+        ("search", True, "robots.txt"),
+        ("ai-train", False, "robots.txt"),
+    }
+    assert records(store)["http://b.test/three"]["usage"] == []
+
+
+def test_other_schemas(store: Path) -> None:
+    fineweb = records(store, schema="fineweb")["http://a.test/one"]
+    assert list(fineweb) == [
+        "text",
+        "id",
+        "dump",
+        "url",
+        "date",
+        "file_path",
+        "language",
+        "language_score",
+        "token_count",
+    ]
+    assert (fineweb["date"], fineweb["dump"]) == ("2020-09-13T12:26:40Z", "store")
+    index = records(store, schema="cc-index", where={"everything": True})["http://a.test/moved"]
+    assert (index["url_surtkey"], index["fetch_status"], index["subset"]) == ("test,a)/moved", 301, "crawldiagnostics")
+    assert (index["fetch_redirect"], index["url_host_tld"], index["url_port"]) == ("http://a.test/one", "test", None)
+    with Store.open(store, mode="r") as opened, pytest.raises(UserError, match="no column"):
+        opened.to_arrow(["colour"])
+
+
+def test_lone_surrogates_and_odd_bytes_are_written(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s", settings=ONE) as opened:
+        opened.put("http://a.test/", raw=b"x", text="half \ud800 \0 pair", title="t\udfff")
+    for ending in ("jsonl", "parquet", "arrow"):
+        assert run(["export", str(tmp_path / f"o.{ending}"), "--store", str(tmp_path / "s")]) == 0
+    assert json.loads((tmp_path / "o.jsonl").read_text())["text"] == "half ? \0 pair"
+
+
+# ---- files, as others read them
+
+
+def export(store: Path, out: Path | str, *words: str) -> int:
+    return run(["export", str(out), "--store", str(store), *words])
+
+
+def test_duckdb_and_pandas_read_the_files(store: Path, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    pandas = pytest.importorskip("pandas")
+    assert export(store, tmp_path / "o.parquet", "--all", "--private", "--raw") == 0
+    assert export(store, tmp_path / "o.jsonl.gz", "--all", "--private") == 0
+    with duckdb.connect() as db:
+        sql = f"SELECT count(*), max(fetched)::VARCHAR, sum(len(links)), min(typeof(fetched)) FROM '{tmp_path}/o.%s'"
+        rows, newest, links, kind = db.sql(sql % "parquet").fetchall()[0]
+        assert (rows, newest[:19], kind) == (13, "2020-09-13 12:43:20", "TIMESTAMP WITH TIME ZONE")
+        assert db.sql(f"SELECT count(*), sum(len(links)) FROM '{tmp_path}/o.jsonl.gz'").fetchall() == [(rows, links)]
+        blocks = f"SELECT DISTINCT unnest(blocks).kind FROM '{tmp_path}/o.parquet'"
+        assert ("heading",) in db.sql(blocks).fetchall()
+    frame = pandas.read_parquet(tmp_path / "o.parquet")
+    assert str(frame.dtypes["fetched"]) == "datetime64[us, UTC]"
+    assert frame["raw"][frame["url"] == "http://a.test/picture"].tolist() == [b"GIF89a"]
+    assert len(pandas.read_json(tmp_path / "o.jsonl.gz", lines=True)) == 13
+
+
+def test_stdout_shards_and_the_same_rows_in_all(store: Path, tmp_path: Path, capfdbinary: Any) -> None:
+    from pyarrow import ipc, parquet
+
+    with Store.open(store) as opened:
+        for number in range(60):
+            put_page(opened, f"http://c.test/{number}", f"<meta name=description content='{number * 'x'}'>")
+    expected = records(store)
+    assert export(store, "-", "--format", "jsonl.zst") == 0
+    out, err = capfdbinary.readouterr()
+    lines = zstandard.ZstdDecompressor().stream_reader(out).read().splitlines()
+    assert {json.loads(line)["url"] for line in lines} == set(expected)
+    assert b"63 documents" in err
+    assert export(store, "-", "--format", "arrow") == 0
+    assert ipc.open_stream(capfdbinary.readouterr().out).read_all().num_rows == len(expected)
+    assert export(store, tmp_path / "o.parquet", "--shard-size", "20KB") == 0
+    parts = sorted(path.name for path in (tmp_path / "o.parquet").iterdir())
+    assert len(parts) > 1
+    assert parts[0] == "part-00000.parquet"
+    table = parquet.read_table(tmp_path / "o.parquet")
+    assert {row["url"]: row for row in table.to_pylist()} == expected
+    assert export(store, tmp_path / "o.parquet", "--host", "a.test", "--shard-size", "1MB") == 0
+    assert [path.name for path in (tmp_path / "o.parquet").iterdir()] == ["part-00000.parquet"]
+    (tmp_path / "o.parquet" / "mine.txt").write_text("keep me")
+    assert export(store, tmp_path / "o.parquet", "--shard-size", "1MB") == 2
+    assert (tmp_path / "o.parquet" / "mine.txt").exists()
+
+
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+from fyke.cli import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("words", [["o.parquet"], ["o.jsonl"], ["o.parquet", "--shard-size", "1GB"],
+                                   ["o.jsonl", "--changes-since", "0"]])  # fmt: skip
+def test_a_full_disk_leaves_nothing_half_written(store: Path, tmp_path: Path, words: list[str]) -> None:
+    with Store.open(store) as opened:
+        for number in range(40):
+            put_page(opened, f"http://c.test/{number}")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    command = [sys.executable, "-c", FULL, "export", *words, "--store", str(store)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "cannot write o." in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(folder.iterdir()) == []
+    assert not list((store / "cursors").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-"], "stdout has no ending"),
+        (["o.jsonl", "--schema", "csv"], "is no schema"),
+        (["o.jsonl", "--columns", "colour"], "is no column of fyke"),
+        (["o.jsonl", "--text", "html"], "is no text"),
+        (["o.jsonl", "--status", "ok"], "is no status"),
+        (["o.jsonl", "--since", "yesterday"], "is no date or time"),
+        (["o.jsonl", "--changes-since", "20200101T000000-00000000"], "is no cursor"),
+        (["o.jsonl", "--changes-since", "../../etc/passwd"], "is no cursor"),
+        (["o.parquet", "--schema", "fineweb", "--raw"], "has no column for bodies"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(
+    store: Path, words: list[str], said: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert run(["export", *words, "--store", str(store)]) == 2
+    assert said in capfd.readouterr().err
+    assert not list(tmp_path.glob("o.*"))
+
+
+def test_json_lines_need_no_pyarrow(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert export(store, tmp_path / "o.jsonl") == 0
+    assert export(store, tmp_path / "o.parquet") == 2
+
+
+# ---- changes
+
+
+def changed(store: Store, cursor: str, where: Where | None = None) -> tuple[list[dict[str, Any]], str]:
+    dataset = Dataset.of(["url", "title", "duplicate_of"], where)
+    with Changes(store, dataset, Stored(), cursor) as changes:
+        names = [column.name for column in changes.columns]
+        rows = [dict(zip(names, row, strict=True)) for row in changes.rows()]
+        return rows, changes.commit()
+
+
+URLS = [f"http://{host}.test/{page}" for host in "abc" for page in range(3)]
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["put", "old", "title", "noindex", "delete", "mark", "gone"]), st.sampled_from(URLS)),
+    max_size=12,
+)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(STEPS, min_size=1, max_size=4))
+def test_a_replica_follows_whatever_happens(tmp_path_factory: pytest.TempPathFactory, rounds: list[Any]) -> None:
+    replica: dict[str, dict[str, Any]] = {}
+    cursor, clock = "0", WHEN
+    with Store.open(tmp_path_factory.mktemp("s") / "s", settings=Settings(tablets=2)) as store:
+        for steps in rounds:
+            for action, url in steps:
+                clock += 1
+                tell(store, action, url, clock)
+            changes, cursor = changed(store, cursor)
+            for row in changes:
+                op = row.pop("op")
+                if op == "delete":
+                    del replica[row["id"]]
+                else:
+                    replica[row["id"]] = row
+            dataset = Dataset.of(["url", "title", "duplicate_of"])
+            whole = [dict(zip(dataset.names, row, strict=True)) for row in rows_of(dataset, store, Stored())]
+            assert replica == {document_id(row["url"]): {"id": document_id(row["url"]), **row} for row in whole}
+            assert changed(store, cursor)[0] == [], "nothing has changed since"
+
+
+def tell(store: Store, action: str, url: str, when: int) -> None:
+    row = store.get(url)
+    if action == "put":
+        store.put(url, raw=b"%d" % when, text=f"text {when}", title=f"title {when}", fetched=when)
+    elif action == "old":
+        store.put(url, raw=b"old", text="old text", fetched=when - WHEN + 10)
+    elif action == "gone":
+        store.put(url, raw=b"", meta=RowMeta(status=404, error="client-error"), fetched=when)
+    elif action == "delete":
+        store.delete(url)
+    elif row is not None and row.version is not None:
+        if action == "title":
+            store.put(url, title=f"new {when}", fetched=when)
+            return
+        tablet = store.writable(store.tablet_of(url))
+        new: dict[str, Any] = {"signals": Signals(("noindex",))} if action == "noindex" else {"duplicate_of": URLS[0]}
+        batch = tablet.batch()
+        batch.put_meta(Url.parse(url).key, msgspec.structs.replace(row.meta, **new))
+        tablet.write(batch)
+
+
+def test_an_unchanged_revisit_is_no_change_and_a_cursor_is_one_datasets(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s", settings=ONE) as store:
+        store.put("http://a.test/", raw=b"x", text="x", meta=RowMeta(status=200), fetched=WHEN)
+        first, cursor = changed(store, "start")
+        assert [row["op"] for row in first] == ["upsert"]
+        row = store.get("http://a.test/")
+        assert row is not None
+        store.put(
+            "http://a.test/", meta=msgspec.structs.replace(row.meta, fetched=WHEN + 5.0, etag="e"), fetched=WHEN + 5
+        )
+        nothing, second = changed(store, cursor)
+        assert nothing == []
+        with pytest.raises(UserError, match="other columns, filters or text"):
+            changed(store, second, Where(language=("en",)))
+        assert changed(store, second)[0] == []
+        (tmp_path / "s" / "cursors" / second).write_bytes(b"torn")
+        with pytest.raises(fyke.errors.StorageError, match="damaged"):
+            changed(store, second)
+
+
+def test_changes_as_users_type_it(store: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "o.jsonl"
+    assert export(store, out, "--changes-since", "0", "--json") == 0
+    facts = json.loads(capfd.readouterr().out)
+    assert (facts["upserts"], facts["deletes"]) == (3, 0)
+    with Store.open(store) as opened:
+        opened.delete("http://a.test/one")
+        put_page(opened, "http://a.test/new")
+    assert export(store, out, "--changes-since", facts["cursor"], "--json") == 0
+    assert json.loads(capfd.readouterr().out)["cursor"] != facts["cursor"]
+    lines = {row["url"]: row for row in map(json.loads, out.read_text().splitlines())}
+    assert {url: row["op"] for url, row in lines.items()} == {
+        "http://a.test/one": "delete",
+        "http://a.test/new": "upsert",
+    }
+    assert lines["http://a.test/one"]["id"] == document_id("http://a.test/one")
+    assert lines["http://a.test/one"]["text"] is None
+
+
+def test_rows_are_written_as_they_come(tmp_path: Path) -> None:
+    """The writer holds one group at a time, whatever the store's size."""
+    from pyarrow import parquet
+
+    rows = ([f"{number}", "x" * 1_000_000] for number in range(100))
+    columns = [column for column in SCHEMAS["fineweb"] if column.name in ("url", "text")]
+    assert write_dataset(rows, columns, tmp_path / "o.parquet", "parquet")[0] == 100
+    assert parquet.ParquetFile(tmp_path / "o.parquet").metadata.num_row_groups == 20

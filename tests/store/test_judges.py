@@ -1,0 +1,133 @@
+"""What is exported, judged by other people's programs: warcio, cdxj-indexer, py-wacz, pywb.
+
+They live in a venv of their own (`make judges`, or FYKE_JUDGES names the folder of their programs); pywb is GPL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fyke.store import EXACT, Settings, Store
+from fyke.store.exporting import export
+from fyke.store.exports.warc import captures
+from fyke.store.importing import import_file
+from fyke.url import Url
+
+ROOT = Path(__file__).parent.parent.parent
+HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n"
+)
+ODD = (
+    "http://example.com/", "http://example.com/%7Euser", "http://example.com/a%2Fb", "http://example.com/x?b=2&a=1",
+    "http://example.com/x?sid=0123456789abcdef0123456789abcdef", "http://[2001:db8::1]/p", "http://192.0.2.7:8080/q",
+    "http://www.example.com/(S(4hqa0555fwsecu455xqckv45))/a.aspx", "http://bücher.example/",
+    "http://example.com/a?url=http%3A%2F%2Fx.org%2F", "https://example.org:8443/ü/日本", "http://example.com/A/B/../c",
+    "http://example.com/a'b(c)!*", "http://example.com/?", "http://example.com/a+b?c=d+e&c=%2B", "http://w.test/%25",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def judges() -> Path:
+    """The folder of the judges' programs."""
+    folder = Path(os.environ.get("FYKE_JUDGES", ROOT / ".venv-judges" / "bin"))
+    if not (folder / "cdxj-indexer").exists():
+        pytest.skip(f"the judges are not at {folder}; make them with `make judges`")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Odd URLs, several versions, exact copies, an error, a redirect, HTTP/2, a file without heads, a 304."""
+    path = tmp_path_factory.mktemp("judged") / "s"
+    with Store.open(path, settings=Settings(tablets=3)) as opened:
+        for number, url in enumerate(ODD):
+            opened.put(url, raw=b"<title>T%d</title><p>Page %d" % (number, number // 3), response_head=HEAD,
+                       request_head=b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", fetched=1_600_000_000.25 + number,
+                       title=f"T{number}", links=["http://example.com/l"])  # fmt: skip
+        opened.put(ODD[0], raw=b"newer", response_head=HEAD, fetched=1_700_000_000)
+        opened.put(ODD[0], title="by hand", fetched=1_700_000_001)
+        two = b"HTTP/2 404 \r\ncontent-type: text/plain\r\n\r\n"
+        opened.put("http://example.com/404", raw=b"gone", response_head=two, fetched=1_600_000_100)
+        moved = b"HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"
+        opened.put("http://example.com/moved", raw=b"", response_head=moved, fetched=1_600_000_101)
+        opened.put("http://example.com/file.bin", raw=b"\0\1\2", fetched=1_600_000_102)
+        for number, host in enumerate(("c1.test", "c2.test", "c3.test")):
+            opened.put(f"http://{host}/", raw=b"<p>the same words", response_head=HEAD, fetched=1_600_001_000 + number)
+        for host in ("c2.test", "c3.test"):
+            key = Url(f"http://{host}/").key
+            tablet = opened.tablet(opened.tablet_of(key))
+            version = tablet.version(key)
+            assert version is not None
+            batch = tablet.batch()
+            meta = msgspec.structs.replace(
+                version.meta, duplicate_of="http://c1.test/", duplicate_by=EXACT, similarity=1.0
+            )
+            batch.mark(key, version, meta)
+            batch.strip(key, version.stamp)
+            tablet.write(batch)
+    return path
+
+
+def run(*words: str | Path, **more: object) -> str:
+    command = [str(word) for word in words]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, **more)  # type: ignore[call-overload]
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return str(done.stdout)
+
+
+@pytest.mark.parametrize("ending", [".warc", ".warc.gz"])
+def test_warcio_and_cdxj_indexer(judges: Path, store: Path, tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"out{ending}"
+    with Store.open(store, "r") as opened:
+        assert export(opened.scan(), out) > 20
+    run(judges / "warcio", "check", out)
+    assert run(judges / "cdxj-indexer", "-s", out) == Path(f"{out}.cdxj").read_text()
+
+
+def test_wacz(judges: Path, store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.wacz"
+    with Store.open(store, "r") as opened:
+        count = export(opened.scan(), out)
+    assert "Validation succeeded" in run(judges / "wacz", "validate", "-f", out)
+    # And theirs, read by us.
+    with Store.open(store, "r") as opened:
+        export(opened.scan(), tmp_path / "in.warc.gz")
+    run(judges / "wacz", "create", "-o", tmp_path / "theirs.wacz", tmp_path / "in.warc.gz", cwd=tmp_path)
+    with Store.open(tmp_path / "t", settings=Settings(tablets=1)) as opened:
+        assert import_file(opened, tmp_path / "theirs.wacz").rows == count
+
+
+def test_pywb_replays_everything(judges: Path, store: Path, tmp_path: Path) -> None:
+    archive, indexes = (tmp_path / "collections" / "c" / name for name in ("archive", "indexes"))
+    archive.mkdir(parents=True)
+    indexes.mkdir()
+    wanted = {}
+    with Store.open(store, "r") as opened:
+        export(opened.scan(), archive / "out.warc.gz")
+        for row in opened.scan():
+            for capture in captures(row):
+                body = hashlib.sha1(capture.row.raw or b"").hexdigest()
+                wanted[row.url, int(capture.date)] = (capture.row.meta.status or 200, body)
+    shutil.move(archive / "out.warc.gz.cdxj", indexes / "index.cdxj")
+    lines = [line.split(" ", 2) for line in (indexes / "index.cdxj").read_text().splitlines()]
+    asked = [(json.loads(data)["url"], stamp) for _, stamp, data in lines]
+    assert len(asked) == len(wanted)
+    told = run(judges / "python", Path(__file__).parent / "pywb_replay.py", tmp_path,
+               input="".join(json.dumps(each) + "\n" for each in asked))  # fmt: skip
+    found = [json.loads(line) for line in told.splitlines() if line.startswith('["')]
+    assert len(found) == len(asked)
+    from fyke.formats.warc_record import parse_date
+
+    wrong = []
+    for (url, stamp), (_, status, body) in zip(asked, found, strict=True):
+        if (status, body) != wanted[url, int(parse_date(stamp))]:
+            wrong.append((url, stamp, status))
+    assert wrong == []
