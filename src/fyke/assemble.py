@@ -259,6 +259,7 @@ def agent_maker(
         processor = Processor(product, _convert)
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
         gate.take_over(clock.now())
+        transport.on_sent = lambda host: gate.sent(host, clock.now())
         means = Means(
             transport,
             Permissions(product, ignore=settings.no_robots),
