@@ -9,9 +9,7 @@ the same key byte for byte, so oddities are kept, too: a leading ``&``, addresse
 
 from __future__ import annotations
 
-import contextlib
 import re
-import socket
 from functools import lru_cache
 
 _COMMON = re.compile(
@@ -110,10 +108,22 @@ def _host(host: str) -> str:
         host = _HOST_ESCAPE.sub(_escaped, raw).decode("latin-1")
     host = re.sub(r"\.\.+", ".", host).strip(".").lower()
     if _DECIMAL.fullmatch(host):
-        with contextlib.suppress(OSError, ValueError):
-            host = socket.inet_ntoa(socket.inet_aton(host))
+        host = _dotted(host)
     host = _HOST_ESCAPE.sub(_escaped, host.encode("utf-8", "replace")).decode("latin-1").lower()
     return ",".join(reversed(_WWW.sub("", host).split(".")))
+
+
+def _dotted(host: str) -> str:
+    """An address of one to four numbers as four, as C's inet_aton reads it; as it was where that would not."""
+    try:
+        numbers = [int(part, 8 if part[0] == "0" else 10) for part in host.split(".")]
+    except ValueError:
+        return host
+    *first, last = numbers
+    if any(number > 255 for number in first) or last >= 1 << 8 * (4 - len(first)):
+        return host
+    rest = last.to_bytes(4 - len(first), "big")
+    return ".".join(str(number) for number in (*first, *rest))
 
 
 def _path(path: str) -> str:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import struct
 import zipfile
-from typing import IO, BinaryIO, cast
+from typing import IO, BinaryIO
 
 from fyke.formats.streams import Seekable
 
 _LOCAL = struct.Struct("<4s22xHH")
 
 
-class Slice(io.RawIOBase):
+class Slice:
     """A part of a file as a file. Reading moves the file's own position: one reader at a time."""
 
     def __init__(self, file: BinaryIO, start: int, size: int) -> None:
-        super().__init__()
         self._file, self._start, self._size, self._at = file, start, size, 0
-
-    def readable(self) -> bool:
-        """True."""
-        return True
 
     def seekable(self) -> bool:
         """True."""
@@ -36,11 +30,11 @@ class Slice(io.RawIOBase):
         self._at = max(0, offset + (0, self._at, self._size)[whence])
         return self._at
 
-    def read(self, size: int | None = -1, /) -> bytes:
+    def read(self, size: int = -1, /) -> bytes:
         """At most ``size`` bytes; empty at the end."""
         left = max(0, self._size - self._at)
         self._file.seek(self._start + self._at)
-        data = self._file.read(left if size is None or size < 0 else min(size, left))
+        data = self._file.read(left if size < 0 else min(size, left))
         self._at += len(data)
         return data
 
@@ -54,7 +48,7 @@ def member_window(file: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipI
     if len(head) < _LOCAL.size or head[:4] != b"PK\x03\x04":
         raise zipfile.BadZipFile(f"{member.filename} is not where the directory says")
     _, name, extra = _LOCAL.unpack(head)
-    return cast(Seekable, Slice(file, member.header_offset + _LOCAL.size + name + extra, member.file_size))
+    return Slice(file, member.header_offset + _LOCAL.size + name + extra, member.file_size)
 
 
 class _Forward:

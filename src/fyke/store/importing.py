@@ -189,13 +189,15 @@ class Importer:
         there = batch.at_time(key, change.meta.fetched)
         if change.text is None:
             batch.put_columns(key, change.columns, there[0].stamp if there else item.stamp)
-        elif not there:
+            return
+        pages = [version for version in there if version.page]
+        if pages and not pages[0].text:
+            batch.complete(key, pages[0], changed(change, meta=pages[0].meta))
+        elif pages or any(version.meta.digest == change.meta.digest for version in there):
+            done.known += 1
+        else:
             batch.put_row(key, change, item.stamp)
             done.rows += 1
-        elif not there[0].text:
-            batch.complete(key, there[0], changed(change, meta=there[0].meta))
-        else:
-            done.known += 1
 
     def __enter__(self) -> Importer:
         return self
