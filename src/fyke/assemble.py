@@ -38,6 +38,7 @@ from fyke.crawl.revisit.weights import Weights
 from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run import trace
+from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.ending import End, exit_status, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
 from fyke.crawl.run.limit import Limit, PageLimit, Unlimited
@@ -259,6 +260,8 @@ def agent_maker(
         processor = Processor(product, _convert)
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
         gate.take_over(clock.now())
+        transport.on_sent = lambda host: gate.sent(host, clock.now())
+        quarantine = Quarantine(run.store)
         means = Means(
             transport,
             Permissions(product, ignore=settings.no_robots),
@@ -266,7 +269,9 @@ def agent_maker(
             gate,
             limit or Unlimited(),
             resolver,
-            Quarantine(run.store).read(),
+            quarantine.read(),
+            quarantine.suspects(),
+            quarantine.acquit,
         )
         ways = Ways(
             settings.concurrency,
@@ -282,7 +287,8 @@ def agent_maker(
             poll=settings.continuous or bool(settings.websub),
         )
         rules = Rules.of(settings, seeds, scope, frontier.sites.added)
-        ties = replace(ties, suspects=Quarantine(run.store).suspects())
+        captures = WarcDir(Path(settings.warc_dir), _warc_fields(settings)) if settings.warc_dir else None
+        ties = replace(ties, captures=captures)
         agent = Agent(store, frontier, means, rules, processor, discovery=discovery, ways=ways, ties=ties)
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
@@ -292,6 +298,12 @@ def agent_maker(
 
 
 # ---- small parts
+
+
+def _warc_fields(settings: CrawlSettings) -> tuple[tuple[str, str], ...]:
+    """What the files of --warc-dir say of the crawl that made them."""
+    robots = "ignore" if settings.no_robots else "obey"
+    return (("http-header-user-agent", settings.user_agent), ("robots", robots))
 
 
 def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:

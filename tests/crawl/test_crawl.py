@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
 from fyke import assemble
 from fyke.assemble import crawl
@@ -142,9 +143,9 @@ def check_that_copies_and_near_copies_are_found_and_no_others(served: Served, cr
 def test_kill_9_of_the_whole_tree_loses_nothing(served: Served, tmp_path: Path) -> None:
     served.log()
     chance = random.Random(5)
-    whole = command(served, tmp_path / "s", "--agents", "2")
+    whole = command(served, tmp_path / "s", "--agents", "2", "--warc-dir", str(tmp_path / "warc"))
     # Killed while each host has been asked for a few of its pages, in a crawl that would go on for long.
-    for words in (whole + ["--delay", "5"], [sys.executable, "-m", "fyke", "resume", "--store", str(tmp_path / "s")]):
+    for words in (whole + ["--delay", "2"], [sys.executable, "-m", "fyke", "resume", "--store", str(tmp_path / "s")]):
         crawl = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wanted = chance.randrange(20, 45)
         while wanted > 0:
@@ -155,6 +156,24 @@ def test_kill_9_of_the_whole_tree_loses_nothing(served: Served, tmp_path: Path) 
         crawl.wait()
     run(whole)
     assert served.world.expected(served.world.seeds).pages <= stored(tmp_path / "s")
+    check_that_every_body_is_in_the_warcs(tmp_path / "s", tmp_path / "warc")
+
+
+def check_that_every_body_is_in_the_warcs(path: Path, folder: Path) -> None:
+    """By warcio, digests checked: what stands in the store stands in a file under its final name."""
+    captured: set[tuple[str, bytes]] = set()
+    files = sorted(folder.iterdir())
+    assert [file for file in files if file.suffix not in {".gz", ".cdxj"}] == [], "nothing is left open"
+    for file in files:
+        if file.suffix == ".gz":
+            with file.open("rb") as stream:
+                for record in ArchiveIterator(stream, check_digests="raise"):
+                    if record.rec_type == "response":
+                        captured.add((record.rec_headers["WARC-Target-URI"], record.content_stream().read()))
+    with Store.open(path, "r") as store:
+        kept = {(row.url, row.raw) for row in store.scan() if row.meta.status == 200 and row.raw}
+    assert kept
+    assert kept <= captured
 
 
 @pytest.mark.parametrize("kind", ["prefix", "suffix"])

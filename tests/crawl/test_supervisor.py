@@ -75,6 +75,10 @@ def test_one_death_is_no_proof(tmp_path: Path) -> None:
     assert len(deaths) == 1
     assert not quarantine.read()
     assert quarantine.suspects() == {"http://deadly.test/"}
+    quarantine.acquit("http://deadly.test/")
+    assert not quarantine.suspects()
+    quarantine.blame(["http://deadly.test/"])
+    assert not quarantine.read(), "it was read between the two"
 
 
 def test_an_agent_that_keeps_dying_ends_the_crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,17 @@ def test_claim_release_and_expiry() -> None:
     assert contacts.claim(5, 134.0, 30.0) == 0.0, "the claim of an agent that died runs out"
 
 
+def test_the_gap_of_an_address_counts_from_when_the_request_was_sent() -> None:
+    """On a busy machine that is later than it was begun, and the next one must not come too soon after it."""
+    contacts = table()
+    assert contacts.reserve(7, 100.0, 0.2) == 100.0
+    assert contacts.start(7, 100.0, 0.2) == 0.0
+    contacts.late(7, 100.15, 0.2)
+    assert contacts.reserve(7, 100.2, 0.2) == pytest.approx(100.35)
+    assert contacts.start(7, 100.2, 0.2) == pytest.approx(100.35)
+    assert contacts.start(7, 100.36, 0.2) == 0.0
+
+
 def test_who_takes_the_place_of_an_agent_lets_go_of_what_it_held() -> None:
     contacts = table()
     assert contacts.claim(5, 100.0, 180.0, owner=1) == 0.0

@@ -95,6 +95,7 @@ class Agent:
             self.queues, rules, processor, self.discovery, self._examination, means.clock,
             work_on=ties.work_on, revisits=self.revisits,
         )  # fmt: skip
+        self.keeper.captures = ties.captures
         self.tally = self.keeper.tally
         means.gate = means.gate or Gate(frontier.politeness, MAX_FETCH)
         self.visits = Visits(means, self.queues, self.keeper, self.discovery, self.revisits, self._begin, self._notice)
@@ -173,6 +174,8 @@ class Agent:
             await self._seen_runs.finish()
             if self._syncing is not None:
                 await asyncio.wait([self._syncing])
+            if self._ties.captures is not None:
+                self._ties.captures.close()
         self.queues.anchors.step(self._clock.now(), everything=True)
         await self.delivery.finish(self._clock.now())
         if self.queues.order is not None:
@@ -216,7 +219,7 @@ class Agent:
             href = each.lease.entry.href
             size += len(each.outcome.exchange.body) if each.outcome.exchange is not None else 0
             room -= len(href.encode()) + 1
-            alone = href in self._ties.suspects
+            alone = href in self.visits.means.suspects
             if count and (alone or size > BYTES_AT_ONCE or room < 0):
                 break
             count += 1

@@ -28,6 +28,7 @@ from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import AGAIN, Queues
 from fyke.crawl.revisit.retaking import Retaker
 from fyke.crawl.revisit.revisits import Revisits, Seen
+from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
 from fyke.frontier.keys import Entry
@@ -92,6 +93,8 @@ class Keeper:
         self._revisits = revisits
         self.ended: Callable[[Lease], None] = lambda lease: None
         """Told when all that follows from a visit is committed."""
+        self.captures: WarcDir | None = None
+        """Takes every exchange before anything follows from it."""
         self.fault: Callable[[Lease], None] = lambda lease: None
         """Told of a fault of ours with a visit, while it is handled."""
         self.beside: Callable[[Coroutine[None, None, None]], None] = _nowhere
@@ -115,6 +118,10 @@ class Keeper:
     def take(self, arrivals: Sequence[Arrival]) -> None:
         """Make of arrivals what is kept of them: the pages among them are read in one call."""
         pages: list[tuple[Arrival, str]] = []
+        if self.captures is not None:
+            for each in arrivals:
+                self.captures.add(each.outcome)
+            self.captures.flush()
         for each in arrivals:
             try:
                 page = self._sort(each)

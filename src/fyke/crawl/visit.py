@@ -89,6 +89,10 @@ class Means:
     """How hosts are resolved, where they are."""
     quarantined: frozenset[str] = frozenset()
     """URLs that killed an agent."""
+    suspects: frozenset[str] = frozenset()
+    """URLs that were being read when an agent died: each is read alone."""
+    acquit: Callable[[str], None] = lambda href: None
+    """Told of a suspect that was read."""
     start: Start = field(init=False)
 
     def __post_init__(self) -> None:
@@ -228,6 +232,8 @@ class Visits:
         self.under_way -= 1
         if self._keeper.came_to_document(lease):
             self.means.limit.spend()
+            if lease.entry.href in self.means.suspects:
+                self.means.acquit(lease.entry.href)
         else:
             self.means.limit.give_back()
 

@@ -91,6 +91,8 @@ class HttpTransport:
         self._plain: OrderedDict[str, None] = OrderedDict()  # hosts whose HTTP/2 failed
         self._sweep_in = _SWEEP
         self.lag = LoopLag(self._on_tick)
+        self.on_sent: Callable[[str], None] = lambda host: None
+        """Told when a request to a host is really sent: some time after it was begun, where the machine is busy."""
 
     async def fetch(self, request: Request) -> Outcome:
         """Return what the web did with ``request``; see ``interfaces.Transport``."""
@@ -152,7 +154,7 @@ class HttpTransport:
             self._end(under_way, failed)
 
     def _connect(self, under_way: _Fetch) -> None:
-        transfer = self._idle.pop() if self._idle else Transfer(self._settings, self._veto)
+        transfer = self._idle.pop() if self._idle else Transfer(self._settings, self._veto, self.on_sent)
         request, under_way.address = under_way.request, under_way.addresses.pop(0)
         try:
             transfer.begin(request, under_way.address, self.lag.lost, plain=request.url.host in self._plain)

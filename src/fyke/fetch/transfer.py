@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import ssl
+from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -53,8 +54,10 @@ class Ended(Enum):
 class Transfer:
     """One reusable curl handle with its buffers."""
 
-    def __init__(self, settings: FetchSettings, veto: Veto) -> None:
+    def __init__(self, settings: FetchSettings, veto: Veto, on_sent: Callable[[str], None] = lambda host: None) -> None:
+        """``on_sent(host)`` is told when a connection stands and the request is about to be sent."""
         self._settings = settings
+        self._on_sent = on_sent
         self._veto = veto
         self._host, self._port = "", 0
         self._refused = ""
@@ -78,6 +81,7 @@ class Transfer:
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, 86_400_000)  # 0 would mean five minutes; deadlines are the transport's
         curl.setopt(pycurl.WRITEFUNCTION, self._on_body)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open)
+        curl.setopt(pycurl.PREREQFUNCTION, self._on_request)
         authorities = settings.ca_file or os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
         if authorities:
             curl.setopt(pycurl.CAINFO, authorities)
@@ -113,6 +117,10 @@ class Transfer:
             curl.setopt(pycurl.HTTPHEADER, headers)
             self._usual = not conditions
         self._request = (f"{request.method} {url.target}", url.authority, headers)
+
+    def _on_request(self, *connection: object) -> int:
+        self._on_sent(self._host)
+        return int(pycurl.PREREQFUNC_OK)
 
     def elapsed(self, lost: float) -> float:
         """Return the seconds that the server has had, where the loop has lost ``lost`` in all."""

@@ -82,6 +82,14 @@ class ContactTable:
                 self._times[slot] = max(self._times[slot], now + gap)
             return 0.0
 
+    def late(self, key: int, now: float, gap: float) -> None:
+        """Say that a contact that was started begins in truth only now."""
+        with self._lock:
+            slot, _ = self._find(key, now)
+            if slot >= 0 and self._keys[slot] == key:
+                self._starts[slot] = max(self._starts[slot], now)
+                self._times[slot] = max(self._times[slot], now + gap)
+
     def claim(self, key: int, now: float, hold: float, owner: int = 0) -> float:
         """Claim ``key`` for ``owner`` until ``now + hold`` and return 0, or return when it will be free."""
         with self._lock:

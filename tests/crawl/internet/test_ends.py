@@ -189,6 +189,41 @@ async def unreadable(net: Internet) -> Any:
     return {"missing": sorted(wanted - net.pages()), "told": told, "status": process.returncode}
 
 
+def test_a_page_that_kills_the_process_twice_is_not_met_again() -> None:
+    found = run_inside(deadly)
+    assert found["statuses"] == [-signal.SIGKILL, -signal.SIGKILL, 0]
+    assert found["missing"] == []
+    assert found["told"] == "quarantined"
+
+
+async def deadly(net: Internet) -> Any:
+    """Reading one page ends the process, as a fault of a native library would. One agent."""
+    net.host("fine.example", "93.184.5.2", site(6))
+    await net.open()
+    script = net.folder / "faulty.py"
+    script.write_text(
+        "import os, signal, sys\n"
+        "from fyke.reading.reading import Reader\n"
+        "read = Reader.pages\n"
+        "def pages(self, given, kinds):\n"
+        "    if any(url.path == '/1' for _, _, url in given):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return read(self, given, kinds)\n"
+        "Reader.pages = pages\n"
+        "from fyke.cli import main\n"
+        "main(sys.argv[1:])\n"
+    )
+    statuses = []
+    for _ in range(3):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(script), "crawl", "http://fine.example/", "--store", str(net.store), *QUICK)
+        )
+        statuses.append(await process.wait())
+    wanted = {f"http://fine.example/{i or ''}" for i in range(6) if i != 1}
+    told = net.rows().get("http://fine.example/1")
+    return {"missing": sorted(wanted - net.pages()), "told": told, "statuses": statuses}
+
+
 def test_without_a_network_a_crawl_ends_and_says_why() -> None:
     found = run_inside(no_network)
     assert found["queued"] == 1, "it may be had another day"

@@ -85,6 +85,13 @@ class Gate:
         self._entered[host] = key
         return 0.0
 
+    def sent(self, host: str, now: float) -> None:
+        """Say that a request of a contact is sent only now: the next one at its address counts from here."""
+        key = self._entered.get(host)
+        gap = min(self._politeness.address_delay, self._politeness.delay)
+        if key is not None and gap > 0:
+            self._table.late(key, now, gap)
+
     def leave(self, host: str, finished: float) -> None:
         """Say that the contact ended: the least gap of the host begins. REQUIRES: it was entered."""
         self._table.release(_host_key(host), finished + self._politeness.delay)

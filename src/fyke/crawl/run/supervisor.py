@@ -42,7 +42,10 @@ class Death:
 
 
 class Quarantine:
-    """URLs that killed an agent twice. ``quarantine.jsonl`` of the store has a line, a JSON string, for each death."""
+    """URLs that killed an agent twice. ``quarantine.jsonl`` of the store has a line for each death that they met.
+
+    Such a line is a JSON string; a list of one string says that the URL has since been read, and is no suspect.
+    """
 
     def __init__(self, store: Path) -> None:
         self._path = store / "quarantine.jsonl"
@@ -62,11 +65,23 @@ class Quarantine:
             with self._path.open("ab") as file:
                 file.write(lines)
 
+    def acquit(self, href: str) -> None:
+        """Note that a suspect was read, and harmed nobody."""
+        with self._path.open("ab") as file:
+            file.write(msgspec.json.encode([href]) + b"\n")
+
     def _deaths(self) -> Counter[str]:
-        if not self._path.exists():
-            return Counter()
-        lines = self._path.read_bytes().splitlines()
-        return Counter(msgspec.json.decode(line, type=str) for line in lines if line)
+        deaths: Counter[str] = Counter()
+        for line in self._path.read_bytes().splitlines() if self._path.exists() else ():
+            try:
+                told = msgspec.json.decode(line, type=str | tuple[str])
+            except msgspec.DecodeError:  # cut off by a crash
+                continue
+            if isinstance(told, str):
+                deaths[told] += 1
+            else:
+                del deaths[told[0]]
+        return deaths
 
 
 class Suspect:

@@ -12,6 +12,7 @@ from fyke.crawl.mail.delivery import Send
 from fyke.crawl.order.order import Order
 from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.run.archiving import WarcDir
 from fyke.interfaces import Prioritizer
 
 if TYPE_CHECKING:
@@ -46,8 +47,6 @@ class Ties:
     """Called about once a second; where it returns False the agent stops cleanly."""
     work_on: Callable[[Iterable[str]], None] = lambda hrefs: None
     """Told what is about to be read, so that what kills an agent is known."""
-    suspects: frozenset[str] = frozenset()
-    """URLs that were being read when an agent died: each is read alone."""
     send: Send | None = None
     """``send(tablet, letters)`` brings letters to the agent of a tablet that is not ours and returns once they are
     applied; with it the agent is one of several, and runs until it is told to stop."""
@@ -55,3 +54,5 @@ class Ties:
     """The index of near copies."""
     thread: Executor | None = None
     """Where pages are examined; without it in the loop."""
+    captures: WarcDir | None = None
+    """Takes every exchange before anything follows from it."""

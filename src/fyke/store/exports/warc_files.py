@@ -94,6 +94,11 @@ class WarcFiles:
         self._writer.warcinfo(time.time(), about(self._fields), name)
         return self._writer
 
+    def flush(self) -> None:
+        """Hand what was written to the system: it survives the end of this process."""
+        if self._file is not None:
+            self._file.flush()
+
     def sync(self) -> None:
         """Bring what was written to the disk."""
         if self._file is not None:
