@@ -272,6 +272,7 @@ def agent_maker(
             quarantine.read(),
             quarantine.suspects(),
             quarantine.acquit,
+            transport.lag.hold,
         )
         ways = Ways(
             settings.concurrency,

@@ -49,8 +49,9 @@ class LoopLag:
     """How much time an event loop has lost: held by a long step, starved by a busy machine, or suspended with it.
 
     What a server took is what passed less what was lost meanwhile (``lost`` now less ``lost`` then). Measured by a
-    timer of ``TICK`` seconds, so short holds are seen in part. ``on_tick(late)`` is called at each: a deadline is
-    judged where ``late`` is small only, since after a hold the answer may lie in the socket unread.
+    timer of ``TICK`` seconds, so short holds are seen in part; who holds the loop on purpose tells (``hold``).
+    ``on_tick(late)`` is called at each: a deadline is judged where ``late`` is small only, since after a hold the
+    answer may lie in the socket unread.
     """
 
     TICK = 0.02
@@ -60,6 +61,7 @@ class LoopLag:
         self.lost = 0.0
         self._on_tick = on_tick
         self._due = 0.0
+        self._told = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -73,14 +75,20 @@ class LoopLag:
             self._timer.cancel()
             self._timer = None
 
+    def hold(self, seconds: float) -> None:
+        """Say that the loop was held for so long."""
+        self.lost += seconds
+        self._told += seconds
+
     def _wait(self) -> None:
+        self._told = 0.0
         self._due = boot_time() + self.TICK
         self._timer = asyncio.get_running_loop().call_later(self.TICK, self._tick)
 
     def _tick(self) -> None:
         late = boot_time() - self._due
-        if late > self._NOISE:
-            self.lost += late
+        if late - self._told > self._NOISE:
+            self.lost += late - self._told
         self._wait()
         self._on_tick(late)
 

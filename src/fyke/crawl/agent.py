@@ -23,6 +23,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Sequence
 
+from fyke.clock import boot_time
 from fyke.crawl.capture import Processor
 from fyke.crawl.commit import Keeper, Tally
 from fyke.crawl.discovery.discovery import Discovery
@@ -226,8 +227,10 @@ class Agent:
             if alone or count == AT_ONCE:
                 break
         some, self.visits.arrived = arrived[:count], arrived[count:]
+        began = boot_time()
         self.keeper.take(self.visits.take(some))
         self.queues.flush()
+        self.visits.means.hold(boot_time() - began)
         self._settled = False  # what they found may have changed what there is to wait for
 
     def _begin_visits(self) -> None:

@@ -93,6 +93,8 @@ class Means:
     """URLs that were being read when an agent died: each is read alone."""
     acquit: Callable[[str], None] = lambda href: None
     """Told of a suspect that was read."""
+    hold: Callable[[float], None] = lambda seconds: None
+    """Told for how long a tick held the loop, so that this is nobody's slowness."""
     start: Start = field(init=False)
 
     def __post_init__(self) -> None:

@@ -82,6 +82,11 @@ class ContactTable:
                 self._times[slot] = max(self._times[slot], now + gap)
             return 0.0
 
+    def busy_until(self, key: int, now: float) -> float:
+        """Return when a key that is claimed will be free; 0 where it is."""
+        with self._lock:
+            return self._find(key, now)[1]
+
     def late(self, key: int, now: float, gap: float) -> None:
         """Say that a contact that was started begins in truth only now."""
         with self._lock:

@@ -73,6 +73,8 @@ class Gate:
 
     def enter(self, host: str, now: float) -> float:
         """Begin a contact of a host at its address and return 0, or return when to try again; ``leave`` ends it."""
+        if busy := self._table.busy_until(_host_key(host), now):  # before a slot of its address is used up
+            return busy
         address = self._address_of(host)
         key = None if address is None else address_key(address)
         if key is not None and (wait := self._wait_for_address(host, key, now)):
