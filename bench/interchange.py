@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import argparse
-import resource
+import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -85,8 +86,8 @@ def rates(folder: Path) -> None:
     print(table(["what", "MB per CPU second", "× warcio"], rows))
 
 
-def memory(folder: Path, records: int) -> None:
-    """Peak memory of an export and an import of many small records, each half of them copies of one before."""
+def fill(folder: Path, records: int) -> None:
+    """Many small records, each second one a copy of the one before."""
     with Store.open(folder / "s") as store:
         for start in range(0, records, 500):
             batches: dict[int, Batch] = {}
@@ -98,18 +99,36 @@ def memory(folder: Path, records: int) -> None:
                 batch.put_row(key, Change(meta, Page(b"", HEAD, body)), int((1.7e9 + n) * 1e6))
             for number, batch in batches.items():
                 store.tablet(number).write(batch)
-    print(f"{records:,} records made: {_peak()} MB")
+
+
+def write_out(folder: Path) -> None:
     path = folder / "out.warc.gz"
-    with Store.open(folder / "s", "r") as reader:
-        export(reader.scan(parts=parts_needed(path)), path)
-    print(f"exported, {path.stat().st_size / 1e6:.0f} MB: {_peak()} MB")
-    with Store.open(folder / "t") as copy, Importer(copy) as importer:
-        done = importer.file(path)
-    print(f"imported, {done.rows:,} rows, {done.revisits:,} revisits, {importer.unresolved} unresolved: {_peak()} MB")
+    with Store.open(folder / "s", "r") as store:
+        export(store.scan(parts=parts_needed(path)), path)
 
 
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+def read_in(folder: Path) -> None:
+    with Store.open(folder / "t") as store, Importer(store) as importer:
+        done = importer.file(folder / "out.warc.gz")
+    print(f"{done.rows:,} rows, {done.revisits:,} revisits, {importer.unresolved} unresolved")
+
+
+def memory(folder: Path, records: int) -> None:
+    """Peak memory of an export and an import, each in a process of its own."""
+    steps: list[tuple[str, Callable[[], object]]] = [
+        ("nothing", int),
+        ("filled", lambda: fill(folder, records)),
+        ("exported", lambda: write_out(folder)),
+        ("imported", lambda: read_in(folder)),
+    ]
+    for name, work in steps:
+        child = os.fork()
+        if not child:
+            work()
+            sys.stdout.flush()
+            os._exit(0)
+        _, status, usage = os.wait4(child, 0)
+        print(f"{records:,} records {name}: {usage.ru_maxrss // 1024} MB, status {status}", flush=True)
 
 
 def main() -> None:

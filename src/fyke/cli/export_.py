@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, print_json
+from fyke.cli.options import Json, StorePath, needs, print_json
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def export(
         options = WarcOptions(_size(shard_size), _about(store, operator, is_part_of))
         _export_archive(path, kind, store, where, options, json)
         return
+    if kind == "parquet":
+        needs("pyarrow", "parquet", "Parquet")
     dataset = Dataset.of(several(columns), where, schema=schema, text=text, raw=raw)
     facts = _export_dataset(path, kind, store, dataset, _size(shard_size), changes_since)
     _tell(facts, path, json)

@@ -38,7 +38,7 @@ class Derived:
         self._store, self._agent = store, agent
         self._site = lru_cache(_SITES)(self._rules)
 
-    def markdown(self, row: Row) -> str:
+    def as_markdown(self, row: Row) -> str:
         """See ``markdown_of``."""
         return markdown_of(row)
 

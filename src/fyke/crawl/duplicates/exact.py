@@ -160,9 +160,12 @@ class Duplicates:
     def _is_last(self, number: int, row: bytes, stamp: int, going: set[tuple[bytes, int]]) -> bool:
         """Whether the other pages with this body only name it, as imported revisits do, or will: then it stays."""
         versions = self._store.tablet(number).versions(row)
-        digest = next((version.meta.digest for version in versions if version.page == stamp), b"")
+        meta = next((version.meta for version in versions if version.page == stamp), RowMeta())
+        digest = meta.digest
         if not bodies.is_digest(digest):
             return False
+        if meta.duplicate_of and self._store.tablet_of(Url(meta.duplicate_of).key) not in self._store.owned:
+            return False  # another agent's, who has it
         others = [place for place in bodies.find(self._store, digest) if (place.row, place.stamp) != (row, stamp)]
         return bool(others) and not any(place.here and (place.row, place.stamp) not in going for place in others)
 

@@ -36,7 +36,7 @@ _MAX_HOPS = 8
 class Derived(Protocol):
     """What the rooms above the store make of a row."""
 
-    def markdown(self, row: Row) -> str:
+    def as_markdown(self, row: Row) -> str:
         """The main content as Markdown."""
         ...
 
@@ -52,7 +52,7 @@ class Derived(Protocol):
 class Stored:
     """What the store alone knows."""
 
-    def markdown(self, row: Row) -> str:
+    def as_markdown(self, row: Row) -> str:
         """Raises ``UserError``: Markdown is made of pages, which the store does not read."""
         raise UserError("Markdown is made by `fyke export --text markdown` and by fyke.Store; open the store with that")
 
@@ -95,7 +95,7 @@ class Record:
         """The text that was asked for."""
         row = self.row
         if self.source.text == "markdown":
-            return self.source.derived.markdown(row)
+            return self.source.derived.as_markdown(row)
         return (row.whole if self.source.text == "whole" else row.text) or ""
 
     @lazy

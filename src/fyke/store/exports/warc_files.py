@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 import fyke
-from fyke.errors import StorageError
+from fyke.errors import StorageError, UserError
 from fyke.formats.cdxj import index_line
 from fyke.formats.warc_write import Compression, WarcWriter, Written
 from fyke.store.spool import SortedLines
@@ -75,6 +75,8 @@ class WarcFiles:
     def _begin(self) -> WarcWriter:
         self._number += 1
         path = self._name_of(self._number)
+        if (index := index_of(path)).exists() and not path.exists():  # somebody else's, under a name that nobody gave
+            raise UserError(f"{index} is there, but {path.name} is not; move it, or name another file")
         handle = os.open(path.with_name(path.name + OPEN), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         file = self._file = os.fdopen(handle, "wb")
         try:

@@ -200,7 +200,7 @@ def _cut(stream: Any, report: Report) -> Iterator[bytes]:
 
 def _item(row: Row, path: Path, number: int, changed: float) -> Item:
     url = _address(row, path, number)
-    fetched = _when(row.get("fetched")) or changed + number * 1e-6
+    fetched = _when(row.get("fetched")) or (round(changed * 1e6) + number) / 1e6  # each row a time of its own
     text = row.get("text")
     text = text if isinstance(text, str) else None
     body, head, media_type = _body(row)
