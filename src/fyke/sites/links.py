@@ -158,11 +158,12 @@ def find_links(
     join = _Joiner(url, page.base, memo)
     dropped: dict[Drop, int] = {}
     references = page.links()
-    surplus = len(references.hrefs) - (0 if directives.nofollow else MAX_LINKS)
-    if surplus > 0:
-        dropped[Drop.NOFOLLOW if directives.nofollow else Drop.TOO_MANY_LINKS] = surplus
+    if directives.nofollow and references.hrefs:
+        dropped[Drop.NOFOLLOW] = len(references.hrefs)
         for column in references:
-            del column[-surplus:]
+            column.clear()
+    elif len(references.hrefs) > MAX_LINKS:
+        _shorten(references, dropped)
     refresh = page.refresh or (parse_refresh(refresh_header) if refresh_header else None)
     for relation in page.relations[:MAX_LINKS]:
         if not _FOLLOWED_RELATIONS.isdisjoint(relation.rel.split()):
@@ -179,6 +180,19 @@ def find_links(
         read_signals(directives.said, head, page.metas),
         tuple(dropped.items()),
     )
+
+
+def _shorten(references: References, dropped: dict[Drop, int]) -> None:
+    """Leave the first link to each address, up to ``MAX_LINKS``: a page may name few of them very often."""
+    first: dict[str, int] = {}
+    for at, href in enumerate(references.hrefs):
+        first.setdefault(href.partition("#")[0], at)
+    first.pop("", None)  # to the page itself
+    if len(first) > MAX_LINKS:
+        dropped[Drop.TOO_MANY_LINKS] = len(first) - MAX_LINKS
+    kept = list(first.values())[:MAX_LINKS]
+    for column in references:
+        column[:] = [column[at] for at in kept]
 
 
 def _follow(references: References, join: _Joiner, dropped: dict[Drop, int]) -> tuple[Links, Sequence[bytes]]:
