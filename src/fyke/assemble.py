@@ -41,7 +41,7 @@ from fyke.crawl.run import trace
 from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.ending import End, exit_status, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
-from fyke.crawl.run.limit import Limit, PageLimit, Unlimited
+from fyke.crawl.run.limit import Bounds, Limit, PageLimit, Unlimited
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.processes import Progress, Run, crawl_apart
 from fyke.crawl.run.report import has_room, log_freshness, report, starting
@@ -92,6 +92,8 @@ class Summary:
     """Nothing is left to do."""
     ended: str
     """Why it ended: ``done``, ``limit``, ``interrupted`` or ``no-room``."""
+    limit: str
+    """The setting whose limit was reached: ``max_pages``, ``max_bytes`` or ``max_time``."""
     deferred: int
     """URLs that are left since they are due beyond the patience, where the crawl ended by itself."""
     failed_seeds: dict[str, str]
@@ -143,9 +145,10 @@ def crawl(
     counters = _counters(path)
     statuses.write(path, starting(counters))
     began, cpu = time.time(), _cpu()
-    run = Run(path, plan, agents, _pages_left(settings, counters))
     _compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
+    until = time.time() + settings.max_time if settings.max_time else float("inf")
+    run = Run(path, plan, agents, _left(settings, counters, until))
     with logging_to(path):
         end = None
         if agents == 1:
@@ -153,7 +156,7 @@ def crawl(
             end = _crawl_here(run, prioritizer, scope, progress, growth)
             if end is None:
                 log.info("one agent is busy: the crawl goes on with %d", most)
-                run = Run(path, plan, most, _pages_left(settings, _counters(path)))
+                run = Run(path, plan, most, _left(settings, _counters(path), until))
         if end is None:
             end = crawl_apart(run, agent_maker, progress)
     return _summary(run, began, cpu, end)
@@ -187,7 +190,7 @@ def _crawl_here(
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
         began, log = time.time(), Log(run.store, 0)
-        limit = Limit(run.pages_left) if run.plan.settings.max_pages else None
+        limit = Limit(run.left) if run.left else None
         interrupted: list[int] = []
 
         def beat(agent: Agent) -> bool:
@@ -199,6 +202,8 @@ def _crawl_here(
                 growth.look(agent)
                 if growth.wanted:
                     return False
+            if limit is not None and limit.reached:
+                return False
             return not interrupted and has_room(run.store, run.plan.settings.min_free_disk)
 
         suspect = stack.enter_context(closing(Suspect(run.store)))
@@ -225,8 +230,14 @@ def _counters(store: Path) -> Counter[str]:
     return counters
 
 
-def _pages_left(settings: CrawlSettings, counters: Counter[str]) -> int:
-    return max(settings.max_pages - counters["pages"], 0) if settings.max_pages else 0
+def _left(settings: CrawlSettings, counters: Counter[str], until: float) -> Bounds:
+    """What a run may still come to; ``counters`` are of what is in the store already."""
+    left = Bounds(until=until)
+    if settings.max_pages:
+        left = replace(left, documents=max(settings.max_pages - counters["pages"], 0))
+    if settings.max_bytes:
+        left = replace(left, bytes=max(settings.max_bytes - counters["bytes"], 0))
+    return left
 
 
 async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], beat: Callable[[Agent], bool]) -> None:
@@ -291,6 +302,8 @@ def agent_maker(
         captures = WarcDir(Path(settings.warc_dir), _warc_fields(settings)) if settings.warc_dir else None
         ties = replace(ties, captures=captures)
         agent = Agent(store, frontier, means, rules, processor, discovery=discovery, ways=ways, ties=ties)
+        if limit is not None:
+            limit.fetched = lambda: agent.tally.bytes
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
         return agent, transport
@@ -357,6 +370,7 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
         harvest=round(status.harvest, 4),
         finished=end is End.DONE and not status.queued,
         ended=end,
+        limit=_limit_reached(settings, status) if end is End.LIMIT else "",
         deferred=status.queued if end is End.DONE else 0,
         failed_seeds=failed,
         status=exit_status(
@@ -364,10 +378,16 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
             pages=status.pages,
             queued=status.queued,
             seeds=len(run.plan.seeds),
-            failed=len(failed),
+            failed=failed,
             continuous=settings.continuous,
         ),
     )
+
+
+def _limit_reached(settings: CrawlSettings, status: statuses.Status) -> str:
+    if settings.max_pages and status.pages >= settings.max_pages:
+        return "max_pages"
+    return "max_bytes" if settings.max_bytes and status.bytes >= settings.max_bytes else "max_time"
 
 
 def _cpu() -> float:

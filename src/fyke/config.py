@@ -2,7 +2,7 @@
 
 A setting has one name and one way to be set: field ``max_pages`` of a dataclass is ``max_pages`` in TOML
 and ``--max-pages`` on the command line; the command line wins over the file, the file over the default.
-A field's help is its ``metadata["help"]``, made by ``option``.
+A field's help is its ``metadata["help"]``, made by ``option``. Durations and sizes may be text (fyke.units).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, TypeVar, get_origin, get_type_hints
 
 import msgspec
 
-from fyke.errors import ConfigError
+from fyke.errors import ConfigError, UserError
+from fyke.units import unit_of
 
 C = TypeVar("C")
 
@@ -53,11 +54,25 @@ def build(kind: type[C], settings: Mapping[str, object], where: str = "the setti
             near = difflib.get_close_matches(key.replace("-", "_"), known, n=1, cutoff=0.0)
             raise ConfigError(f"unknown key {key!r} in {where}; did you mean {near[0]!r}?")
     try:
-        return msgspec.convert(dict(settings), kind)
+        return msgspec.convert(_numbers(kind, settings), kind)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{_explain(str(error))} in {where}") from None
     except ValueError as error:  # a dataclass that checks itself in __post_init__
         raise ConfigError(f"{error} in {where}") from None
+
+
+def _numbers(kind: type[Any], settings: Mapping[str, object]) -> dict[str, object]:
+    """``settings`` with the numbers of durations and sizes that are written as text."""
+    hints = get_type_hints(kind, include_extras=True)
+    found = dict(settings)
+    for key, value in settings.items():
+        unit = unit_of(hints[key])
+        if unit is not None and isinstance(value, str):
+            try:
+                found[key] = unit.parse(value)
+            except UserError as error:
+                raise ValueError(f"{key}: {error}") from None
+    return found
 
 
 def _read_toml(path: Path) -> dict[str, object]:

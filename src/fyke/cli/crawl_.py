@@ -165,6 +165,8 @@ def describe(summary: Summary, store: Path) -> str:
         lines.append(f"seed {seed} could not be had: {why}")
     if len(summary.failed_seeds) > 20:
         lines.append(f"and {len(summary.failed_seeds) - 20:,} more seeds could not be had")
+    if summary.limit:
+        lines.append(f"--{summary.limit.replace('_', '-')} is reached")
     if summary.ended == "no-room":
         lines.append("the disk is full: free some of it, or lower --min-free-disk")
     if summary.queued:

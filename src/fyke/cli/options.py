@@ -19,6 +19,7 @@ import typer
 from fyke import config
 from fyke.cli.echo import json_escaped
 from fyke.errors import UserError
+from fyke.units import unit_of
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line for a listing.")]
 
@@ -70,7 +71,7 @@ def flags(kind: type[Any], **defaults: object) -> Callable[[Callable[..., None]]
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         fields = dataclasses.fields(kind)
         own = [p for p in inspect.signature(command).parameters.values() if p.name != "settings"]
-        hints = typing.get_type_hints(kind)
+        hints = typing.get_type_hints(kind, include_extras=True)
         own_hints = typing.get_type_hints(command, include_extras=True)
 
         @functools.wraps(command)
@@ -101,12 +102,16 @@ def flags(kind: type[Any], **defaults: object) -> Callable[[Callable[..., None]]
 
 def _flag(field: dataclasses.Field[Any], hint: Any, default: Any) -> inspect.Parameter:
     """Return the parameter of one field: absent on the command line means None, so a file or default decides."""
+    unit = unit_of(hint)
+    if unit is not None and default is not None:
+        hint, default = str, unit.write(default) if default else ""
     repeated = typing.get_origin(hint) is tuple
     shown = "" if repeated or default in ("", None, False) else f" [default: {default}]"
     kind: Any = list[typing.get_args(hint)[0]] if repeated else hint  # type: ignore[misc]
     name = field.name.replace("_", "-")
     # A switch that is off has one name; one that is on has another to turn it off.
     names = [f"--{name}/--no-{name}" if default is True else f"--{name}"] if hint is bool else []
-    flag = typer.Option(*names, help=field.metadata.get("help", "") + shown, show_default=False)
+    metavar = unit.name if unit is not None else None
+    flag = typer.Option(*names, help=field.metadata.get("help", "") + shown, show_default=False, metavar=metavar)
     annotation = Annotated[kind | None, flag]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -26,7 +26,7 @@ from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.board import Board, SharedLimit, Sign
 from fyke.crawl.run.ending import End
-from fyke.crawl.run.limit import PageLimit
+from fyke.crawl.run.limit import Bounds, PageLimit
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.report import has_room, log_freshness, report
 from fyke.crawl.run.runtime import Signals, log, logging_to
@@ -51,8 +51,8 @@ class Run:
     store: Path
     plan: Plan
     agents: int
-    pages_left: int
-    """With ``max_pages``: what this run may still fetch."""
+    left: Bounds = Bounds()  # noqa: RUF009 - frozen
+    """What this run may still come to."""
     folder: Path = Path()
     """Board and sockets of several agents."""
     parent: int = 0
@@ -111,7 +111,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
         if not interrupted:
             with Store.open(run.store) as store:
                 strip_all(store)
-        if run.plan.settings.max_pages and board.documents >= run.pages_left:
+        if board.reached(run.left):
             return End.LIMIT
         if interrupted:
             return End.INTERRUPTED
@@ -166,6 +166,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         count = reader.settings.tablets
     began = time.time()
     log_ = Log(run.store, number)
+    limit = SharedLimit(board, run.left) if run.left else None
 
     def beat(agent: Agent) -> bool:
         now = time.time()
@@ -176,6 +177,8 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
             threshold.value = board.threshold(number, threshold.value)
         resting = agent.idle.until if agent.resting(now) else 0.0
         board.show(number, Sign(now, resting, agent.delivery.received, agent.tally.pages))
+        if limit is not None and limit.reached:
+            return False
         return (
             not board.stopping and os.getppid() == run.parent and has_room(run.store, run.plan.settings.min_free_disk)
         )
@@ -189,7 +192,6 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         ThreadPoolExecutor(1, "fyke-examination") as thread,
     ):
         ties = Ties(beat, lambda hrefs: board.work_on(number, hrefs), send=send, ask=line.ask, thread=thread)
-        limit = SharedLimit(board, run.pages_left) if run.plan.settings.max_pages else None
         agent, transport = make(run, store)(ties, limit)
         exchange = Exchange(run.folder, number, agent.receive)
         try:
