@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, flags, print_json
+from fyke.cli.options import Json, StorePath, Yes, confirmed, flags, print_json
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
 
@@ -25,7 +25,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def crawl(
     seeds: Annotated[list[str], typer.Argument(metavar="SEED...", help="URLs, or @FILE with one a line.")],
     store: StorePath = Path("fyke-store"),
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     json: Json = False,
     *,
     settings: CrawlSettings,
@@ -40,8 +40,8 @@ def crawl(
 
 def confirm(settings: CrawlSettings, yes: bool) -> None:
     """Ask before robots.txt is ignored."""
-    if settings.no_robots and not yes:
-        typer.confirm("Ignore robots.txt? That is for sites of your own", abort=True, err=True)
+    if settings.no_robots and not confirmed("Ignore robots.txt? That is for sites of your own.", yes):
+        raise typer.Exit(1)
 
 
 def read_seeds(words: list[str]) -> list[str]:

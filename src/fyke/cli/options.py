@@ -8,7 +8,7 @@ import functools
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,13 +17,23 @@ import msgspec
 import typer
 
 from fyke import config
-from fyke.cli.echo import json_escaped
+from fyke.cli.echo import json_escaped, plain
 from fyke.errors import UserError
 from fyke.units import unit_of
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line for a listing.")]
 
 StorePath = Annotated[Path, typer.Option(metavar="DIR", help="The store.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
+def confirmed(question: str, yes: bool) -> bool:
+    """Put a question to the user; ``--yes`` answers it. Raises ``UserError`` where nobody is there to answer."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UserError(f"{question} Nobody is there to answer; give --yes")
+    return typer.confirm(plain(question), err=True)
 
 
 def print_json(value: object) -> None:
@@ -61,15 +71,17 @@ def drawing(picture: Path) -> Iterator[None]:
         raise UserError(f"cannot draw {picture}: {error}; name a file that ends in .png, .svg or .pdf") from None
 
 
-def flags(kind: type[Any], **defaults: object) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def flags(
+    kind: type[Any], only: Collection[str] = (), **defaults: object
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command one flag for each field of ``kind`` and ``--config FILE``; it receives ``settings``.
 
     The decorated function has a keyword parameter ``settings: kind``; its other parameters are its own. ``defaults``
-    are this command's own, where they differ from those of ``kind``.
+    are this command's own, where they differ from those of ``kind``; with ``only`` the other fields have no flag.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        fields = dataclasses.fields(kind)
+        fields = [field for field in dataclasses.fields(kind) if not only or field.name in only]
         own = [p for p in inspect.signature(command).parameters.values() if p.name != "settings"]
         hints = typing.get_type_hints(kind, include_extras=True)
         own_hints = typing.get_type_hints(command, include_extras=True)

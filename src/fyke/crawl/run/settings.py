@@ -17,6 +17,11 @@ _NOT_BELOW_0 = (
     *("delay", "patience", "max_pages", "max_bytes", "max_time", "max_depth", "max_host_pages", "agents"),
     *("keep_versions", "request_rate", "min_free_disk"),
 )
+FETCH_OPTIONS = (
+    *("delay", "user_agent", "resolve", "no_robots", "allow_private", "connect_timeout", "stall_timeout"),
+    *("fetch_timeout", "max_body"),
+)
+"""Those that one fetch has, too (``fyke fetch``)."""
 _ABOVE_0 = ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
 
 
