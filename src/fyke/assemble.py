@@ -45,7 +45,7 @@ from fyke.crawl.run.limit import Bounds, Limit, PageLimit, Unlimited
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.processes import Progress, Run, crawl_apart
 from fyke.crawl.run.report import has_room, log_freshness, report, starting
-from fyke.crawl.run.runtime import Signals, log, logging_to
+from fyke.crawl.run.runtime import Signals, log, logging_to, telling
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.supervisor import Quarantine, Suspect
@@ -110,13 +110,15 @@ def crawl(
     prioritizer: Prioritizer | None = None,
     scope: Scope | str | None = None,
     progress: Progress = lambda status: None,
+    verbose: bool = False,
     **options: Any,
 ) -> Summary:
     """Crawl from ``seeds`` into ``store``, and return once nothing is left to do; blocking.
 
     ``options`` are fields of ``CrawlSettings`` (``max_pages=100``). The same call on an existing store goes on where
     it stopped. ``prioritizer`` says which URL first, ``scope`` which URLs belong (as ``--scope`` has them,
-    or an object that judges); with such an object there is one agent. Raises ``UserError`` and ``StorageError``.
+    or an object that judges); with such an object there is one agent. ``verbose`` tells each fetch on stderr.
+    Raises ``UserError`` and ``StorageError``.
     """
     if isinstance(scope, str):
         options["scope"], scope = scope, None
@@ -148,15 +150,15 @@ def crawl(
     _compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
     until = time.time() + settings.max_time if settings.max_time else float("inf")
-    run = Run(path, plan, agents, _left(settings, counters, until))
-    with logging_to(path):
+    run = Run(path, plan, agents, _left(settings, counters, until), verbose=verbose)
+    with logging_to(path, settings.log_format, verbose):
         end = None
         if agents == 1:
             growth = Growth() if not alone and not settings.agents and most > 1 else None
             end = _crawl_here(run, prioritizer, scope, progress, growth)
             if end is None:
                 log.info("one agent is busy: the crawl goes on with %d", most)
-                run = Run(path, plan, most, _left(settings, _counters(path), until))
+                run = replace(run, agents=most, left=_left(settings, _counters(path), until))
         if end is None:
             end = crawl_apart(run, agent_maker, progress)
     return _summary(run, began, cpu, end)
@@ -285,6 +287,8 @@ def agent_maker(
             quarantine.acquit,
             transport.lag.hold,
         )
+        if run.verbose:
+            means.start = telling(means.start)
         ways = Ways(
             settings.concurrency,
             float("inf") if settings.websub else settings.patience,

@@ -44,6 +44,7 @@ COMMANDS: dict[str, str] = {
     "simulate": "Crawl an archive's web virtually, by one or several policies, and compare them.",
     "topic": "Topics for focused crawls: train a model from examples, words and patterns; test it on a page.",
     "extract": "The main content of an HTML page, by one method or by all.",
+    "config": "The settings that a crawl would have, or that of a store has: TOML for --config, or JSON.",
     "warm": "Compile the kernels ahead, for one command or for all; later runs start at once.",
     "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",
     "world": "Serve a synthetic web with ground truth on loopback, for anyone's crawler.",

@@ -72,12 +72,13 @@ def drawing(picture: Path) -> Iterator[None]:
 
 
 def flags(
-    kind: type[Any], only: Collection[str] = (), **defaults: object
+    kind: type[Any], only: Collection[str] = (), lists: Collection[str] = (), **defaults: object
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command one flag for each field of ``kind`` and ``--config FILE``; it receives ``settings``.
 
     The decorated function has a keyword parameter ``settings: kind``; its other parameters are its own. ``defaults``
     are this command's own, where they differ from those of ``kind``; with ``only`` the other fields have no flag.
+    ``lists`` are parameters of the command that take lists of words: where the line gives none, the file may.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -91,7 +92,10 @@ def flags(
             file: Path | None = given.pop("config", None)
             chosen = {field.name: given.pop(field.name) for field in fields}
             chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in chosen.items() if v != []}
-            command(settings=config.read(kind, file, chosen, defaults), **given)
+            for name in lists:
+                if not given.get(name) and file is not None:
+                    given[name] = config.lookup(file, name, list[str]) or []
+            command(settings=config.read(kind, file, chosen, defaults, lists), **given)
 
         added = [_flag(field, hints[field.name], defaults.get(field.name, field.default)) for field in fields]
         added.append(

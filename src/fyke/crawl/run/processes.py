@@ -55,6 +55,8 @@ class Run:
     """What this run may still come to."""
     folder: Path = Path()
     """Board and sockets of several agents."""
+    verbose: bool = False
+    """Whether agents tell on stderr what they do."""
     parent: int = 0
     """The process that started them: without it they end. (Asked for here: it may die before they could ask.)"""
 
@@ -125,7 +127,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
 def _agent_process(run: Run, make: Make, number: int) -> None:
     """What an agent's process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the supervisor's
-    with logging_to(run.store):
+    with logging_to(run.store, run.plan.settings.log_format, run.verbose):
         try:
             run_loop(_agent_main(run, make, number))
         except (FykeError, OSError) as error:  # a disk; the supervisor tells
@@ -151,7 +153,8 @@ def _index_process(run: Run) -> None:
         watch()
         await serve(run.folder, index, done)
 
-    with logging_to(run.store), Store.open(run.store, "r") as store:
+    form = run.plan.settings.log_format
+    with logging_to(run.store, form, run.verbose), Store.open(run.store, "r") as store:
         try:
             with closing(LookAlikes(run.store / FOLDER, store)) as index:
                 run_loop(main(index))

@@ -76,6 +76,7 @@ class CrawlSettings:
     max_body: Bytes = option(10_000_000, "Bytes of a document that are kept; the rest is cut off and marked.")
     warc_dir: str = option("", "Write every exchange to WARC files in this folder as well, while the crawl goes on.")
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
+    log_format: Literal["text", "json"] = option("text", "Lines of fyke.log in the store, and of -v: text or JSON.")
     min_free_disk: Bytes = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
 
     def __post_init__(self) -> None:
