@@ -189,11 +189,13 @@ class Link(msgspec.Struct, frozen=True, gc=False):
 class Links(Sequence[Link]):
     """The links of a page, kept in columns: fifty of them are three lists. Immutable."""
 
-    __slots__ = ("rels", "targets", "texts")
+    __slots__ = ("packed", "rels", "targets", "texts")
 
     def __init__(self, targets: Sequence[Url] = (), texts: Sequence[str] = (), rels: Sequence[str] = ()) -> None:
         """REQUIRES: the columns are equally long, and nobody changes them any more."""
         self.targets, self.texts, self.rels = targets, texts, rels
+        self.packed: bytes | None = None
+        """As a store keeps them, once it does."""
 
     @overload
     def __getitem__(self, at: int) -> Link: ...

@@ -16,8 +16,8 @@ import uvloop
 T = TypeVar("T")
 log = logging.getLogger("fyke")
 
-_YOUNG = 10_000
-"""Objects between two looks for young cycles: those of some dozen pages."""
+_YOUNG = 50_000
+"""Objects between two looks for young cycles: those of some hundred pages."""
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
