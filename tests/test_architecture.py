@@ -34,6 +34,7 @@ ALLOWED = {
     "fyke.convert.epub": {"urllib"},  # unquote
     "fyke.formats.inline_markdown": {"urllib"},  # quote
     "fyke.formats.xml": {"io"},  # libxml2 reads file objects; they are bytes
+    "fyke.sites.forms": {"urllib"},  # what a form sends
     "fyke.sites.websub": {"urllib"},  # queries and forms
     "fyke.convert.members": {"io"},  # readers of archives want file objects; they are bytes
 }

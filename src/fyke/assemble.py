@@ -30,6 +30,8 @@ from fyke.crawl.discovery.subscriptions import serving
 from fyke.crawl.duplicates.near import FOLDER, Beside
 from fyke.crawl.order.choice import order_of, prepare
 from fyke.crawl.politeness.gate import Gate
+from fyke.crawl.politeness.identity import identity_of, without_secrets
+from fyke.crawl.politeness.login import Logins
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import BAD_PORTS, Rules
 from fyke.crawl.revisit.budget import RevisitSettings
@@ -123,19 +125,21 @@ def crawl(
     if isinstance(scope, str):
         options["scope"], scope = scope, None
     settings = settings or build(CrawlSettings, options, "the options of crawl")
+    seeds = list(seeds)
     urls = [parse_seed(seed) for seed in seeds]
     path = Path(store)
     known = plans.read(path)
     every = tuple(dict.fromkeys([*(known.seeds if known else ()), *(url.href for url in urls)]))
     if not every:
         raise UserError("no seed was given; name at least one URL")
+    identity = identity_of(settings, [*every, *seeds])
     Store.open(path, settings=_store_settings(path, settings)).close()
     if why := prepare(settings, path):
         print(f"fyke: {why}", file=sys.stderr, flush=True)
     plan = Plan(every, settings)
     statuses.clear(path)
     statuses.write(path, starting({}))
-    plans.write(path, plan)
+    plans.write(path, msgspec.structs.replace(plan, settings=without_secrets(settings)))
     if settings.trace:
         trace.begin(path)
     alone = prioritizer is not None or scope is not None or bool(settings.websub)
@@ -150,7 +154,7 @@ def crawl(
     _compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
     until = time.time() + settings.max_time if settings.max_time else float("inf")
-    run = Run(path, plan, agents, _left(settings, counters, until), verbose=verbose)
+    run = Run(path, plan, agents, _left(settings, counters, until), verbose=verbose, identity=identity)
     with logging_to(path, settings.log_format, verbose):
         end = None
         if agents == 1:
@@ -269,7 +273,9 @@ def agent_maker(
         named = {(seed.host, seed.port) for seed in seeds}
         veto = Veto((host for host, _ in named), settings.allow_private, named)
         resolver = Resolver(clock, settings.fixed_addresses())
-        transport = HttpTransport(settings.fetch(), resolver, veto, clock)
+        proxy = run.identity.proxy
+        transport = HttpTransport(settings.fetch(), resolver, veto, clock, run.identity.sessions(), proxy)
+        names = None if proxy is not None and proxy.resolves else resolver
         processor = Processor(product, _convert)
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
         gate.take_over(clock.now())
@@ -281,10 +287,11 @@ def agent_maker(
             clock,
             gate,
             limit or Unlimited(),
-            resolver,
+            names,
             quarantine.read(),
             quarantine.suspects(),
             quarantine.acquit,
+            Logins(run.identity.logins) if run.identity.logins else None,
             transport.lag.hold,
         )
         if run.verbose:
@@ -303,6 +310,8 @@ def agent_maker(
             poll=settings.continuous or bool(settings.websub),
         )
         rules = Rules.of(settings, seeds, scope, frontier.sites.added)
+        if run.identity.origins:
+            rules.refusals.append(run.identity.refuses)
         captures = WarcDir(Path(settings.warc_dir), _warc_fields(settings)) if settings.warc_dir else None
         ties = replace(ties, captures=captures)
         agent = Agent(store, frontier, means, rules, processor, discovery=discovery, ways=ways, ties=ties)

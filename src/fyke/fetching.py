@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from fyke.clock import SystemClock
 from fyke.config import build
 from fyke.crawl.arrival import contact_of
+from fyke.crawl.politeness.identity import identity_of
 from fyke.crawl.politeness.rules import BAD_PORTS
 from fyke.crawl.run.settings import FETCH_OPTIONS, CrawlSettings
 from fyke.errors import UserError
@@ -75,13 +76,13 @@ def fetch_all(
 
     ``waiting(host, seconds)`` hears of every gap that is kept.
     """
-    asked = [parse_url(url) for url in urls]
+    _ = [parse_url(url) for url in urls]
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_fetch_all(asked, settings, waiting))
+        return asyncio.run(_fetch_all(urls, settings, waiting))
     with ThreadPoolExecutor(1) as beside:  # in a notebook there is a loop already
-        return beside.submit(asyncio.run, _fetch_all(asked, settings, waiting)).result()
+        return beside.submit(asyncio.run, _fetch_all(urls, settings, waiting)).result()
 
 
 def parse_url(text: str) -> Url:
@@ -96,16 +97,18 @@ def parse_url(text: str) -> Url:
     return url
 
 
-def open_transport(urls: Iterable[Url], settings: CrawlSettings, clock: Clock) -> HttpTransport:
+def open_transport(urls: Sequence[str], settings: CrawlSettings, clock: Clock) -> HttpTransport:
     """Return what fetches; the hosts of ``urls``, which a person named, may be private. REQUIRES: a loop runs."""
-    named = {(url.host, url.port) for url in urls}
+    named = {(url.host, url.port) for url in map(Url.parse, urls)}
     veto = Veto((host for host, _ in named), settings.allow_private, named)
-    return HttpTransport(settings.fetch(), Resolver(clock, settings.fixed_addresses()), veto, clock)
+    resolver = Resolver(clock, settings.fixed_addresses())
+    identity = identity_of(settings, urls)
+    return HttpTransport(settings.fetch(), resolver, veto, clock, identity.sessions(), identity.proxy)
 
 
-async def _fetch_all(urls: Sequence[Url], settings: CrawlSettings, waiting: Waiting) -> list[Page]:
-    clock = SystemClock()
-    transport = open_transport(urls, settings, clock)
+async def _fetch_all(words: Sequence[str], settings: CrawlSettings, waiting: Waiting) -> list[Page]:
+    clock, urls = SystemClock(), [parse_url(word) for word in words]
+    transport = open_transport(words, settings, clock)
     fetcher = Fetcher(transport, settings, clock)
     fetcher.waiting = waiting
     by_host: dict[str, list[int]] = {}

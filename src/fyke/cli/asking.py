@@ -48,7 +48,7 @@ async def _ask(address: str, agent: str, max_bytes: int, path: str) -> Answer:
     if url.scheme not in ("http", "https"):
         raise UserError(f"{address} is not on the web; give an http: or https: URL, or a file")
     settings = CrawlSettings(user_agent=agent, max_body=max_bytes, fetch_timeout=_TIMEOUT)
-    transport = open_transport([url], settings, SystemClock())
+    transport = open_transport([address], settings, SystemClock())
     try:
         outcome = await transport.fetch(Request(url.join(path) if path else url))
         for _ in range(_REDIRECTS):

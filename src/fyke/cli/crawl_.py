@@ -76,7 +76,10 @@ def loudness(verbose: bool, quiet: bool) -> Loudness:
 
 
 def show(seeds: Sequence[str], settings: CrawlSettings, json: bool) -> None:
-    """Print settings: as TOML that ``--config`` takes, or as JSON."""
+    """Print settings: as TOML that ``--config`` takes, or as JSON; no secret."""
+    from fyke.crawl.politeness.identity import without_secrets
+
+    settings = without_secrets(settings)
     if json:
         print_json({"seeds": seeds, **dataclasses.asdict(settings)})
     else:

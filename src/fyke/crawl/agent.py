@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
 
 from fyke.clock import boot_time
@@ -79,6 +80,7 @@ class Agent:
         self.frontier = frontier
         if ways.order is not None:
             self.queues.order = ways.order(Reserve(store, frontier, self.queues.write_site, ways.concurrency))
+            self.queues.anchors.shown = defaultdict(list)
         self.idle = Idle(0.0, Why.EMPTY)
         """What the agent last waited for."""
         self.discovery = discovery or Discovery(processor, sitemaps=False)

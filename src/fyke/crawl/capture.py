@@ -153,4 +153,6 @@ def _meta(exchange: Exchange, depth: int, made: Document | None = None, error: s
         last_modified=head.get("last-modified"),
         address=exchange.address,
         document=made.meta if made is not None and made.meta != Meta() else None,
+        private=exchange.private,
+        tls=exchange.tls,
     )

@@ -25,6 +25,7 @@ from fyke.crawl.capture import refused
 from fyke.crawl.commit import Keeper
 from fyke.crawl.discovery.discovery import Discovery, places
 from fyke.crawl.politeness.gate import Gate
+from fyke.crawl.politeness.login import Logins, Session
 from fyke.crawl.politeness.network import UNREACHABLE, Network, rest
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.queue.queues import AGAIN, Queues
@@ -93,6 +94,8 @@ class Means:
     """URLs that were being read when an agent died: each is read alone."""
     acquit: Callable[[str], None] = lambda href: None
     """Told of a suspect that was read."""
+    logins: Logins | None = None
+    """The sites that are logged in to."""
     hold: Callable[[float], None] = lambda seconds: None
     """Told for how long a tick held the loop, so that this is nobody's slowness."""
     start: Start = field(init=False)
@@ -183,6 +186,8 @@ class Visits:
             self.end(lease)
         elif permission is None:
             self._beside(self._ask_permission(lease))
+        elif self.means.logins is not None and self.means.logins.wants(lease.site):
+            self._beside(self._log_in(lease, self.means.logins))
         else:
             self._fetch_page(lease)
 
@@ -220,6 +225,16 @@ class Visits:
         return telling
 
     def _tells(self, lease: Lease, outcome: Outcome) -> bool:
+        logins = self.means.logins
+        if logins is not None and logins.knows(lease.site):
+            session, now = logins.look(lease.site, outcome), self._clock.now()
+            if session is Session.ENDED:
+                self._frontier.done(lease, now, contact_of(outcome, 0.0, now), keep=True)
+                self.end(lease)
+                return False
+            if session is Session.NEVER:
+                self._refuse(lease, Reason.LOGIN)
+                return False
         if isinstance(outcome, Failed) and outcome.reason in UNREACHED:
             self._unreached(lease, outcome)
             return False
@@ -298,7 +313,34 @@ class Visits:
         self._queues.commit(number, batch)
         self.end(lease)
 
-    # ---- robots.txt, and whom else we ask
+    # ---- robots.txt, logins, and whom else we ask
+
+    async def _log_in(self, lease: Lease, logins: Logins) -> None:
+        """Log in to the site, which is ours for that long; its URL waits."""
+        entered = True  # by whoever led here
+
+        async def fetch(request: Request) -> Outcome:
+            nonlocal entered
+            waits, entered = not entered, False
+            self._keeper.tally.contacts += 1
+            return await self._pass_gate(request, waits=waits)
+
+        try:
+            wait, said = await logins.log_in(lease.site, fetch)
+            now = self._clock.now()
+            if wait:
+                log.warning("login refused: %s (%s)", lease.site, said)
+                self._keeper.troubled(lease.site, Failed(lease.entry.url, Reason.LOGIN, detail=said))
+                self._close(lease, now + wait, "login refused")
+            else:
+                self._keeper.troubles.pop(lease.site, None)
+                self._frontier.done(lease, now, Contact(now, 0.0), keep=True)
+                self.end(lease)
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(lease)
+        self._queues.flush()
 
     async def _ask_permission(self, lease: Lease) -> None:
         started, url = self._clock.now(), lease.entry.url

@@ -33,6 +33,8 @@ class Rules:
         self._judge = judge
         self._known = known
         self._histories: OrderedDict[str, HostHistory] = OrderedDict()
+        self.refusals: list[Callable[[Url], Drop | None]] = []
+        """Further judges of what belongs."""
 
     @classmethod
     def of(
@@ -53,6 +55,9 @@ class Rules:
             return Drop.SCHEME
         if url.port in BAD_PORTS:
             return Drop.PORT
+        for refusal in self.refusals:
+            if why := refusal(url):
+                return why
         return self._scope.judge(url)
 
     def admit(self, url: Url) -> None:

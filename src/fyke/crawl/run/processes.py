@@ -22,6 +22,7 @@ from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.near import FOLDER, Line, LookAlikes, serve
 from fyke.crawl.mail.carrier import Exchange
 from fyke.crawl.mail.outbox import Letter
+from fyke.crawl.politeness.identity import Identity
 from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.board import Board, SharedLimit, Sign
@@ -55,6 +56,8 @@ class Run:
     """What this run may still come to."""
     folder: Path = Path()
     """Board and sockets of several agents."""
+    identity: Identity = Identity()  # noqa: RUF009 - frozen
+    """As whom it goes."""
     verbose: bool = False
     """Whether agents tell on stderr what they do."""
     parent: int = 0

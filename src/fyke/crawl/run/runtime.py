@@ -24,8 +24,8 @@ Start = Callable[[Request, Callable[[Outcome], None]], object]
 log = logging.getLogger("fyke")
 
 _UNSAFE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_YOUNG = 10_000
-"""Objects between two looks for young cycles: those of some dozen pages."""
+_YOUNG = 50_000
+"""Objects between two looks for young cycles: those of some hundred pages."""
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

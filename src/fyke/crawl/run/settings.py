@@ -19,7 +19,7 @@ _NOT_BELOW_0 = (
 )
 FETCH_OPTIONS = (
     *("delay", "user_agent", "resolve", "no_robots", "allow_private", "connect_timeout", "stall_timeout"),
-    *("fetch_timeout", "max_body"),
+    *("fetch_timeout", "max_body", "header", "cookies", "netrc", "proxy", "proxy_resolves", "tls", "ca_file"),
 )
 """Those that one fetch has, too (``fyke fetch``)."""
 _ABOVE_0 = ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
@@ -67,6 +67,16 @@ class CrawlSettings:
     patience: Seconds = option(60.0, "End when nothing is due within this long.")
     keep_versions: int = option(0, "Versions kept of a page; 0 for all.")
     user_agent: str = option(USER_AGENT, "How the crawler names itself to servers.")
+    header: tuple[str, ...] = option(
+        (), "Send 'Name: value' with every request; a secret one to the seeds' sites alone; repeatable."
+    )
+    cookies: str = option("", "Send the cookies of this file (Netscape, or a browser's storage state as JSON).")
+    auth: str = option("", "Log in to the sites of this TOML file, which names where the secrets are.")
+    netrc: bool = option(False, "Take user names and passwords for the seeds' sites from ~/.netrc.")
+    proxy: str = option("", "Go through a proxy: http://, https://, socks5://HOST:PORT; env: the environment's.")
+    proxy_resolves: bool = option(False, "Trust the proxy to resolve names, as socks5h:// does.")
+    tls: Literal["verify", "accept"] = option("verify", "accept: take certificates that are wrong; rows say what was.")
+    ca_file: str = option("", "Certificate authorities to trust instead of the system's.")
     resolve: tuple[str, ...] = option((), "HOST:ADDRESS to use instead of asking DNS; repeatable.")
     no_robots: bool = option(False, "Ignore robots.txt (your own site only); asks for confirmation.")
     allow_private: bool = option(False, "Fetch from private, loopback and link-local addresses whatever links there.")
@@ -121,4 +131,6 @@ class CrawlSettings:
             stall_timeout=self.stall_timeout,
             fetch_timeout=self.fetch_timeout,
             max_body=self.max_body,
+            ca_file=self.ca_file,
+            tls=self.tls,
         )
