@@ -330,7 +330,8 @@ def agent_maker(
 def _warc_fields(settings: CrawlSettings) -> tuple[tuple[str, str], ...]:
     """What the files of --warc-dir say of the crawl that made them."""
     robots = "ignore" if settings.no_robots else "obey"
-    return (("http-header-user-agent", settings.user_agent), ("robots", robots))
+    sent = [(f"http-header-{line.partition(': ')[0].lower()}", settings.contact) for line in settings.from_header()]
+    return (("http-header-user-agent", settings.agent), *sent, ("robots", robots))
 
 
 def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:

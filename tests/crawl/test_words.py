@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 from pathlib import Path
@@ -10,11 +11,14 @@ from typing import Any
 import jsonschema
 import pytest
 
+import fyke
 from fyke import config
 from fyke.assemble import Summary, crawl
 from fyke.cli import run as fyke_command
+from fyke.cli.crawl_ import lacks_contact
 from fyke.crawl.run.runtime import log, logging_to
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.errors import ConfigError
 from fyke.store import Store
 from tests.json_schemas import schema_of
 from tests.little_site import page, serving
@@ -138,3 +142,58 @@ def test_a_log_line_is_one_line_and_moves_no_cursor(tmp_path: Path, capfd: pytes
     written = (tmp_path / "fyke.log").read_text()
     assert written.endswith("WARNING a title: x\\x1b[2J\\ny\n")
     assert capfd.readouterr().err == written
+
+
+@pytest.mark.parametrize(
+    ("words", "agent", "sender"),
+    [
+        ([], f"fyke/{fyke.__version__}", None),
+        (["--contact", "me@my.org"], f"fyke/{fyke.__version__} (me@my.org)", "me@my.org"),
+        (["--contact", "https://my.org/bot"], f"fyke/{fyke.__version__} (+https://my.org/bot)", None),
+        (["--contact", "me@my.org", "--user-agent", "mine/2 (me@my.org)"], "mine/2 (me@my.org)", "me@my.org"),
+    ],
+)
+def test_a_crawler_says_who_it_is_and_how_to_reach_its_master(
+    words: list[str], agent: str, sender: str | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    warc = tmp_path / "warc"
+    with serving({"/": page("first")}) as site:
+        command = ["crawl", f"{site.root}/", *QUICK, "--store", str(tmp_path / "s"), "--warc-dir", str(warc), *words]
+        assert fyke_command(command) == 0
+        for path in ("/robots.txt", "/"):
+            assert (site.headers(path)["user-agent"], site.headers(path).get("from")) == (agent, sender)
+    assert "--contact" not in capfd.readouterr().err, "nobody but ourselves is asked"
+    (file,) = warc.glob("*.warc.gz")
+    head = gzip.decompress(file.read_bytes()).partition(b"\r\n\r\n\r\n")[0].decode()
+    assert f"http-header-user-agent: {agent}\r\n" in head
+    assert (f"http-header-from: {sender}\r\n" in head) == bool(sender)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "options", "lacks"),
+    [
+        (["https://example.org/"], {}, True),
+        (["http://127.0.0.1:8000/", "https://example.org/"], {}, True),
+        (["http://127.0.0.1:8000/", "http://localhost/", "http://[::1]/"], {}, False),
+        (["https://example.org/"], {"resolve": ("example.org:127.0.0.1",)}, False),
+        (["https://example.org/"], {"contact": "me@my.org"}, False),
+        (["https://example.org/"], {"user_agent": "mine/2 (+https://my.org/)"}, False),
+        (["https://example.org/"], {"user_agent": "mine/2"}, True),
+    ],
+)
+def test_who_gives_no_contact_is_asked_for_one(seeds: list[str], options: dict[str, Any], lacks: bool) -> None:
+    assert lacks_contact(seeds, CrawlSettings(**options)) == lacks
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"contact": "nobody"}, "neither a mail address nor a URL"),
+        ({"contact": "me@my.org\r\nX: y"}, "neither a mail address nor a URL"),
+        ({"user_agent": ""}, "says who it is"),
+        ({"user_agent": "a\r\nX: y"}, "says who it is"),
+    ],
+)
+def test_what_is_no_name_is_refused(options: dict[str, str], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        config.build(CrawlSettings, options)

@@ -18,10 +18,12 @@ _NOT_BELOW_0 = (
     *("keep_versions", "request_rate", "min_free_disk"),
 )
 FETCH_OPTIONS = (
-    *("delay", "user_agent", "resolve", "no_robots", "allow_private", "connect_timeout", "stall_timeout"),
+    *("delay", "user_agent", "contact", "resolve", "no_robots", "allow_private", "connect_timeout", "stall_timeout"),
     *("fetch_timeout", "max_body", "header", "cookies", "netrc", "proxy", "proxy_resolves", "tls", "ca_file"),
 )
 """Those that one fetch has, too (``fyke fetch``)."""
+_MAIL = re.compile(r"[!-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
+_ABOUT = re.compile(r"https?://[0-9A-Za-z\[][!-~]*")
 _ABOVE_0 = ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
 
 
@@ -66,7 +68,11 @@ class CrawlSettings:
     )
     patience: Seconds = option(60.0, "End when nothing is due within this long.")
     keep_versions: int = option(0, "Versions kept of a page; 0 for all.")
-    user_agent: str = option(USER_AGENT, "How the crawler names itself to servers.")
+    user_agent: str = option(USER_AGENT, "How the crawler names itself to servers; --contact is added.")
+    contact: str = option(
+        "",
+        "Your mail address, or a URL about your crawl, for the owners of sites: in the User-Agent, a mail in From too.",
+    )
     header: tuple[str, ...] = option(
         (), "Send 'Name: value' with every request; a secret one to the seeds' sites alone; repeatable."
     )
@@ -109,9 +115,24 @@ class CrawlSettings:
             raise ValueError(f"public_url: {self.public_url!r} is not like https://you.example/hooks")
         if not 0 < self.revisit_share <= 1:
             raise ValueError(f"revisit_share: {self.revisit_share} is not above 0 and at most 1")
+        if not re.fullmatch(r"[\x20-\x7e]*[!-~][\x20-\x7e]*", self.user_agent):
+            raise ValueError("user_agent: is empty, or has signs that no header holds; a crawler says who it is")
+        if self.contact and not _MAIL.fullmatch(self.contact) and not _ABOUT.fullmatch(self.contact):
+            raise ValueError(f"contact: {self.contact!r} is neither a mail address nor a URL")
         _ = [parse_weight(text) for text in self.weights]
         _ = [Url.parse(url) for url in self.trace]  # an UrlError tells what is wrong with it
         self.fixed_addresses()
+
+    @property
+    def agent(self) -> str:
+        """The User-Agent that is sent: the name, and how to reach whoever crawls."""
+        if not self.contact or self.contact in self.user_agent:
+            return self.user_agent
+        return f"{self.user_agent} ({'' if _MAIL.fullmatch(self.contact) else '+'}{self.contact})"
+
+    def from_header(self) -> tuple[str, ...]:
+        """The From header, where the contact is a mail address."""
+        return (f"From: {self.contact}",) if _MAIL.fullmatch(self.contact) else ()
 
     def fixed_addresses(self) -> dict[str, str]:
         """What ``resolve`` says, by host."""
@@ -126,7 +147,7 @@ class CrawlSettings:
     def fetch(self) -> FetchSettings:
         """The part that concerns one fetch."""
         return FetchSettings(
-            user_agent=self.user_agent,
+            user_agent=self.agent,
             connect_timeout=self.connect_timeout,
             stall_timeout=self.stall_timeout,
             fetch_timeout=self.fetch_timeout,
