@@ -57,6 +57,7 @@ from fyke.errors import FykeError, StorageError, UserError
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
+from fyke.formats.media_types import TypeFilter
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy
@@ -276,7 +277,7 @@ def agent_maker(
         proxy = run.identity.proxy
         transport = HttpTransport(settings.fetch(), resolver, veto, clock, run.identity.sessions(), proxy)
         names = None if proxy is not None and proxy.resolves else resolver
-        processor = Processor(product, _convert)
+        processor = Processor(product, _convert, TypeFilter(settings.types) if settings.types else None)
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
         gate.take_over(clock.now())
         transport.on_sent = lambda host: gate.sent(host, clock.now())

@@ -21,7 +21,7 @@ from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import ConfigError
 from fyke.store import Store
 from tests.json_schemas import schema_of
-from tests.little_site import page, serving
+from tests.little_site import Answer, page, serving
 
 PAGES = 60
 LARGE = {
@@ -197,3 +197,60 @@ def test_who_gives_no_contact_is_asked_for_one(seeds: list[str], options: dict[s
 def test_what_is_no_name_is_refused(options: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         config.build(CrawlSettings, options)
+
+
+MIXED = {
+    "/": page("first", "/a", "/table.csv", "/notes.txt", "/picture.png", "/style.css"),
+    "/a": page("second", "/deep.csv"),
+    "/table.csv": Answer(b"name,size\ntrout,40\n", "text/csv"),
+    "/deep.csv": Answer(b"name,size\ncarp,60\n", "text/csv"),
+    "/notes.txt": Answer(b"Some notes about fish, in plain text.\n", "text/plain"),
+    "/picture.png": Answer(b"\x89PNG\r\n\x1a\n" + bytes(64), "image/png"),
+    "/sitemap.xml": Answer(
+        b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>/a</loc></url></urlset>',
+        "application/xml",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("types", "kept", "others"),
+    [
+        (("text/csv",), {"/table.csv", "/deep.csv"}, 4),
+        (("text/html,text/plain",), {"/", "/a", "/notes.txt"}, 3),
+        (("text/*",), {"/", "/a", "/table.csv", "/deep.csv", "/notes.txt"}, 1),
+        (("image/png", "text/csv"), {"/table.csv", "/deep.csv", "/picture.png"}, 4),
+    ],
+)
+def test_only_the_types_that_are_wanted_are_stored(
+    types: tuple[str, ...], kept: set[str], others: int, tmp_path: Path
+) -> None:
+    """Others are fetched, and the pages among them lead on; their rows say why there is nothing."""
+    with serving(MIXED) as site:
+        summary = run([f"{site.root}/"], tmp_path / "s", types=types, sitemaps=True)
+        asked = set(site.paths)
+    assert set(stored(tmp_path / "s")) == {site.root + path for path in kept}
+    assert (summary.pages, summary.errors.get("type"), summary.status) == (len(kept), others, 0)
+    assert summary.failed_seeds == {}
+    assert ("/picture.png" in asked) == ("/picture.png" in kept), "endings that nobody reads are not asked for"
+    with Store.open(tmp_path / "s", "r") as store:
+        for row in store.scan():
+            if row.meta.error == "type":
+                assert (row.raw, row.text) == (None, None)
+        deep = store.get(f"{site.root}/deep.csv")
+        if deep is not None:
+            assert [anchor.source for anchor in deep.anchors] == [f"{site.root}/a"], (
+                "who links to it is known all the same"
+            )
+
+
+def test_max_pages_counts_what_is_kept(tmp_path: Path) -> None:
+    with serving(MIXED) as site:
+        summary = run([f"{site.root}/"], tmp_path / "s", types=("text/csv",), max_pages=1)
+    assert (summary.pages, summary.limit) == (1, "max_pages")
+
+
+@pytest.mark.parametrize("word", ["pdf", "text/", "*/*", "text/html;charset=x", ""])
+def test_what_is_no_type_is_refused(word: str) -> None:
+    with pytest.raises(ConfigError, match="is no media type; write text/html,application/pdf"):
+        config.build(CrawlSettings, {"types": [word]})

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from fyke.formats.http import parse_head
-from fyke.formats.media_types import HTML
+from fyke.formats.media_types import HTML, TypeFilter
 from fyke.formats.sniff import sniff
 from fyke.frontier.seen import Keys
 from fyke.reading.conversion import MARKUP, Source, convert_here
@@ -42,12 +42,18 @@ class Processed:
 class Processor:
     """Makes rows of responses; one for each agent, as it remembers what hrefs lead to."""
 
-    def __init__(self, agent: str, convert: Callable[[Source], Awaitable[Document]] | None = None) -> None:
+    def __init__(
+        self,
+        agent: str,
+        convert: Callable[[Source], Awaitable[Document]] | None = None,
+        types: TypeFilter | None = None,
+    ) -> None:
         """``agent`` is the product token that robots directives may address.
 
-        ``convert`` runs what is not HTML, where it can be killed; without it conversion happens here.
+        ``convert`` runs what is not HTML, where it can be killed; without it conversion happens here. Of a document
+        that is none of ``types``, links are all that is kept (``_unwanted``).
         """
-        self._agent = agent
+        self._agent, self._types = agent, types
         self._convert = convert or _convert_here
         self.key_by(0)
 
@@ -69,7 +75,8 @@ class Processor:
         """Read pages, each with its depth and its ``page_type``, in one call of each kernel."""
         given = [(each.exchange.body, parse_head(each.exchange.response_head), each.url) for each, _, _ in pages]
         readings = self._reader.pages(given, [kind for _, _, kind in pages])
-        return [_processed(each, depth, reading) for (each, depth, _), reading in zip(pages, readings, strict=True)]
+        made = [_processed(each, depth, reading) for (each, depth, _), reading in zip(pages, readings, strict=True)]
+        return made if self._types is None else [self._wanted(each) for each in made]
 
     async def fetched(self, outcome: Fetched, depth: int) -> Processed:
         """A document of any kind and size came. A large one is read beside the loop, by the same code."""
@@ -82,15 +89,21 @@ class Processor:
         else:
             begun = self._reader.begin(exchange.body, head, outcome.url)
         if not isinstance(begun, Reading):
+            if self._types is not None and not self._types.wants(begun.media_type):
+                return _unwanted(msgspec.structs.replace(_meta(exchange, depth), type=begun.media_type))
             begun = self._reader.converted(begun, await self._convert(begun), head)
-        return _processed(outcome, depth, begun)
+        return self._wanted(_processed(outcome, depth, begun))
 
     def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
         """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""
         document = Document("", "", media_type=media_type)
         found = PageLinks(Links.of(links[:MAX_LINKS]), np.empty(0, np.uint64))
         reading = Reading(outcome.url, outcome.exchange.body, document, found)
-        return replace(_processed(outcome, depth, reading), links=())
+        return self._wanted(replace(_processed(outcome, depth, reading), links=()))
+
+    def _wanted(self, processed: Processed) -> Processed:
+        meta, types = processed.change.meta, self._types
+        return processed if types is None or types.wants(meta.type) else _unwanted(meta, processed)
 
     def moved(self, outcome: Moved, depth: int) -> Processed:
         """The document is elsewhere: a row that says where, and a link to there."""
@@ -120,6 +133,15 @@ def warm(processor: Processor) -> None:
 def refused(depth: int, now: float, why: Drop | Reason) -> Processed:
     """We may not fetch it: a row that says why, so that it is known and not asked for again."""
     return Processed(Change(RowMeta(fetched=now, depth=depth, error=why)))
+
+
+def _unwanted(meta: RowMeta, processed: Processed | None = None) -> Processed:
+    """A document that came, and whose type is not kept: its row is that of a URL which was refused, with its links."""
+    row = RowMeta(fetched=meta.fetched, depth=meta.depth, type=meta.type, error=Drop.TYPE, private=meta.private)
+    row = msgspec.structs.replace(row, etag=meta.etag, last_modified=meta.last_modified)
+    if processed is None:
+        return Processed(Change(row))
+    return replace(processed, change=Change(row, links=processed.change.links), material=None)
 
 
 def _processed(outcome: Fetched, depth: int, reading: Reading) -> Processed:

@@ -9,6 +9,7 @@ from typing import Literal
 from fyke.config import option
 from fyke.crawl.revisit.weights import parse_weight
 from fyke.fetch.http import USER_AGENT, FetchSettings
+from fyke.formats.media_types import TypeFilter
 from fyke.sites.scope import span_of
 from fyke.units import Bytes, Seconds
 from fyke.url import Url
@@ -44,6 +45,9 @@ class CrawlSettings:
     topic: str = option("", "Go for a topic first: a topic file, a folder of examples, or a model (`fyke topic`).")
     order: Literal["breadth", "quality"] = option(
         "breadth", "Which page first where there is no topic: near the seeds, or important by the links seen so far."
+    )
+    types: tuple[str, ...] = option(
+        (), "Store documents of these types alone: text/html,application/pdf or text/*. Other pages are read for links."
     )
     include: tuple[str, ...] = option((), "Follow only URLs that match this regular expression; repeatable.")
     exclude: tuple[str, ...] = option((), "Do not follow URLs that match this regular expression; repeatable.")
@@ -96,13 +100,7 @@ class CrawlSettings:
     min_free_disk: Bytes = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
 
     def __post_init__(self) -> None:
-        span_of(self.scope)  # a ConfigError tells what is wrong with it
-        for name in ("include", "exclude"):
-            for pattern in getattr(self, name):
-                try:
-                    re.compile(pattern)
-                except re.error as error:
-                    raise ValueError(f"{name}: {pattern!r} is no regular expression ({error})") from None
+        self._check_scope()
         for name in _NOT_BELOW_0:
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: {getattr(self, name)} is below 0")
@@ -122,6 +120,16 @@ class CrawlSettings:
         _ = [parse_weight(text) for text in self.weights]
         _ = [Url.parse(url) for url in self.trace]  # an UrlError tells what is wrong with it
         self.fixed_addresses()
+
+    def _check_scope(self) -> None:
+        span_of(self.scope)  # a ConfigError tells what is wrong with it
+        TypeFilter(self.types)
+        for name in ("include", "exclude"):
+            for pattern in getattr(self, name):
+                try:
+                    re.compile(pattern)
+                except re.error as error:
+                    raise ValueError(f"{name}: {pattern!r} is no regular expression ({error})") from None
 
     @property
     def agent(self) -> str:
