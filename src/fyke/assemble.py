@@ -267,7 +267,7 @@ def agent_maker(
 
     warm(Processor(product))  # loaded from the cache before the loop runs, which it would hold
     contacts = run.folder / "contacts" if run.agents > 1 else None
-    frontier = Frontier(Politeness(delay=settings.delay), back_queues=3 * settings.concurrency)
+    frontier = Frontier(Politeness(settings.delay, hosts=settings.host_delays()), back_queues=3 * settings.concurrency)
 
     def make(ties: Ties, limit: PageLimit | None) -> tuple[Agent, HttpTransport]:
         clock = SystemClock()

@@ -20,6 +20,7 @@ from fyke.crawl.run.runtime import log, logging_to
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import ConfigError
 from fyke.store import Store
+from fyke.url import Url
 from tests.json_schemas import schema_of
 from tests.little_site import Answer, page, serving
 
@@ -254,3 +255,42 @@ def test_max_pages_counts_what_is_kept(tmp_path: Path) -> None:
 def test_what_is_no_type_is_refused(word: str) -> None:
     with pytest.raises(ConfigError, match="is no media type; write text/html,application/pdf"):
         config.build(CrawlSettings, {"types": [word]})
+
+
+def test_a_host_may_have_settings_of_its_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Two names of one server: of one, two pages; the other has no gap, where the rest would wait a minute."""
+    file = tmp_path / "crawl.toml"
+    with serving(FEW) as site:
+        port = site.root.rpartition(":")[2]
+        seeds = [f"http://few.test:{port}/", f"http://all.test:{port}/"]
+        file.write_text(
+            f'seeds = {json.dumps(seeds)}\nagents = 1\nsitemaps = false\nmax_host_pages = 1\ndelay = "1m"\n'
+            'resolve = ["few.test:127.0.0.1", "all.test:127.0.0.1"]\n'
+            '[hosts."few.test"]\ndelay = 0\nmax_pages = 2\n[hosts."ALL.test"]\ndelay = "0s"\nmax_pages = 0\n'
+        )
+        assert fyke_command(["crawl", "--config", str(file), "--store", str(tmp_path / "s"), "--max-time", "50s"]) == 0
+        found = [Url(href).host for href in stored(tmp_path / "s")]
+    assert (found.count("few.test"), found.count("all.test")) == (2, 3)
+    capfd.readouterr()
+    assert fyke_command(["config", "--store", str(tmp_path / "s")]) == 0
+    (tmp_path / "again.toml").write_text(capfd.readouterr().out)
+    again = config.read(CrawlSettings, tmp_path / "again.toml", others=("seeds",))
+    assert (again.host_delays(), again.host_pages()) == (
+        {"few.test": 0.0, "all.test": 0.0},
+        {"few.test": 2, "all.test": 0},
+    )
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"),
+    [
+        ({"a.org": {"delays": 1}}, "unknown key 'delays' in .*did you mean 'delay'"),
+        ({"a.org": {"delay": "soon"}}, "'soon' is no duration"),
+        ({"a.org": {"delay": -1}}, "below 0"),
+        ({"a.org/x": {}}, "is no name of a host"),
+        ({"a.org": 3}, "hosts"),
+    ],
+)
+def test_wrong_settings_of_a_host_are_named(hosts: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        config.build(CrawlSettings, {"hosts": hosts})

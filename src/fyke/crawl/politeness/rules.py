@@ -48,7 +48,7 @@ class Rules:
         """The rules that the settings ask for."""
         endings = TypeFilter(settings.types).endings() if settings.types else ()
         scope = scope or SeedScope(seeds, settings.scope, settings.include, settings.exclude, endings=endings)
-        limits = TrapLimits(max_depth=settings.max_depth, max_host_pages=settings.max_host_pages)
+        limits = TrapLimits(settings.max_depth, settings.max_host_pages, settings.host_pages())
         return cls(scope, TrapJudge(limits), known)
 
     def belongs(self, url: Url) -> Drop | None:

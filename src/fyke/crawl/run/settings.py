@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from fyke.config import option
+from fyke.config import option, tables
 from fyke.crawl.revisit.weights import parse_weight
+from fyke.errors import UrlError
 from fyke.fetch.http import USER_AGENT, FetchSettings
 from fyke.formats.media_types import TypeFilter
 from fyke.sites.scope import span_of
@@ -26,6 +27,14 @@ FETCH_OPTIONS = (
 _MAIL = re.compile(r"[!-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
 _ABOUT = re.compile(r"https?://[0-9A-Za-z\[][!-~]*")
 _ABOVE_0 = ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class HostSettings:
+    """What holds for one host, where that is another thing than for all."""
+
+    max_pages: int | None = option(None, "Pages of this host at most; 0 for no limit.")
+    delay: Seconds | None = option(None, "Least seconds between two contacts; its own Crawl-delay can lengthen it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,7 @@ class CrawlSettings:
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
     log_format: Literal["text", "json"] = option("text", "Lines of fyke.log in the store, and of -v: text or JSON.")
     min_free_disk: Bytes = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
+    hosts: dict[str, HostSettings] = tables("Settings of single hosts, by exact name: max_pages, delay.")
 
     def __post_init__(self) -> None:
         self._check_scope()
@@ -124,6 +134,9 @@ class CrawlSettings:
     def _check_scope(self) -> None:
         span_of(self.scope)  # a ConfigError tells what is wrong with it
         TypeFilter(self.types)
+        for name, own in self.hosts.items():
+            if _host(name) and min(own.delay or 0, own.max_pages or 0) < 0:
+                raise ValueError(f'hosts."{name}": a delay or max_pages is below 0')
         for name in ("include", "exclude"):
             for pattern in getattr(self, name):
                 try:
@@ -141,6 +154,14 @@ class CrawlSettings:
     def from_header(self) -> tuple[str, ...]:
         """The From header, where the contact is a mail address."""
         return (f"From: {self.contact}",) if _MAIL.fullmatch(self.contact) else ()
+
+    def host_delays(self) -> dict[str, float]:
+        """The delays of single hosts."""
+        return {_host(name): own.delay for name, own in self.hosts.items() if own.delay is not None}
+
+    def host_pages(self) -> dict[str, int]:
+        """The most pages of single hosts."""
+        return {_host(name): own.max_pages for name, own in self.hosts.items() if own.max_pages is not None}
 
     def fixed_addresses(self) -> dict[str, str]:
         """What ``resolve`` says, by host."""
@@ -163,3 +184,14 @@ class CrawlSettings:
             ca_file=self.ca_file,
             tls=self.tls,
         )
+
+
+def _host(name: str) -> str:
+    """Return the name of a host as URLs have it. Raises ``ValueError`` for what is none."""
+    try:
+        url = Url.parse(f"http://{name}/")
+    except UrlError:
+        url = None
+    if url is None or url.target != "/" or url.port != 80 or any(sign in name for sign in "/?#@"):
+        raise ValueError(f"hosts: {name!r} is no name of a host; write it as in www.example.org") from None
+    return url.host
