@@ -132,7 +132,7 @@ def _kernels() -> Check:
 def _certificates() -> Check:
     file = os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
     remedy = "install ca-certificates, or name a file with SSL_CERT_FILE or --ca-file"
-    there = file is not None and Path(file).is_file()
+    there = bool(file) and Path(file).is_file()
     return _good("certificates", str(file or "no file of authorities"), remedy, unless=not there)
 
 
