@@ -39,7 +39,7 @@ from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.revisit.weights import Weights
 from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
-from fyke.crawl.run import trace
+from fyke.crawl.run import steering, trace
 from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.ending import End, exit_status, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
@@ -50,6 +50,7 @@ from fyke.crawl.run.report import has_room, log_freshness, report, starting
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.steering import Helm
 from fyke.crawl.run.supervisor import Quarantine, Suspect
 from fyke.crawl.run.ties import Ties, Ways
 from fyke.crawl.visit import Means
@@ -133,6 +134,7 @@ def crawl(
     if why := prepare(settings, path):
         print(f"fyke: {why}", file=sys.stderr, flush=True)
     plan = Plan(every, settings)
+    steering.begin(path)
     statuses.clear(path)
     statuses.write(path, starting({}))
     plans.write(path, msgspec.structs.replace(plan, settings=without_secrets(settings)))
@@ -190,12 +192,14 @@ def _crawl_here(
         store = stack.enter_context(Store.open(run.store))
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
-        began, log = time.time(), Log(run.store, 0)
+        began, log, helm = time.time(), Log(run.store, 0), Helm(run.store)
         limit = Limit(run.pages_left) if run.plan.settings.max_pages else None
         interrupted: list[int] = []
 
         def beat(agent: Agent) -> bool:
-            told = report(0, agent, began)
+            if helm.look(agent).stop:
+                interrupted.append(0)
+            told = report(0, agent, began, helm.number)
             statuses.write(run.store, told)
             log_freshness(log, agent)
             progress(statuses.total([told], time.time()))
@@ -235,6 +239,7 @@ def _pages_left(settings: CrawlSettings, counters: Counter[str]) -> int:
 
 async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], beat: Callable[[Agent], bool]) -> None:
     agent, transport = make()
+    Helm(run.store).look(agent)
     try:
         async with serving(agent, run.plan.settings, SystemClock()):
             await agent.run([Url(href) for href in run.plan.seeds])
@@ -278,9 +283,10 @@ def agent_maker(
             quarantine.read(),
             quarantine.suspects(),
             quarantine.acquit,
-            Logins(run.identity.logins) if run.identity.logins else None,
-            transport.lag.hold,
         )
+        means.named = lambda url: veto.name(url.host, url.port)
+        means.logins = Logins(run.identity.logins) if run.identity.logins else None
+        means.hold = transport.lag.hold
         ways = Ways(
             settings.concurrency,
             float("inf") if settings.websub else settings.patience,

@@ -204,6 +204,12 @@ class Frontier:
         if record is not None:
             record.pace = record.pace._replace(crawl_delay=seconds)
 
+    def set_least_delay(self, host: str, seconds: float) -> None:
+        """Leave at least so much between two contacts of a host, whatever its robots.txt says."""
+        record = self.sites.host(host)
+        if record is not None and (record.pace.crawl_delay or 0.0) < seconds:
+            record.pace = record.pace._replace(crawl_delay=seconds)
+
     def note_later(self, due: float) -> None:
         """Say when the first of the later entries is due (infinity for none); ``Idle`` takes it into account."""
         self._later = due

@@ -33,6 +33,7 @@ from fyke.crawl.run.report import has_room, log_freshness, report
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.status import Status
+from fyke.crawl.run.steering import Helm
 from fyke.crawl.run.supervisor import FAILED, FAILURE, Death, Kept, Quarantine, supervise
 from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
@@ -95,6 +96,8 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
     def poll() -> bool:
         nonlocal last
         index.keep()
+        if helm.look().stop:
+            interrupted.append(0)
         if time.time() - last >= 1:
             last = time.time()
             progress(statuses.total(statuses.read(run.store), last))
@@ -106,6 +109,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
             *(death.agent, death.status, " ".join(death.urls) or "nothing"),
         )
 
+    helm = Helm(run.store)
     index = Kept(start_index, "the index of duplicates")
     try:
         with Signals(interrupted.append):
@@ -168,11 +172,12 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
     began = time.time()
-    log_ = Log(run.store, number)
+    log_, helm = Log(run.store, number), Helm(run.store)
 
     def beat(agent: Agent) -> bool:
         now = time.time()
-        statuses.write(run.store, report(number, agent, began))
+        helm.look(agent)
+        statuses.write(run.store, report(number, agent, began, helm.number))
         log_freshness(log_, agent)
         if agent.revisits is not None:
             threshold = agent.revisits.budget.threshold
@@ -194,6 +199,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         ties = Ties(beat, lambda hrefs: board.work_on(number, hrefs), send=send, ask=line.ask, thread=thread)
         limit = SharedLimit(board, run.pages_left) if run.plan.settings.max_pages else None
         agent, transport = make(run, store)(ties, limit)
+        helm.look(agent)
         exchange = Exchange(run.folder, number, agent.receive)
         try:
             agent.restore()
