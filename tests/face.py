@@ -11,7 +11,7 @@ from pathlib import Path
 import fyke
 
 CHAPTERS = {
-    "Pages": ("extract", "convert", "decode"),
+    "Pages": ("fetch", "extract", "convert", "decode"),
     "Crawling": ("crawl",),
     "The store": ("Store",),
     "Duplicates": ("near_duplicates", "DuplicateIndex", "minhash", "simhash"),
@@ -19,6 +19,7 @@ CHAPTERS = {
     "Archives, graphs, simulation": ("Archive", "Graph", "simulate"),
 }
 VALUES = {
+    "fyke.reading.page": ("Page",),
     "fyke.content": ("Content", "Block"),
     "fyke.values": ("Document", "Link", "Candidates"),
     "fyke.description": ("Described", "Meta"),

@@ -43,11 +43,11 @@ from fyke.crawl.run import steering, trace
 from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.ending import End, exit_status, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
-from fyke.crawl.run.limit import Limit, PageLimit, Unlimited
+from fyke.crawl.run.limit import Bounds, Limit, PageLimit, Unlimited
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.processes import Progress, Run, crawl_apart
 from fyke.crawl.run.report import has_room, log_freshness, report, starting
-from fyke.crawl.run.runtime import Signals, log, logging_to
+from fyke.crawl.run.runtime import Signals, log, logging_to, telling
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.steering import Helm
@@ -95,6 +95,8 @@ class Summary:
     """Nothing is left to do."""
     ended: str
     """Why it ended: ``done``, ``limit``, ``interrupted`` or ``no-room``."""
+    limit: str
+    """The setting whose limit was reached: ``max_pages``, ``max_bytes`` or ``max_time``."""
     deferred: int
     """URLs that are left since they are due beyond the patience, where the crawl ended by itself."""
     failed_seeds: dict[str, str]
@@ -111,13 +113,15 @@ def crawl(
     prioritizer: Prioritizer | None = None,
     scope: Scope | str | None = None,
     progress: Progress = lambda status: None,
+    verbose: bool = False,
     **options: Any,
 ) -> Summary:
     """Crawl from ``seeds`` into ``store``, and return once nothing is left to do; blocking.
 
     ``options`` are fields of ``CrawlSettings`` (``max_pages=100``). The same call on an existing store goes on where
     it stopped. ``prioritizer`` says which URL first, ``scope`` which URLs belong (as ``--scope`` has them,
-    or an object that judges); with such an object there is one agent. Raises ``UserError`` and ``StorageError``.
+    or an object that judges); with such an object there is one agent. ``verbose`` tells each fetch on stderr.
+    Raises ``UserError`` and ``StorageError``.
     """
     if isinstance(scope, str):
         options["scope"], scope = scope, None
@@ -149,17 +153,18 @@ def crawl(
     counters = _counters(path)
     statuses.write(path, starting(counters))
     began, cpu = time.time(), _cpu()
-    run = Run(path, plan, agents, _pages_left(settings, counters), identity=identity)
     _compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
-    with logging_to(path):
+    until = time.time() + settings.max_time if settings.max_time else float("inf")
+    run = Run(path, plan, agents, _left(settings, counters, until), verbose=verbose, identity=identity)
+    with logging_to(path, settings.log_format, verbose):
         end = None
         if agents == 1:
             growth = Growth() if not alone and not settings.agents and most > 1 else None
             end = _crawl_here(run, prioritizer, scope, progress, growth)
             if end is None:
                 log.info("one agent is busy: the crawl goes on with %d", most)
-                run = replace(run, agents=most, pages_left=_pages_left(settings, _counters(path)))
+                run = replace(run, agents=most, left=_left(settings, _counters(path), until))
         if end is None:
             end = crawl_apart(run, agent_maker, progress)
     return _summary(run, began, cpu, end)
@@ -193,7 +198,7 @@ def _crawl_here(
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
         began, log, helm = time.time(), Log(run.store, 0), Helm(run.store)
-        limit = Limit(run.pages_left) if run.plan.settings.max_pages else None
+        limit = Limit(run.left) if run.left else None
         interrupted: list[int] = []
 
         def beat(agent: Agent) -> bool:
@@ -207,6 +212,8 @@ def _crawl_here(
                 growth.look(agent)
                 if growth.wanted:
                     return False
+            if limit is not None and limit.reached:
+                return False
             return not interrupted and has_room(run.store, run.plan.settings.min_free_disk)
 
         suspect = stack.enter_context(closing(Suspect(run.store)))
@@ -233,8 +240,14 @@ def _counters(store: Path) -> Counter[str]:
     return counters
 
 
-def _pages_left(settings: CrawlSettings, counters: Counter[str]) -> int:
-    return max(settings.max_pages - counters["pages"], 0) if settings.max_pages else 0
+def _left(settings: CrawlSettings, counters: Counter[str], until: float) -> Bounds:
+    """What a run may still come to; ``counters`` are of what is in the store already."""
+    left = Bounds(until=until)
+    if settings.max_pages:
+        left = replace(left, documents=max(settings.max_pages - counters["pages"], 0))
+    if settings.max_bytes:
+        left = replace(left, bytes=max(settings.max_bytes - counters["bytes"], 0))
+    return left
 
 
 async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], beat: Callable[[Agent], bool]) -> None:
@@ -287,6 +300,8 @@ def agent_maker(
         means.named = lambda url: veto.name(url.host, url.port)
         means.logins = Logins(run.identity.logins) if run.identity.logins else None
         means.hold = transport.lag.hold
+        if run.verbose:
+            means.start = telling(means.start)
         ways = Ways(
             settings.concurrency,
             float("inf") if settings.websub else settings.patience,
@@ -306,6 +321,8 @@ def agent_maker(
         captures = WarcDir(Path(settings.warc_dir), _warc_fields(settings)) if settings.warc_dir else None
         ties = replace(ties, captures=captures)
         agent = Agent(store, frontier, means, rules, processor, discovery=discovery, ways=ways, ties=ties)
+        if limit is not None:
+            limit.fetched = lambda: agent.tally.bytes
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
         return agent, transport
@@ -372,6 +389,7 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
         harvest=round(status.harvest, 4),
         finished=end is End.DONE and not status.queued,
         ended=end,
+        limit=_limit_reached(settings, status) if end is End.LIMIT else "",
         deferred=status.queued if end is End.DONE else 0,
         failed_seeds=failed,
         status=exit_status(
@@ -379,10 +397,16 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
             pages=status.pages,
             queued=status.queued,
             seeds=len(run.plan.seeds),
-            failed=len(failed),
+            failed=failed,
             continuous=settings.continuous,
         ),
     )
+
+
+def _limit_reached(settings: CrawlSettings, status: statuses.Status) -> str:
+    if settings.max_pages and status.pages >= settings.max_pages:
+        return "max_pages"
+    return "max_bytes" if settings.max_bytes and status.bytes >= settings.max_bytes else "max_time"
 
 
 def _cpu() -> float:

@@ -192,6 +192,6 @@ def moment(text: str) -> float | None:
 
 
 def _size(text: str) -> int:
-    from fyke.cli.dedupe_ import parse_size
+    from fyke.units import parse_size
 
     return max(1, parse_size(text)) if text else 0

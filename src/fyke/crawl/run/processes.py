@@ -27,7 +27,7 @@ from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.board import Board, SharedLimit, Sign
 from fyke.crawl.run.ending import End
-from fyke.crawl.run.limit import PageLimit
+from fyke.crawl.run.limit import Bounds, PageLimit
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.report import has_room, log_freshness, report
 from fyke.crawl.run.runtime import Signals, log, logging_to
@@ -53,12 +53,14 @@ class Run:
     store: Path
     plan: Plan
     agents: int
-    pages_left: int
-    """With ``max_pages``: what this run may still fetch."""
+    left: Bounds = Bounds()  # noqa: RUF009 - frozen
+    """What this run may still come to."""
     folder: Path = Path()
     """Board and sockets of several agents."""
     identity: Identity = Identity()  # noqa: RUF009 - frozen
     """As whom it goes."""
+    verbose: bool = False
+    """Whether agents tell on stderr what they do."""
     parent: int = 0
     """The process that started them: without it they end. (Asked for here: it may die before they could ask.)"""
 
@@ -118,7 +120,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
         if not interrupted:
             with Store.open(run.store) as store:
                 strip_all(store)
-        if run.plan.settings.max_pages and board.documents >= run.pages_left:
+        if board.reached(run.left):
             return End.LIMIT
         if interrupted:
             return End.INTERRUPTED
@@ -132,7 +134,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
 def _agent_process(run: Run, make: Make, number: int) -> None:
     """What an agent's process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the supervisor's
-    with logging_to(run.store):
+    with logging_to(run.store, run.plan.settings.log_format, run.verbose):
         try:
             run_loop(_agent_main(run, make, number))
         except (FykeError, OSError) as error:  # a disk; the supervisor tells
@@ -158,7 +160,8 @@ def _index_process(run: Run) -> None:
         watch()
         await serve(run.folder, index, done)
 
-    with logging_to(run.store), Store.open(run.store, "r") as store:
+    form = run.plan.settings.log_format
+    with logging_to(run.store, form, run.verbose), Store.open(run.store, "r") as store:
         try:
             with closing(LookAlikes(run.store / FOLDER, store)) as index:
                 run_loop(main(index))
@@ -173,6 +176,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         count = reader.settings.tablets
     began = time.time()
     log_, helm = Log(run.store, number), Helm(run.store)
+    limit = SharedLimit(board, run.left) if run.left else None
 
     def beat(agent: Agent) -> bool:
         now = time.time()
@@ -184,6 +188,8 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
             threshold.value = board.threshold(number, threshold.value)
         resting = agent.idle.until if agent.resting(now) else 0.0
         board.show(number, Sign(now, resting, agent.delivery.received, agent.tally.pages))
+        if limit is not None and limit.reached:
+            return False
         return (
             not board.stopping and os.getppid() == run.parent and has_room(run.store, run.plan.settings.min_free_disk)
         )
@@ -197,7 +203,6 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         ThreadPoolExecutor(1, "fyke-examination") as thread,
     ):
         ties = Ties(beat, lambda hrefs: board.work_on(number, hrefs), send=send, ask=line.ask, thread=thread)
-        limit = SharedLimit(board, run.pages_left) if run.plan.settings.max_pages else None
         agent, transport = make(run, store)(ties, limit)
         helm.look(agent)
         exchange = Exchange(run.folder, number, agent.receive)

@@ -10,7 +10,19 @@ from fyke.config import option
 from fyke.crawl.revisit.weights import parse_weight
 from fyke.fetch.http import USER_AGENT, FetchSettings
 from fyke.sites.scope import span_of
+from fyke.units import Bytes, Seconds
 from fyke.url import Url
+
+_NOT_BELOW_0 = (
+    *("delay", "patience", "max_pages", "max_bytes", "max_time", "max_depth", "max_host_pages", "agents"),
+    *("keep_versions", "request_rate", "min_free_disk"),
+)
+FETCH_OPTIONS = (
+    *("delay", "user_agent", "resolve", "no_robots", "allow_private", "connect_timeout", "stall_timeout"),
+    *("fetch_timeout", "max_body", "header", "cookies", "netrc", "proxy", "proxy_resolves", "tls", "ca_file"),
+)
+"""Those that one fetch has, too (``fyke fetch``)."""
+_ABOVE_0 = ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +30,8 @@ class CrawlSettings:
     """The settings of a crawl; kept in the store, so that ``fyke resume`` goes on with them."""
 
     max_pages: int = option(0, "Stop when the store holds this many pages; 0 for no limit.")
+    max_bytes: Bytes = option(0, "End when pages of this many bytes are in the store: 50GB; 0 for no limit.")
+    max_time: Seconds = option(0.0, "End after this long: 2h; a resume has as long again. 0 for no limit.")
     max_depth: int = option(0, "Follow links at most this far from the seeds; 0 for no limit.")
     max_host_pages: int = option(0, "Pages of one host at most; 0 for no limit.")
     scope: str = option(
@@ -36,7 +50,7 @@ class CrawlSettings:
     )
     websub: int = option(0, "Have feeds pushed by their hubs to this port; needs --public-url, runs until stopped.")
     public_url: str = option("", "Where hubs reach --websub: https://you.example/hooks.")
-    delay: float = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
+    delay: Seconds = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
     agents: int = option(0, "Processes; 0 for one, and one per core once that one is busy.")
     concurrency: int = option(256, "Fetches at once for each agent.")
     continuous: bool = option(False, "Go on for ever: revisit pages so that the copies stay fresh, until stopped.")
@@ -50,7 +64,7 @@ class CrawlSettings:
     request_rate: float = option(
         0.0, "Requests a second of a continuous crawl; 0: revisits get a tenth of what politeness allows."
     )
-    patience: float = option(60.0, "End when nothing is due within this many seconds.")
+    patience: Seconds = option(60.0, "End when nothing is due within this long.")
     keep_versions: int = option(0, "Versions kept of a page; 0 for all.")
     user_agent: str = option(USER_AGENT, "How the crawler names itself to servers.")
     header: tuple[str, ...] = option(
@@ -66,13 +80,14 @@ class CrawlSettings:
     resolve: tuple[str, ...] = option((), "HOST:ADDRESS to use instead of asking DNS; repeatable.")
     no_robots: bool = option(False, "Ignore robots.txt (your own site only); asks for confirmation.")
     allow_private: bool = option(False, "Fetch from private, loopback and link-local addresses whatever links there.")
-    connect_timeout: float = option(10.0, "Seconds to connect.")
-    stall_timeout: float = option(20.0, "Seconds at under 50 bytes/s, waiting for the first byte included.")
-    fetch_timeout: float = option(120.0, "Seconds for a whole document.")
-    max_body: int = option(10_000_000, "Bytes of a document that are kept; the rest is cut off and marked.")
+    connect_timeout: Seconds = option(10.0, "Time to connect.")
+    stall_timeout: Seconds = option(20.0, "Time at under 50 bytes/s, waiting for the first byte included.")
+    fetch_timeout: Seconds = option(120.0, "Time for a whole document.")
+    max_body: Bytes = option(10_000_000, "Bytes of a document that are kept; the rest is cut off and marked.")
     warc_dir: str = option("", "Write every exchange to WARC files in this folder as well, while the crawl goes on.")
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
-    min_free_disk: int = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
+    log_format: Literal["text", "json"] = option("text", "Lines of fyke.log in the store, and of -v: text or JSON.")
+    min_free_disk: Bytes = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
 
     def __post_init__(self) -> None:
         span_of(self.scope)  # a ConfigError tells what is wrong with it
@@ -82,10 +97,10 @@ class CrawlSettings:
                     re.compile(pattern)
                 except re.error as error:
                     raise ValueError(f"{name}: {pattern!r} is no regular expression ({error})") from None
-        for name in ("delay", "patience", "max_pages", "max_depth", "max_host_pages", "agents", "keep_versions"):
+        for name in _NOT_BELOW_0:
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: {getattr(self, name)} is below 0")
-        for name in ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout"):
+        for name in _ABOVE_0:
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}: {getattr(self, name)} is not above 0")
         if bool(self.websub) != bool(self.public_url) or not 0 <= self.websub < 65_536:
@@ -94,8 +109,6 @@ class CrawlSettings:
             raise ValueError(f"public_url: {self.public_url!r} is not like https://you.example/hooks")
         if not 0 < self.revisit_share <= 1:
             raise ValueError(f"revisit_share: {self.revisit_share} is not above 0 and at most 1")
-        if self.request_rate < 0:
-            raise ValueError(f"request_rate: {self.request_rate} is below 0")
         _ = [parse_weight(text) for text in self.weights]
         _ = [Url.parse(url) for url in self.trace]  # an UrlError tells what is wrong with it
         self.fixed_addresses()
