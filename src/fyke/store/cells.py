@@ -97,6 +97,8 @@ class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """Where it says that the document is now (3xx)."""
     private: bool = False
     """It was had with a user's credentials: others are not shown it unless the user says so."""
+    requisite: bool = False
+    """It is no document: a page needs it to be shown, an image or a style."""
 
 
 class Version(msgspec.Struct, frozen=True, array_like=True):

@@ -53,6 +53,8 @@ class Run:
     agents: int
     pages_left: int
     """With ``max_pages``: what this run may still fetch."""
+    only: str = ""
+    """Only sites whose names begin so are served (``Frontier``)."""
     folder: Path = Path()
     """Board and sockets of several agents."""
     parent: int = 0

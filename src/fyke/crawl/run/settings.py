@@ -60,6 +60,9 @@ class CrawlSettings:
     stall_timeout: float = option(20.0, "Seconds at under 50 bytes/s, waiting for the first byte included.")
     fetch_timeout: float = option(120.0, "Seconds for a whole document.")
     max_body: int = option(10_000_000, "Bytes of a document that are kept; the rest is cut off and marked.")
+    requisites: bool = option(
+        False, "Fetch the images, styles, scripts and fonts of pages too, from any host, so that an archive replays."
+    )
     warc_dir: str = option("", "Write every exchange to WARC files in this folder as well, while the crawl goes on.")
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
     min_free_disk: int = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
