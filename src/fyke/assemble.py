@@ -59,6 +59,7 @@ from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
 from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import REQUISITE
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy
 from fyke.interfaces import Prioritizer
@@ -85,6 +86,8 @@ class Summary:
     errors: dict[str, int]
     dropped: dict[str, int]
     duplicates: int
+    requisites: int
+    """What pages need to be shown, where it was wanted: images, styles, scripts, fonts."""
     queued: int
     hosts: int
     relevant: int
@@ -167,7 +170,21 @@ def crawl(
                 run = replace(run, agents=most, left=_left(settings, _counters(path), until))
         if end is None:
             end = crawl_apart(run, agent_maker, progress)
+        if end is End.LIMIT and settings.requisites and not settings.continuous:
+            end = _finish_requisites(run, scope, progress)
     return _summary(run, began, cpu, end)
+
+
+def _finish_requisites(run: Run, scope: Scope | None, progress: Progress) -> End:
+    """Fetch what the pages of a crawl that has reached its limit still need, and no further page."""
+    unlimited = replace(run.plan.settings, max_pages=0)
+    left = replace(run.left, documents=Bounds().documents)
+    rest = replace(run, only=REQUISITE, left=left, plan=msgspec.structs.replace(run.plan, settings=unlimited))
+    if rest.agents == 1:
+        end = _crawl_here(rest, None, scope, progress, None)
+    else:
+        end = crawl_apart(rest, agent_maker, progress)
+    return End.LIMIT if end in (None, End.DONE) else end
 
 
 def _compile_ahead(kernels: str) -> None:
@@ -271,7 +288,7 @@ def agent_maker(
 
     warm(Processor(product))  # loaded from the cache before the loop runs, which it would hold
     contacts = run.folder / "contacts" if run.agents > 1 else None
-    frontier = Frontier(Politeness(delay=settings.delay), back_queues=3 * settings.concurrency)
+    frontier = Frontier(Politeness(delay=settings.delay), back_queues=3 * settings.concurrency, only=run.only)
 
     def make(ties: Ties, limit: PageLimit | None) -> tuple[Agent, HttpTransport]:
         clock = SystemClock()
@@ -306,8 +323,9 @@ def agent_maker(
             settings.concurrency,
             float("inf") if settings.websub else settings.patience,
             prioritizer,
-            order_of(settings, run.store, store),
+            order_of(settings, run.store, store) if not run.only else None,
             _revisits(settings, run.agents) if settings.continuous else None,
+            settings.requisites,
         )
         # A page that only a sitemap tells is at no known distance from the seeds.
         discovery = Discovery(
@@ -383,6 +401,7 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
         errors=status.errors,
         dropped=status.dropped,
         duplicates=sum(status.duplicates.values()),
+        requisites=status.requisites,
         queued=status.queued,
         hosts=status.hosts,
         relevant=status.relevant,

@@ -28,6 +28,7 @@ from fyke.clock import boot_time
 from fyke.crawl.capture import Processor
 from fyke.crawl.commit import Keeper, Tally
 from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.examination import Examination
 from fyke.crawl.mail.delivery import Delivery
@@ -100,6 +101,8 @@ class Agent:
             work_on=ties.work_on, revisits=self.revisits,
         )  # fmt: skip
         self.keeper.captures = ties.captures
+        if ways.requisites:
+            self.keeper.requisites = Requisites(self.queues, rules)
         self.tally = self.keeper.tally
         means.gate = means.gate or Gate(frontier.politeness, MAX_FETCH)
         self.visits = Visits(means, self.queues, self.keeper, self.discovery, self.revisits, self._begin, self._notice)

@@ -92,6 +92,13 @@ class Processor:
         reading = Reading(outcome.url, outcome.exchange.body, document, found)
         return replace(_processed(outcome, depth, reading), links=())
 
+    @staticmethod
+    def requisite(outcome: Fetched, depth: int) -> Processed:
+        """What a page needs to be shown: a row with its bytes."""
+        exchange = outcome.exchange
+        meta = msgspec.structs.replace(_meta(exchange, depth), requisite=True)
+        return Processed(Change(meta, Page(exchange.request_head, exchange.response_head, exchange.body)))
+
     def moved(self, outcome: Moved, depth: int) -> Processed:
         """The document is elsewhere: a row that says where, and a link to there."""
         exchange = outcome.exchange

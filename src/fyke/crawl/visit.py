@@ -34,6 +34,7 @@ from fyke.crawl.run.limit import PageLimit, Unlimited
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
 from fyke.frontier.host import GIVE_UP
+from fyke.frontier.keys import is_requisite
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock, Names, Resolved, Transport
@@ -166,6 +167,9 @@ class Visits:
             self._refuse(lease, refusal)
         elif url.href in self.means.quarantined:
             self._refuse(lease, Reason.QUARANTINED)
+        elif is_requisite(lease.entry.kind) and self._queues.tablet(url).version(url.key) is not None:
+            self._keeper.lister.forget(lease, None)  # a page of the crawl, too
+            self.end(lease)
         elif self.means.names is None:
             self._enter(lease, permission)
         elif (found := self.means.names.known(lease.host)) is not None:

@@ -55,6 +55,8 @@ class Run:
     agents: int
     left: Bounds = Bounds()  # noqa: RUF009 - frozen
     """What this run may still come to."""
+    only: str = ""
+    """Only sites whose names begin so are served (``Frontier``)."""
     folder: Path = Path()
     """Board and sockets of several agents."""
     identity: Identity = Identity()  # noqa: RUF009 - frozen

@@ -92,6 +92,8 @@ class Status(msgspec.Struct, frozen=True):
     """The same of the largest hosts."""
     troubles: dict[str, str] = {}
     """Sites that could not be reached, and why; the first few of each agent."""
+    requisites: int = 0
+    """Images, styles, scripts and fonts of pages that were fetched with them."""
 
 
 def write(store: Path, status: AgentStatus) -> None:
@@ -155,6 +157,7 @@ def total(agents: Iterable[AgentStatus], now: float) -> Status:
         age=_mean(reports, "age"),
         fresh_hosts={host: reading for r in reports for host, reading in r.fresh_hosts.items()},
         troubles={site: why for r in reports for site, why in r.troubles.items()},
+        requisites=counters["requisites"],
     )
 
 
