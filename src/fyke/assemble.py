@@ -39,7 +39,7 @@ from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.revisit.weights import Weights
 from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
-from fyke.crawl.run import trace
+from fyke.crawl.run import steering, trace
 from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.ending import End, exit_status, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
@@ -50,6 +50,7 @@ from fyke.crawl.run.report import has_room, log_freshness, report, starting
 from fyke.crawl.run.runtime import Signals, log, logging_to, telling
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.steering import Helm
 from fyke.crawl.run.supervisor import Quarantine, Suspect
 from fyke.crawl.run.ties import Ties, Ways
 from fyke.crawl.visit import Means
@@ -59,6 +60,7 @@ from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
 from fyke.formats.media_types import TypeFilter
 from fyke.frontier.frontier import Frontier
+from fyke.frontier.keys import REQUISITE
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy
 from fyke.interfaces import Prioritizer
@@ -85,6 +87,8 @@ class Summary:
     errors: dict[str, int]
     dropped: dict[str, int]
     duplicates: int
+    requisites: int
+    """What pages need to be shown, where it was wanted: images, styles, scripts, fonts."""
     queued: int
     hosts: int
     relevant: int
@@ -138,6 +142,7 @@ def crawl(
     if why := prepare(settings, path):
         print(f"fyke: {why}", file=sys.stderr, flush=True)
     plan = Plan(every, settings)
+    steering.begin(path)
     statuses.clear(path)
     statuses.write(path, starting({}))
     plans.write(path, msgspec.structs.replace(plan, settings=without_secrets(settings)))
@@ -166,7 +171,21 @@ def crawl(
                 run = replace(run, agents=most, left=_left(settings, _counters(path), until))
         if end is None:
             end = crawl_apart(run, agent_maker, progress)
+        if end is End.LIMIT and settings.requisites and not settings.continuous:
+            end = _finish_requisites(run, scope, progress)
     return _summary(run, began, cpu, end)
+
+
+def _finish_requisites(run: Run, scope: Scope | None, progress: Progress) -> End:
+    """Fetch what the pages of a crawl that has reached its limit still need, and no further page."""
+    unlimited = replace(run.plan.settings, max_pages=0)
+    left = replace(run.left, documents=Bounds().documents)
+    rest = replace(run, only=REQUISITE, left=left, plan=msgspec.structs.replace(run.plan, settings=unlimited))
+    if rest.agents == 1:
+        end = _crawl_here(rest, None, scope, progress, None)
+    else:
+        end = crawl_apart(rest, agent_maker, progress)
+    return End.LIMIT if end in (None, End.DONE) else end
 
 
 def _compile_ahead(kernels: str) -> None:
@@ -196,12 +215,14 @@ def _crawl_here(
         store = stack.enter_context(Store.open(run.store))
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
-        began, log = time.time(), Log(run.store, 0)
+        began, log, helm = time.time(), Log(run.store, 0), Helm(run.store)
         limit = Limit(run.left) if run.left else None
         interrupted: list[int] = []
 
         def beat(agent: Agent) -> bool:
-            told = report(0, agent, began)
+            if helm.look(agent).stop:
+                interrupted.append(0)
+            told = report(0, agent, began, helm.number)
             statuses.write(run.store, told)
             log_freshness(log, agent)
             progress(statuses.total([told], time.time()))
@@ -249,6 +270,7 @@ def _left(settings: CrawlSettings, counters: Counter[str], until: float) -> Boun
 
 async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], beat: Callable[[Agent], bool]) -> None:
     agent, transport = make()
+    Helm(run.store).look(agent)
     try:
         async with serving(agent, run.plan.settings, SystemClock()):
             await agent.run([Url(href) for href in run.plan.seeds])
@@ -267,7 +289,8 @@ def agent_maker(
 
     warm(Processor(product))  # loaded from the cache before the loop runs, which it would hold
     contacts = run.folder / "contacts" if run.agents > 1 else None
-    frontier = Frontier(Politeness(settings.delay, hosts=settings.host_delays()), back_queues=3 * settings.concurrency)
+    politeness = Politeness(settings.delay, hosts=settings.host_delays())
+    frontier = Frontier(politeness, back_queues=3 * settings.concurrency, only=run.only)
 
     def make(ties: Ties, limit: PageLimit | None) -> tuple[Agent, HttpTransport]:
         clock = SystemClock()
@@ -292,17 +315,19 @@ def agent_maker(
             quarantine.read(),
             quarantine.suspects(),
             quarantine.acquit,
-            Logins(run.identity.logins) if run.identity.logins else None,
-            transport.lag.hold,
         )
+        means.named = lambda url: veto.name(url.host, url.port)
+        means.logins = Logins(run.identity.logins) if run.identity.logins else None
+        means.hold = transport.lag.hold
         if run.verbose:
             means.start = telling(means.start)
         ways = Ways(
             settings.concurrency,
             float("inf") if settings.websub else settings.patience,
             prioritizer,
-            order_of(settings, run.store, store),
+            order_of(settings, run.store, store) if not run.only else None,
             _revisits(settings, run.agents) if settings.continuous else None,
+            settings.requisites,
         )
         # A page that only a sitemap tells is at no known distance from the seeds.
         discovery = Discovery(
@@ -379,6 +404,7 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
         errors=status.errors,
         dropped=status.dropped,
         duplicates=sum(status.duplicates.values()),
+        requisites=status.requisites,
         queued=status.queued,
         hosts=status.hosts,
         relevant=status.relevant,

@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "crawl": "Crawl from seeds into a store; the same command goes on where it stopped.",
     "resume": "Go on with a stopped or crashed crawl, with the settings it was started with.",
     "login": "Try the logins of a file of accounts, and show what says that they work; no secret is printed.",
+    "control": "Steer a crawl: pause, resume, stop, add seeds, slow a host down, exclude URLs.",
     "fetch": "One page or a few, now, without a store: Markdown, text, HTML or JSON of any format.",
     "status": "What a crawl is doing, and why it waits: pages, queue, hosts, errors by reason.",
     "get": "One document of a store: its text, bytes, links, anchors, facts or versions.",

@@ -233,6 +233,8 @@ def describe(summary: Summary, store: Path) -> str:
     """A few lines for a person."""
     amount = f"{summary.pages:,} pages, {summary.bytes / 1e6:,.1f} MB from {summary.hosts:,} hosts"
     lines = [f"{amount} in {summary.seconds:,.1f} s ({summary.cpu_seconds:,.1f} s of CPU)"]
+    if summary.requisites:
+        lines.append(f"requisites: {summary.requisites:,} images, styles, scripts and fonts of pages")
     for name, counts in (("errors", summary.errors), ("dropped", summary.dropped)):
         if counts:
             lines.append(f"{name}: " + ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))

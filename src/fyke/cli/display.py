@@ -20,6 +20,8 @@ def table(status: Status) -> Table:
     grid = Table.grid(padding=(0, 2))
     _row(grid, "pages", f"{status.pages:,}  ({status.rate:,.1f}/s, {status.bytes / 1e6:,.1f} MB)")
     _row(grid, "queue", f"{status.queued:,} URLs of {status.hosts:,} hosts, {status.in_flight:,} in flight")
+    if status.requisites:
+        _row(grid, "requisites", f"{status.requisites:,} images, styles, scripts and fonts")
     if status.relevant:
         _row(grid, "harvest", f"{status.harvest:.1%}  ({status.relevant:,} pages are about the topic)")
     if status.mail:

@@ -28,6 +28,7 @@ from fyke.clock import boot_time
 from fyke.crawl.capture import Processor
 from fyke.crawl.commit import Keeper, Tally
 from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.examination import Examination
 from fyke.crawl.mail.delivery import Delivery
@@ -47,6 +48,7 @@ from fyke.frontier.priority import DefaultPrioritizer
 from fyke.frontier.seen import SeenSet
 from fyke.store import Store
 from fyke.url import Url
+from fyke.values import Drop
 
 MAX_FETCH = 180.0
 """Seconds that a fetch holds its host at most, should its agent die."""
@@ -99,6 +101,8 @@ class Agent:
             work_on=ties.work_on, revisits=self.revisits,
         )  # fmt: skip
         self.keeper.captures = ties.captures
+        if ways.requisites:
+            self.keeper.requisites = Requisites(self.queues, rules)
         self.tally = self.keeper.tally
         means.gate = means.gate or Gate(frontier.politeness, MAX_FETCH)
         self.visits = Visits(means, self.queues, self.keeper, self.discovery, self.revisits, self._begin, self._notice)
@@ -106,7 +110,7 @@ class Agent:
         self.network = self.visits.network
         self._beside: set[asyncio.Task[None]] = set()  # what waits for somebody
         self._awake = asyncio.Event()
-        self._stopping = False
+        self._stopping = self._paused = False
         self._failure: BaseException | None = None
         self._next_beat = 0.0
         self._settled = False  # ``idle`` is what the frontier says now
@@ -129,6 +133,27 @@ class Agent:
         """Ask the agent to stop: what is in flight is finished, nothing new is begun."""
         self._stopping = True
         self._awake.set()
+
+    def pause(self, paused: bool) -> None:
+        """Begin nothing new while ``paused``; what is in flight is finished."""
+        self._paused = paused
+        self._notice()
+
+    def exclude(self, judge: Callable[[Url], Drop | None]) -> None:
+        """Neither follow nor fetch what ``judge`` has a reason against, in the place of what was excluded so before."""
+        refusals = self.keeper.rules.refusals
+        if self.visits.refuses is not None:
+            refusals.remove(self.visits.refuses)
+        refusals.append(judge)
+        self.visits.refuses = judge
+
+    def add(self, seeds: Sequence[Url]) -> None:
+        """Crawl from further seeds."""
+        for url in seeds:
+            self.keeper.rules.admit(url)
+            self.visits.means.named(url)
+        self._seed(seeds)
+        self._notice()
 
     def restore(self) -> None:
         """Take up what an earlier run left; ``run`` does it if nobody has."""
@@ -202,7 +227,7 @@ class Agent:
 
     def resting(self, now: float) -> bool:
         """Whether nothing is under way, nothing is in the mail, and nothing is due within the patience."""
-        if self.revisits is not None or self.network.expects_end(now):
+        if self.revisits is not None or self._paused or self.network.expects_end(now):
             return False
         waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self._waits_long(now)
         return waits and self._settled and not self._busy and not self.queues.pending
@@ -245,6 +270,9 @@ class Agent:
         self._deliver(now)
         self.queues.feed(now, self.tally.pages)
         while self.visits.under_way < self._ways.concurrency and not self._stopping and not self._is_behind():
+            if self._paused:
+                self.idle = Idle(now + self._ways.beat_every, Why.PAUSED)
+                return
             self.queues.refill(now)
             if self.revisits is not None and (wait := self.revisits.budget.pace(now)):
                 self.idle = Idle(now + wait, Why.BUDGET)

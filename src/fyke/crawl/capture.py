@@ -105,6 +105,13 @@ class Processor:
         meta, types = processed.change.meta, self._types
         return processed if types is None or types.wants(meta.type) else _unwanted(meta, processed)
 
+    @staticmethod
+    def requisite(outcome: Fetched, depth: int) -> Processed:
+        """What a page needs to be shown: a row with its bytes."""
+        exchange = outcome.exchange
+        meta = msgspec.structs.replace(_meta(exchange, depth), requisite=True)
+        return Processed(Change(meta, Page(exchange.request_head, exchange.response_head, exchange.body)))
+
     def moved(self, outcome: Moved, depth: int) -> Processed:
         """The document is elsewhere: a row that says where, and a link to there."""
         exchange = outcome.exchange

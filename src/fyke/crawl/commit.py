@@ -21,6 +21,7 @@ from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
 from fyke.crawl.capture import Processed, Processor
 from fyke.crawl.discovery.discovery import Discovery, Listing, is_guess, is_poll, is_sitemap, redirected, tell
 from fyke.crawl.discovery.lister import Lister
+from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.examination import Examination
 from fyke.crawl.mail.outbox import Offer
 from fyke.crawl.order.order import Visit
@@ -31,7 +32,7 @@ from fyke.crawl.revisit.revisits import Revisits, Seen
 from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
-from fyke.frontier.keys import Entry
+from fyke.frontier.keys import Entry, is_requisite
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock
@@ -95,6 +96,8 @@ class Keeper:
         """Told when all that follows from a visit is committed."""
         self.captures: WarcDir | None = None
         """Takes every exchange before anything follows from it."""
+        self.requisites: Requisites | None = None
+        """Finds what pages need to be shown, where that is wanted."""
         self.fault: Callable[[Lease], None] = lambda lease: None
         """Told of a fault of ours with a visit, while it is handled."""
         self.beside: Callable[[Coroutine[None, None, None]], None] = _nowhere
@@ -170,6 +173,8 @@ class Keeper:
         self.tally.contacts += 1
         if isinstance(outcome, Fetched) and outcome.exchange.incomplete and self._again(lease.entry):
             self.fail(lease, Failed(outcome.url, Reason.RESET, detail="cut short"), contact, now)
+        elif isinstance(outcome, Fetched) and is_requisite(lease.entry.kind):
+            self.keep(lease, self.processor.requisite(outcome, lease.entry.depth), contact)
         elif isinstance(outcome, Fetched):
             self.tally.pages += 1
             self.tally.bytes += len(outcome.exchange.body)
@@ -282,17 +287,20 @@ class Keeper:
         entry, now = lease.entry, self._clock.now()
         number = self.queues.tablet_of(entry.url)
         batch = self.queues.store.tablet(number).batch()
-        if self.queues.order is not None:
+        is_page = not is_requisite(entry.kind)
+        if self.queues.order is not None and is_page:
             processed = self.queues.order.read(batch, entry, processed, self.queues.anchors.texts(entry.href))
         meta = processed.change.meta
         # Sitemaps and feeds are asked again in their own rhythm.
-        if self._revisits is not None and listing is None and 200 <= meta.status < 300 and not meta.error:
+        if self._revisits is not None and listing is None and is_page and 200 <= meta.status < 300 and not meta.error:
             processed = self._revisits.first(batch, self.queues, entry, processed, now)
         stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
             batch.count("errors:" + meta.error)
         if processed.redirected:
             batch.count("moved")
+        elif 200 <= meta.status < 400 and not is_page:
+            batch.count("requisites")
         elif 200 <= meta.status < 400 and not is_poll(entry.kind):  # which is counted already
             batch.count("pages")
             batch.count("bytes", meta.length)
@@ -308,7 +316,10 @@ class Keeper:
             for name, count in listing.counts:
                 batch.count(name, count)
             self.discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
-        self.queues.offer(batch, number, offers + self.offers(batch, lease, processed), now)
+        offers += self.offers(batch, lease, processed) if is_page else []
+        if self.requisites is not None:
+            offers += self.requisites.offers(batch, entry, processed)
+        self.queues.offer(batch, number, offers, now)
         self.queues.commit(number, batch)
 
     def keep_again(self, lease: Lease, seen: Seen, contact: Contact) -> None:
@@ -329,7 +340,10 @@ class Keeper:
         self.queues.finish(batch, lease)
         self._revisits.write(batch, self.queues, entry, seen)
         offered = seen.processed or Processed(Change(seen.meta), seen.links)
-        self.queues.offer(batch, number, self.offers(batch, lease, offered), now)
+        offers = self.offers(batch, lease, offered)
+        if self.requisites is not None:
+            offers += self.requisites.offers(batch, entry, offered)
+        self.queues.offer(batch, number, offers, now)
         self.queues.commit(number, batch)
 
     def sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:

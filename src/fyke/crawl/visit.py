@@ -34,10 +34,12 @@ from fyke.crawl.run.limit import PageLimit, Unlimited
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
 from fyke.frontier.host import GIVE_UP
+from fyke.frontier.keys import is_requisite
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock, Names, Resolved, Transport
 from fyke.sites.standing import Permission, Verdict
+from fyke.url import Url
 from fyke.values import Drop, Failed, Outcome, Reason, Request
 
 GATE_RETRY = 1.0
@@ -94,6 +96,8 @@ class Means:
     """URLs that were being read when an agent died: each is read alone."""
     acquit: Callable[[str], None] = lambda href: None
     """Told of a suspect that was read."""
+    named: Callable[[Url], None] = lambda url: None
+    """Told of a seed that is named while the crawl runs."""
     logins: Logins | None = None
     """The sites that are logged in to."""
     hold: Callable[[float], None] = lambda seconds: None
@@ -122,6 +126,8 @@ class Visits:
         self.means = means
         self.under_way = 0
         """Visits that have begun and not ended."""
+        self.refuses: Callable[[Url], Drop | None] | None = None
+        """Why a URL that was queued is no longer wanted."""
         self.arrived: list[Arrival] = []
         """Visits whose answer has come."""
         self._clock = means.clock
@@ -157,8 +163,13 @@ class Visits:
             self._close(lease, permission.standing.expires, "robots.txt")
         elif permission is not None and not permission.allows(url):
             self._refuse(lease, Drop.ROBOTS)
+        elif self.refuses is not None and (refusal := self.refuses(url)):
+            self._refuse(lease, refusal)
         elif url.href in self.means.quarantined:
             self._refuse(lease, Reason.QUARANTINED)
+        elif is_requisite(lease.entry.kind) and self._queues.tablet(url).version(url.key) is not None:
+            self._keeper.lister.forget(lease, None)  # a page of the crawl, too
+            self.end(lease)
         elif self.means.names is None:
             self._enter(lease, permission)
         elif (found := self.means.names.known(lease.host)) is not None:

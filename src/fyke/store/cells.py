@@ -99,6 +99,8 @@ class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """It was had with a user's credentials: others are not shown it unless the user says so."""
     tls: str = ""
     """What was wrong with the server's certificate, where the user accepted that."""
+    requisite: bool = False
+    """It is no document: a page needs it to be shown, an image or a style."""
 
 
 class Version(msgspec.Struct, frozen=True, array_like=True):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.formats.media_types import TypeFilter
+from fyke.frontier.keys import REQUISITE
 from fyke.sites.scope import Scope, SeedScope
 from fyke.sites.traps import HostHistory, TrapJudge, TrapLimits
 from fyke.url import Url
@@ -62,6 +63,13 @@ class Rules:
                 return why
         return self._scope.judge(url)
 
+    def refuses(self, url: Url) -> Drop | None:
+        """Why ``url`` is not fetched, though a page needs it, wherever it is; None where it may be."""
+        if url.port in BAD_PORTS:
+            return Drop.PORT
+        excludes = getattr(self._scope, "excludes", None)
+        return Drop.EXCLUDED if excludes is not None and excludes(url.href) else None
+
     def admit(self, url: Url) -> None:
         """Count ``url`` among the seeds: a seed led there."""
         admit = getattr(self._scope, "admit", None)
@@ -70,6 +78,8 @@ class Rules:
 
     def worth(self, url: Url, depth: int, now: float) -> Drop | None:
         """Why ``url`` looks like a trap or is beyond a limit; None where it is worth queueing. Asked once each."""
+        if url.href.startswith(REQUISITE):
+            return None
         return self._judge.judge(url, depth, now, self._history(url.host))
 
     def learn(self, url: Url, text: int, repeats: bool) -> Drop | None:

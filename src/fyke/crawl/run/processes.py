@@ -33,6 +33,7 @@ from fyke.crawl.run.report import has_room, log_freshness, report
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.status import Status
+from fyke.crawl.run.steering import Helm
 from fyke.crawl.run.supervisor import FAILED, FAILURE, Death, Kept, Quarantine, supervise
 from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
@@ -54,6 +55,8 @@ class Run:
     agents: int
     left: Bounds = Bounds()  # noqa: RUF009 - frozen
     """What this run may still come to."""
+    only: str = ""
+    """Only sites whose names begin so are served (``Frontier``)."""
     folder: Path = Path()
     """Board and sockets of several agents."""
     identity: Identity = Identity()  # noqa: RUF009 - frozen
@@ -97,6 +100,8 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
     def poll() -> bool:
         nonlocal last
         index.keep()
+        if helm.look().stop:
+            interrupted.append(0)
         if time.time() - last >= 1:
             last = time.time()
             progress(statuses.total(statuses.read(run.store), last))
@@ -108,6 +113,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
             *(death.agent, death.status, " ".join(death.urls) or "nothing"),
         )
 
+    helm = Helm(run.store)
     index = Kept(start_index, "the index of duplicates")
     try:
         with Signals(interrupted.append):
@@ -171,12 +177,13 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
     began = time.time()
-    log_ = Log(run.store, number)
+    log_, helm = Log(run.store, number), Helm(run.store)
     limit = SharedLimit(board, run.left) if run.left else None
 
     def beat(agent: Agent) -> bool:
         now = time.time()
-        statuses.write(run.store, report(number, agent, began))
+        helm.look(agent)
+        statuses.write(run.store, report(number, agent, began, helm.number))
         log_freshness(log_, agent)
         if agent.revisits is not None:
             threshold = agent.revisits.budget.threshold
@@ -199,6 +206,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
     ):
         ties = Ties(beat, lambda hrefs: board.work_on(number, hrefs), send=send, ask=line.ask, thread=thread)
         agent, transport = make(run, store)(ties, limit)
+        helm.look(agent)
         exchange = Exchange(run.folder, number, agent.receive)
         try:
             agent.restore()

@@ -103,6 +103,9 @@ class CrawlSettings:
     stall_timeout: Seconds = option(20.0, "Time at under 50 bytes/s, waiting for the first byte included.")
     fetch_timeout: Seconds = option(120.0, "Time for a whole document.")
     max_body: Bytes = option(10_000_000, "Bytes of a document that are kept; the rest is cut off and marked.")
+    requisites: bool = option(
+        False, "Fetch the images, styles, scripts and fonts of pages too, from any host, so that an archive replays."
+    )
     warc_dir: str = option("", "Write every exchange to WARC files in this folder as well, while the crawl goes on.")
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
     log_format: Literal["text", "json"] = option("text", "Lines of fyke.log in the store, and of -v: text or JSON.")

@@ -36,6 +36,8 @@ class Ways:
     """Makes the order in which pages of all hosts are wanted."""
     revisits: RevisitSettings | None = None
     """With it the crawl is continuous: it never ends by itself."""
+    requisites: bool = False
+    """What pages need to be shown is fetched, too."""
     beat_every: float = SYNC_EVERY
 
 
