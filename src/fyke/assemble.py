@@ -6,12 +6,13 @@ ways write the same store, so a crawl may be resumed with another number of agen
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ from fyke.crawl.capture import Processor, warm
 from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.discovery.subscriptions import serving
 from fyke.crawl.duplicates.near import FOLDER, Beside
+from fyke.crawl.hooks import PATIENCE as HOOK_PATIENCE
+from fyke.crawl.hooks import Hook
 from fyke.crawl.order.choice import order_of, prepare
 from fyke.crawl.politeness.gate import Gate
 from fyke.crawl.politeness.identity import identity_of, without_secrets
@@ -45,6 +48,7 @@ from fyke.crawl.run.ending import End, exit_status, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
 from fyke.crawl.run.limit import Bounds, Limit, PageLimit, Unlimited
 from fyke.crawl.run.plan import Plan
+from fyke.crawl.run.plugins import Plugins
 from fyke.crawl.run.processes import Progress, Run, crawl_apart
 from fyke.crawl.run.report import has_room, log_freshness, report, starting
 from fyke.crawl.run.runtime import Signals, log, logging_to, telling
@@ -52,7 +56,7 @@ from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.steering import Helm
 from fyke.crawl.run.supervisor import Quarantine, Suspect
-from fyke.crawl.run.ties import Ties, Ways
+from fyke.crawl.run.ties import Follow, Ties, Ways
 from fyke.crawl.visit import Means
 from fyke.errors import FykeError, StorageError, UserError
 from fyke.fetch.address import Veto
@@ -116,6 +120,7 @@ def crawl(
     prioritizer: Prioritizer | None = None,
     scope: Scope | str | None = None,
     progress: Progress = lambda status: None,
+    follow: Follow | None = None,
     verbose: bool = False,
     **options: Any,
 ) -> Summary:
@@ -123,7 +128,8 @@ def crawl(
 
     ``options`` are fields of ``CrawlSettings`` (``max_pages=100``). The same call on an existing store goes on where
     it stopped. ``prioritizer`` says which URL first, ``scope`` which URLs belong (as ``--scope`` has them,
-    or an object that judges); with such an object there is one agent. ``verbose`` tells each fetch on stderr.
+    or an object that judges), ``follow`` takes every document once it is stored (``fyke.pages`` is made of it); with
+    such an object there is one agent. ``verbose`` tells each fetch on stderr.
     Raises ``UserError`` and ``StorageError``.
     """
     if isinstance(scope, str):
@@ -147,7 +153,8 @@ def crawl(
     plans.write(path, msgspec.structs.replace(plan, settings=without_secrets(settings)))
     if settings.trace:
         trace.begin(path)
-    alone = prioritizer is not None or scope is not None or bool(settings.websub)
+    alone = prioritizer is not None or scope is not None or follow is not None or bool(settings.websub)
+    Plugins(settings.plugins).check()
     if settings.websub and settings.agents > 1:
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
@@ -164,26 +171,23 @@ def crawl(
         end = None
         if agents == 1:
             growth = Growth() if not alone and not settings.agents and most > 1 else None
-            end = _crawl_here(run, prioritizer, scope, progress, growth)
+            end = _crawl_here(run, Own(prioritizer, scope, follow), progress, growth)
             if end is None:
                 log.info("one agent is busy: the crawl goes on with %d", most)
                 run = replace(run, agents=most, left=_left(settings, _counters(path), until))
         if end is None:
             end = crawl_apart(run, agent_maker, progress)
         if end is End.LIMIT and settings.requisites and not settings.continuous:
-            end = _finish_requisites(run, scope, progress)
+            end = _finish_requisites(run, Own(None, scope, follow), progress)
     return _summary(run, began, cpu, end)
 
 
-def _finish_requisites(run: Run, scope: Scope | None, progress: Progress) -> End:
+def _finish_requisites(run: Run, own: Own, progress: Progress) -> End:
     """Fetch what the pages of a crawl that has reached its limit still need, and no further page."""
     unlimited = replace(run.plan.settings, max_pages=0)
     left = replace(run.left, documents=Bounds().documents)
     rest = replace(run, only=REQUISITE, left=left, plan=msgspec.structs.replace(run.plan, settings=unlimited))
-    if rest.agents == 1:
-        end = _crawl_here(rest, None, scope, progress, None)
-    else:
-        end = crawl_apart(rest, agent_maker, progress)
+    end = _crawl_here(rest, own, progress, None) if rest.agents == 1 else crawl_apart(rest, agent_maker, progress)
     return End.LIMIT if end in (None, End.DONE) else end
 
 
@@ -206,9 +210,16 @@ def parse_seed(seed: str) -> Url:
     return url
 
 
-def _crawl_here(
-    run: Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress, growth: Growth | None
-) -> End | None:
+@dataclass(frozen=True, slots=True)
+class Own:
+    """Objects of the caller's own."""
+
+    prioritizer: Prioritizer | None = None
+    scope: Scope | None = None
+    follow: Follow | None = None
+
+
+def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -> End | None:
     """Crawl with one agent in this process; return why it ended, None where ``growth`` wants more agents."""
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(run.store))
@@ -235,13 +246,13 @@ def _crawl_here(
 
         suspect = stack.enter_context(closing(Suspect(run.store)))
         suspect.judge()
-        make = agent_maker(run, store, prioritizer, scope)
-        ties = Ties(beat, suspect.work_on, ask=index.ask, thread=thread)
+        make = agent_maker(run, store, own.prioritizer, own.scope)
+        ties = Ties(beat, suspect.work_on, ask=index.ask, thread=thread, follow=own.follow)
         with Signals(interrupted.append):
             run_loop(_run_agent(run, lambda: make(ties, limit), beat))
         if limit is not None and limit.reached:
             return End.LIMIT
-        if interrupted:
+        if interrupted or (own.follow is not None and own.follow.over):
             return End.INTERRUPTED
         if not has_room(run.store, run.plan.settings.min_free_disk):
             return End.NO_ROOM
@@ -285,6 +296,8 @@ def agent_maker(
     settings = run.plan.settings
     seeds = [Url(href) for href in run.plan.seeds]
     product = product_token(settings.user_agent)
+    plugins = Plugins(settings.plugins)
+    prioritizer, scope = prioritizer or plugins.load("prioritizer"), scope or plugins.load("scope")
 
     warm(Processor(product))  # loaded from the cache before the loop runs, which it would hold
     contacts = run.folder / "contacts" if run.agents > 1 else None
@@ -298,13 +311,13 @@ def agent_maker(
         proxy = run.identity.proxy
         transport = HttpTransport(settings.fetch(), resolver, veto, clock, run.identity.sessions(), proxy)
         names = None if proxy is not None and proxy.resolves else resolver
-        processor = Processor(product, _convert)
+        processor = Processor(product, _converting(plugins.load("converter")))
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
         gate.take_over(clock.now())
         transport.on_sent = lambda host: gate.sent(host, clock.now())
         quarantine = Quarantine(run.store)
         means = Means(
-            transport,
+            plugins.load("transport") or transport,
             Permissions(product, ignore=settings.no_robots),
             clock,
             gate,
@@ -341,6 +354,10 @@ def agent_maker(
         agent = Agent(store, frontier, means, rules, processor, discovery=discovery, ways=ways, ties=ties)
         if limit is not None:
             limit.fetched = lambda: agent.tally.bytes
+        if hook := plugins.load("before-fetch"):
+            means.before_fetch = Hook(plugins.place("before-fetch"), hook, agent.keeper.troubles.__setitem__)
+        if hook := plugins.load("after-reading"):
+            agent.keeper.after_reading = Hook(plugins.place("after-reading"), hook, agent.keeper.troubles.__setitem__)
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
         return agent, transport
@@ -362,6 +379,22 @@ def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:
     policy = RevisitPolicy(settings.revisit_policy)
     weights = Weights(settings.weights)
     return RevisitSettings(policy, settings.revisit_share, settings.request_rate / agents, settings.delay, weights)
+
+
+def _converting(own: Callable[[Source], Document | None] | None) -> Callable[[Source], Awaitable[Document]]:
+    """Return how documents are converted: by the user's converter first, where there is one."""
+    if own is None:
+        return _convert
+
+    async def convert(source: Source) -> Document:
+        try:
+            made = await asyncio.wait_for(asyncio.to_thread(own, source), HOOK_PATIENCE)
+        except Exception as error:  # it is somebody's code
+            log.warning("the converter failed for %s: %s: %s", source.url, type(error).__name__, error)
+            made = None
+        return made if isinstance(made, Document) else await _convert(source)
+
+    return convert
 
 
 async def _convert(source: Source) -> Document:
