@@ -85,13 +85,13 @@ def code(name: str, node: Node) -> str:
     return f"```\n{name}({arguments(node)}){returned(node)}\n```"
 
 
-def returned(node: ast.FunctionDef) -> str:
+def returned(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     """The arrow and what is returned, where that is something."""
     what = ast.unparse(node.returns) if node.returns else "None"
     return "" if what == "None" else f" -> {what}"
 
 
-def arguments(node: ast.FunctionDef) -> str:
+def arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     """The arguments without ``self``, as written."""
     return re.sub(r"^(self|cls)(, |$)", "", ast.unparse(node.args))
 

@@ -12,7 +12,7 @@ import difflib
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -25,6 +25,11 @@ C = TypeVar("C")
 def option(default: Any, help: str) -> Any:  # noqa: A002 - it is what --help prints
     """Declare a setting: what it does, what it costs, why this value."""
     return dataclasses.field(default=default, metadata={"help": help})
+
+
+def tables(help: str) -> Any:  # noqa: A002
+    """Declare settings of single things (hosts), by name: tables of the file, ``[hosts."example.org"]``; no flag."""
+    return dataclasses.field(default_factory=dict, metadata={"help": help, "flag": False})
 
 
 def read(
@@ -57,7 +62,7 @@ def build(kind: type[C], settings: Mapping[str, object], where: str = "the setti
             near = difflib.get_close_matches(key.replace("-", "_"), known, n=1, cutoff=0.0)
             raise ConfigError(f"unknown key {key!r} in {where}; did you mean {near[0]!r}?")
     try:
-        return msgspec.convert(_numbers(kind, settings), kind)
+        return msgspec.convert(_plain(kind, settings, where), kind)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{_explain(str(error))} in {where}") from None
     except ValueError as error:  # a dataclass that checks itself in __post_init__
@@ -76,12 +81,16 @@ def lookup(path: Path, key: str, kind: type[C]) -> C | None:
 def write(settings: object) -> str:
     """Return a dataclass as the TOML that ``read`` reads, each key with its help."""
     hints = get_type_hints(type(settings), include_extras=True)
-    lines = []
+    lines, after = [], []
     for field in dataclasses.fields(settings):  # type: ignore[arg-type]  # it is one
         value, unit = getattr(settings, field.name), unit_of(hints[field.name])
-        lines.append(f"# {field.metadata.get('help', '')}")
-        lines.append(f"{field.name} = {toml(unit.write(value) if unit is not None else value)}")
-    return "\n".join(lines) + "\n"
+        said = f"# {field.metadata.get('help', '')}"
+        if isinstance(value, dict):
+            after += [said] if value else [said, f'# [{field.name}."…"]']
+            after += [f"[{field.name}.{toml(name)}]\n{write(each)}" for name, each in value.items()]
+        elif value is not None:
+            lines += [said, f"{field.name} = {toml(unit.write(value) if unit is not None else value)}"]
+    return "\n".join([*lines, *after]) + "\n"
 
 
 def toml(value: object) -> str:
@@ -92,8 +101,8 @@ def toml(value: object) -> str:
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
 
 
-def _numbers(kind: type[Any], settings: Mapping[str, object]) -> dict[str, object]:
-    """``settings`` with the numbers of durations and sizes that are written as text."""
+def _plain(kind: type[Any], settings: Mapping[str, object], where: str) -> dict[str, object]:
+    """``settings`` with the numbers of durations and sizes that are written as text, in tables too."""
     hints = get_type_hints(kind, include_extras=True)
     found = dict(settings)
     for key, value in settings.items():
@@ -103,7 +112,16 @@ def _numbers(kind: type[Any], settings: Mapping[str, object]) -> dict[str, objec
                 found[key] = unit.parse(value)
             except UserError as error:
                 raise ValueError(f"{key}: {error}") from None
+        elif get_origin(hints[key]) is dict and isinstance(value, dict):
+            inner = get_args(hints[key])[1]
+            found[key] = {name: _table(inner, each, f'[{key}."{name}"] of {where}') for name, each in value.items()}
     return found
+
+
+def _table(kind: type[Any], table: object, where: str) -> object:
+    if isinstance(table, kind):
+        return msgspec.to_builtins(table)
+    return msgspec.to_builtins(build(kind, table, where)) if isinstance(table, dict) else table
 
 
 def _read_toml(path: Path) -> dict[str, object]:

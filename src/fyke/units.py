@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, get_args
 
 from fyke.errors import UserError
 
@@ -82,5 +82,9 @@ Bytes = Annotated[int, SIZE]
 
 
 def unit_of(hint: object) -> Unit | None:
-    """Return the unit of a type hint (with its extras), where it has one."""
-    return next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Unit)), None)
+    """Return the unit of a type hint (with its extras), where it has one; that of ``Seconds | None`` is its own."""
+    for part in (hint, *get_args(hint)):
+        for each in getattr(part, "__metadata__", ()):
+            if isinstance(each, Unit):
+                return each
+    return None

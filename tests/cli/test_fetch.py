@@ -173,3 +173,12 @@ def test_the_gap_of_a_host_is_kept_over_calls(robots: bytes, gap: float) -> None
     assert [path for _, path in transport.asked] == ["/robots.txt", "/a", "/b", "/busy", "/c"]
     assert [later - sooner for sooner, later in pairwise(times)] == [gap, gap, gap, 30.0]
     assert waits == [gap, gap, gap, 30.0]
+
+
+def test_headers_and_credentials_go_along() -> None:
+    with serving(PAGES) as site:
+        found = fyke.fetch(site.root.replace("//", "//me:secret@") + "/", delay=0, header=["X-Mine: yes"])
+        sent = site.headers("/")
+    assert (found.error, sent["x-mine"]) == ("", "yes")
+    assert sent["authorization"].startswith("Basic ")
+    assert "secret" not in found.url + found.requested

@@ -47,6 +47,7 @@ COMMANDS: dict[str, str] = {
     "topic": "Topics for focused crawls: train a model from examples, words and patterns; test it on a page.",
     "extract": "The main content of an HTML page, by one method or by all.",
     "config": "The settings that a crawl would have, or that of a store has: TOML for --config, or JSON.",
+    "doctor": "What this machine offers and lacks: cores, disk, kernel cache, namespaces, browser, inotify watches.",
     "warm": "Compile the kernels ahead, for one command or for all; later runs start at once.",
     "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",
     "world": "Serve a synthetic web with ground truth on loopback, for anyone's crawler.",

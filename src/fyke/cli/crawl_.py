@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import sys
 from collections.abc import Sequence
 from enum import Enum
@@ -142,6 +143,12 @@ def run(
     if known is not None and loudness is not Loudness.QUIET:
         for change in plan.changes(known, plan.Plan(known.seeds, settings)):
             echo(f"fyke: setting changed since the last run: {change}", err=True)
+    if (
+        not json
+        and loudness is not Loudness.QUIET
+        and lacks_contact([*(known.seeds if known else ()), *seeds], settings)
+    ):
+        echo("fyke: sites cannot reach you about this crawl: --contact MAIL-OR-URL tells them how", err=True)
     verbose = loudness is Loudness.VERBOSE
     with Display(shown=loudness is Loudness.USUAL) as display:
         summary = assemble.crawl(seeds, store, settings=settings, progress=display.show, verbose=verbose)
@@ -153,6 +160,25 @@ def run(
             show_trace(store, settings.trace)
     if summary.status:
         raise typer.Exit(summary.status)
+
+
+def lacks_contact(seeds: Sequence[str], settings: CrawlSettings) -> bool:
+    """Whether a crawl goes out to sites of others and does not say how to reach whoever crawls."""
+    from fyke.url import Url
+
+    if settings.contact or any(sign in settings.user_agent for sign in ("@", "://")):
+        return False
+    fixed = settings.fixed_addresses()
+    return not all(_is_loopback(fixed.get(host, host)) for host in (Url.parse(seed).host for seed in seeds))
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def _trace(store: Path) -> list[Step]:

@@ -82,7 +82,8 @@ def flags(
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        fields = [field for field in dataclasses.fields(kind) if not only or field.name in only]
+        fields = [field for field in dataclasses.fields(kind) if field.metadata.get("flag", True)]
+        fields = [field for field in fields if not only or field.name in only]
         own = [p for p in inspect.signature(command).parameters.values() if p.name != "settings"]
         hints = typing.get_type_hints(kind, include_extras=True)
         own_hints = typing.get_type_hints(command, include_extras=True)

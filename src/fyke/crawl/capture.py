@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from fyke.formats.http import NO_HEAD, parse_head
-from fyke.formats.media_types import HTML
+from fyke.formats.media_types import HTML, TypeFilter
 from fyke.formats.sniff import sniff
 from fyke.frontier.seen import Keys
 from fyke.reading.conversion import MARKUP, Source, convert_here
@@ -45,12 +45,18 @@ class Processed:
 class Processor:
     """Makes rows of responses; one for each agent, as it remembers what hrefs lead to."""
 
-    def __init__(self, agent: str, convert: Callable[[Source], Awaitable[Document]] | None = None) -> None:
+    def __init__(
+        self,
+        agent: str,
+        convert: Callable[[Source], Awaitable[Document]] | None = None,
+        types: TypeFilter | None = None,
+    ) -> None:
         """``agent`` is the product token that robots directives may address.
 
-        ``convert`` runs what is not HTML, where it can be killed; without it conversion happens here.
+        ``convert`` runs what is not HTML, where it can be killed; without it conversion happens here. Of a document
+        that is none of ``types``, links are all that is kept (``_unwanted``).
         """
-        self._agent = agent
+        self._agent, self._types = agent, types
         self._convert = convert or _convert_here
         self.key_by(0)
 
@@ -72,7 +78,8 @@ class Processor:
         """Read pages, each with its depth and its ``page_type``, in one call of each kernel."""
         given = [(each.exchange.body, parse_head(each.exchange.response_head), each.url) for each, _, _ in pages]
         readings = self._reader.pages(given, [kind for _, _, kind in pages])
-        return [_processed(each, depth, reading) for (each, depth, _), reading in zip(pages, readings, strict=True)]
+        made = [_processed(each, depth, reading) for (each, depth, _), reading in zip(pages, readings, strict=True)]
+        return made if self._types is None else [self._wanted(each) for each in made]
 
     async def fetched(self, outcome: Fetched, depth: int) -> Processed:
         """A document of any kind and size came. A large one is read beside the loop, by the same code."""
@@ -85,16 +92,23 @@ class Processor:
         else:
             begun = self._reader.begin(exchange.body, head, outcome.url)
         if isinstance(begun, Reading):
-            return _processed(outcome, depth, begun)
+            return self._wanted(_processed(outcome, depth, begun))
+        if self._types is not None and not self._types.wants(begun.media_type):
+            return _unwanted(msgspec.structs.replace(_meta(exchange, depth), type=begun.media_type))
         made = await self._convert(begun)
-        return replace(_processed(outcome, depth, self._reader.converted(begun, made, head)), document=made)
+        processed = _processed(outcome, depth, self._reader.converted(begun, made, head))
+        return self._wanted(replace(processed, document=made))
 
     def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
         """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""
         document = Document("", "", media_type=media_type)
         found = PageLinks(Links.of(links[:MAX_LINKS]), np.empty(0, np.uint64))
         reading = Reading(outcome.url, outcome.exchange.body, document, found)
-        return replace(_processed(outcome, depth, reading), links=())
+        return self._wanted(replace(_processed(outcome, depth, reading), links=()))
+
+    def _wanted(self, processed: Processed) -> Processed:
+        meta, types = processed.change.meta, self._types
+        return processed if types is None or types.wants(meta.type) else _unwanted(meta, processed)
 
     @staticmethod
     def requisite(outcome: Fetched, depth: int) -> Processed:
@@ -153,6 +167,15 @@ def page_of(href: str, processed: Processed) -> ReadPage:
         content_type=head.get("content-type"),
         document=processed.document,
     )
+
+
+def _unwanted(meta: RowMeta, processed: Processed | None = None) -> Processed:
+    """A document that came, and whose type is not kept: its row is that of a URL which was refused, with its links."""
+    row = RowMeta(fetched=meta.fetched, depth=meta.depth, type=meta.type, error=Drop.TYPE, private=meta.private)
+    row = msgspec.structs.replace(row, etag=meta.etag, last_modified=meta.last_modified)
+    if processed is None:
+        return Processed(Change(row))
+    return replace(processed, change=Change(row, links=processed.change.links), material=None)
 
 
 def _processed(outcome: Fetched, depth: int, reading: Reading) -> Processed:

@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeVar
 
 import pycurl
 
+from fyke import __version__
 from fyke.clock import LoopLag
 from fyke.config import option
 from fyke.fetch.address import Veto
@@ -33,8 +34,8 @@ from fyke.values import Failed, Outcome, Reason, Request
 
 T = TypeVar("T")
 
-USER_AGENT = "fyke/0.1 (+https://fyke.example/crawler)"
-"""Names fyke and the page that explains it to the owners of sites."""
+USER_AGENT = f"fyke/{__version__}"
+"""Names fyke and its version; who it is that crawls, the user says (``--contact``)."""
 
 
 @dataclass(frozen=True, slots=True)

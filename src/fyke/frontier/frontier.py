@@ -111,7 +111,7 @@ class Frontier:
         site = self.sites.restore(record, now)
         if site is None:
             return
-        site.host.due = max(site.host.due, now + base_delay(site.host.pace, self.politeness))
+        site.host.due = max(site.host.due, now + base_delay(site.host.pace, self.politeness.of(site.host.name)))
         for index, lane in enumerate(site.lanes):
             if lane is not None:
                 self._queued += lane.tail - lane.low
@@ -163,7 +163,8 @@ class Frontier:
         host.lease = site.lease = None
         self._leased -= 1
         if contact is not None:
-            host.pace, due, asked = after(host.pace, contact, self.politeness)
+            wanted = self.politeness.of(host.name) if self.politeness.hosts else self.politeness
+            host.pace, due, asked = after(host.pace, contact, wanted)
             host.due, host.asked = max(host.due, due), max(host.asked, asked)
         host.due = max(host.due, not_before)
         lane = site.lane(lease.entry.priority)

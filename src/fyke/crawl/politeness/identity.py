@@ -57,7 +57,7 @@ def identity_of(settings: CrawlSettings, seeds: Iterable[str]) -> Identity:
     """Look up all that a crawl's settings name. Raises ``UserError`` before anybody is contacted."""
     named = list(seeds)
     origins = {Url.parse(seed).site for seed in named}
-    headers = [_given(text) for text in settings.header]
+    headers = [_given(text) for text in (*settings.header, *settings.from_header())]
     credentials = dict(_in_seeds(named))
     secret = tuple(header_line(name, value) for name, value in headers if is_secret(name))
     if settings.netrc:

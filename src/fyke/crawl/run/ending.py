@@ -8,6 +8,7 @@ from itertools import islice
 
 from fyke.store import Store
 from fyke.url import Url
+from fyke.values import Drop
 
 MAX_SEEDS = 10_000
 """Seeds that are looked at."""
@@ -33,7 +34,7 @@ def failed_seeds(store: Store, seeds: Iterable[str], troubles: Mapping[str, str]
         row = store.get(href)
         if row is None or not row.stamp:
             failed[href] = troubles.get(Url(href).site, NOT_YET)
-        elif row.meta.error:
+        elif row.meta.error and row.meta.error != Drop.TYPE:  # which came, and is not kept
             failed[href] = troubles.get(Url(href).site, row.meta.error)
     return failed
 

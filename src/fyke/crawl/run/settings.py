@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from fyke.config import option
+from fyke.config import option, tables
 from fyke.crawl.revisit.weights import parse_weight
 from fyke.crawl.run.plugins import parse as parse_plugin
+from fyke.errors import UrlError
 from fyke.fetch.http import USER_AGENT, FetchSettings
+from fyke.formats.media_types import TypeFilter
 from fyke.sites.scope import span_of
 from fyke.units import Bytes, Seconds
 from fyke.url import Url
@@ -19,11 +21,21 @@ _NOT_BELOW_0 = (
     *("keep_versions", "request_rate", "min_free_disk"),
 )
 FETCH_OPTIONS = (
-    *("delay", "user_agent", "resolve", "no_robots", "allow_private", "connect_timeout", "stall_timeout"),
+    *("delay", "user_agent", "contact", "resolve", "no_robots", "allow_private", "connect_timeout", "stall_timeout"),
     *("fetch_timeout", "max_body", "header", "cookies", "netrc", "proxy", "proxy_resolves", "tls", "ca_file"),
 )
 """Those that one fetch has, too (``fyke fetch``)."""
+_MAIL = re.compile(r"[!-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
+_ABOUT = re.compile(r"https?://[0-9A-Za-z\[][!-~]*")
 _ABOVE_0 = ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class HostSettings:
+    """What holds for one host, where that is another thing than for all."""
+
+    max_pages: int | None = option(None, "Pages of this host at most; 0 for no limit.")
+    delay: Seconds | None = option(None, "Least seconds between two contacts; its own Crawl-delay can lengthen it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,9 @@ class CrawlSettings:
     topic: str = option("", "Go for a topic first: a topic file, a folder of examples, or a model (`fyke topic`).")
     order: Literal["breadth", "quality"] = option(
         "breadth", "Which page first where there is no topic: near the seeds, or important by the links seen so far."
+    )
+    types: tuple[str, ...] = option(
+        (), "Store documents of these types alone: text/html,application/pdf or text/*. Other pages are read for links."
     )
     include: tuple[str, ...] = option((), "Follow only URLs that match this regular expression; repeatable.")
     exclude: tuple[str, ...] = option((), "Do not follow URLs that match this regular expression; repeatable.")
@@ -67,7 +82,11 @@ class CrawlSettings:
     )
     patience: Seconds = option(60.0, "End when nothing is due within this long.")
     keep_versions: int = option(0, "Versions kept of a page; 0 for all.")
-    user_agent: str = option(USER_AGENT, "How the crawler names itself to servers.")
+    user_agent: str = option(USER_AGENT, "How the crawler names itself to servers; --contact is added.")
+    contact: str = option(
+        "",
+        "Your mail address, or a URL about your crawl, for the owners of sites: in the User-Agent, a mail in From too.",
+    )
     header: tuple[str, ...] = option(
         (), "Send 'Name: value' with every request; a secret one to the seeds' sites alone; repeatable."
     )
@@ -95,15 +114,10 @@ class CrawlSettings:
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
     log_format: Literal["text", "json"] = option("text", "Lines of fyke.log in the store, and of -v: text or JSON.")
     min_free_disk: Bytes = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
+    hosts: dict[str, HostSettings] = tables("Settings of single hosts, by exact name: max_pages, delay.")
 
     def __post_init__(self) -> None:
-        span_of(self.scope)  # a ConfigError tells what is wrong with it
-        for name in ("include", "exclude"):
-            for pattern in getattr(self, name):
-                try:
-                    re.compile(pattern)
-                except re.error as error:
-                    raise ValueError(f"{name}: {pattern!r} is no regular expression ({error})") from None
+        self._check_scope()
         for name in _NOT_BELOW_0:
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: {getattr(self, name)} is below 0")
@@ -117,9 +131,45 @@ class CrawlSettings:
         if not 0 < self.revisit_share <= 1:
             raise ValueError(f"revisit_share: {self.revisit_share} is not above 0 and at most 1")
         _ = [parse_plugin(text) for text in self.plugins]
+        if not re.fullmatch(r"[\x20-\x7e]*[!-~][\x20-\x7e]*", self.user_agent):
+            raise ValueError("user_agent: is empty, or has signs that no header holds; a crawler says who it is")
+        if self.contact and not _MAIL.fullmatch(self.contact) and not _ABOUT.fullmatch(self.contact):
+            raise ValueError(f"contact: {self.contact!r} is neither a mail address nor a URL")
         _ = [parse_weight(text) for text in self.weights]
         _ = [Url.parse(url) for url in self.trace]  # an UrlError tells what is wrong with it
         self.fixed_addresses()
+
+    def _check_scope(self) -> None:
+        span_of(self.scope)  # a ConfigError tells what is wrong with it
+        TypeFilter(self.types)
+        for name, own in self.hosts.items():
+            if _host(name) and min(own.delay or 0, own.max_pages or 0) < 0:
+                raise ValueError(f'hosts."{name}": a delay or max_pages is below 0')
+        for name in ("include", "exclude"):
+            for pattern in getattr(self, name):
+                try:
+                    re.compile(pattern)
+                except re.error as error:
+                    raise ValueError(f"{name}: {pattern!r} is no regular expression ({error})") from None
+
+    @property
+    def agent(self) -> str:
+        """The User-Agent that is sent: the name, and how to reach whoever crawls."""
+        if not self.contact or self.contact in self.user_agent:
+            return self.user_agent
+        return f"{self.user_agent} ({'' if _MAIL.fullmatch(self.contact) else '+'}{self.contact})"
+
+    def from_header(self) -> tuple[str, ...]:
+        """The From header, where the contact is a mail address."""
+        return (f"From: {self.contact}",) if _MAIL.fullmatch(self.contact) else ()
+
+    def host_delays(self) -> dict[str, float]:
+        """The delays of single hosts."""
+        return {_host(name): own.delay for name, own in self.hosts.items() if own.delay is not None}
+
+    def host_pages(self) -> dict[str, int]:
+        """The most pages of single hosts."""
+        return {_host(name): own.max_pages for name, own in self.hosts.items() if own.max_pages is not None}
 
     def fixed_addresses(self) -> dict[str, str]:
         """What ``resolve`` says, by host."""
@@ -134,7 +184,7 @@ class CrawlSettings:
     def fetch(self) -> FetchSettings:
         """The part that concerns one fetch."""
         return FetchSettings(
-            user_agent=self.user_agent,
+            user_agent=self.agent,
             connect_timeout=self.connect_timeout,
             stall_timeout=self.stall_timeout,
             fetch_timeout=self.fetch_timeout,
@@ -142,3 +192,14 @@ class CrawlSettings:
             ca_file=self.ca_file,
             tls=self.tls,
         )
+
+
+def _host(name: str) -> str:
+    """Return the name of a host as URLs have it. Raises ``ValueError`` for what is none."""
+    try:
+        url = Url.parse(f"http://{name}/")
+    except UrlError:
+        url = None
+    if url is None or url.target != "/" or url.port != 80 or any(sign in name for sign in "/?#@"):
+        raise ValueError(f"hosts: {name!r} is no name of a host; write it as in www.example.org") from None
+    return url.host
