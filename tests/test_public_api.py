@@ -13,6 +13,8 @@ FACE: list[str] = [
     "Robots",
     "Store",
     "crawl",
+    "pages",
+    "pages_async",
     "fetch",
     "DuplicateIndex",
     "minhash",

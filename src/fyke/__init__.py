@@ -18,6 +18,8 @@ _FACE: dict[str, str] = {
     "parse_feed": "fyke.sites.feed",
     "Store": "fyke.workers.rows",
     "crawl": "fyke.assemble",
+    "pages": "fyke.streaming",
+    "pages_async": "fyke.streaming",
     "fetch": "fyke.fetching",
     "DuplicateIndex": "fyke.dedupe.index",
     "minhash": "fyke.dedupe.sketch",

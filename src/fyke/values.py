@@ -88,6 +88,8 @@ class Drop(StrEnum):
     HOST_PAGES = "host-pages"
     LOGIN = "login"
     """It asks for a login that is made already."""
+    HOOK = "hook"
+    """A hook of the user's did not want it."""
     LOGOUT = "logout"
     """It would end the session, or delete something."""
     # it looks like a trap
@@ -119,6 +121,8 @@ class Request:
     validators: Validators = Validators()
     form: bytes = b""
     """What a POST sends, as application/x-www-form-urlencoded."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further headers, name and value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import typer
 
 from fyke.cli.echo import echo
 from fyke.cli.options import Json, print_json
+from fyke.crawl.run.settings import CrawlSettings
 
 if TYPE_CHECKING:
     from fyke.crawl.politeness.auth import Account
@@ -21,6 +22,9 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def login(
     auth: Annotated[Path, typer.Option("--auth", metavar="FILE.toml", help="The accounts, as for fyke crawl.")],
     ca_file: Annotated[str, typer.Option("--ca-file", help="Certificate authorities to trust.")] = "",
+    resolve: Annotated[
+        list[str] | None, typer.Option("--resolve", metavar="HOST:ADDRESS", help="To use instead of asking DNS.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Log in to each site of the file once, and say what came of it.
@@ -29,7 +33,8 @@ def login(
     """
     from fyke.crawl.politeness.auth import read_auth
 
-    found = asyncio.run(_try_all(read_auth(auth), ca_file))
+    fixed = CrawlSettings(resolve=tuple(resolve or ())).fixed_addresses()
+    found = asyncio.run(_try_all(read_auth(auth), ca_file, fixed))
     for each in found:
         if json:
             print_json(each)
@@ -39,7 +44,7 @@ def login(
         raise typer.Exit(1)
 
 
-async def _try_all(accounts: list[Account], ca_file: str) -> list[dict[str, Any]]:
+async def _try_all(accounts: list[Account], ca_file: str, fixed: dict[str, str]) -> list[dict[str, Any]]:
     from fyke.clock import SystemClock
     from fyke.fetch.address import Veto
     from fyke.fetch.dns import Resolver
@@ -56,7 +61,7 @@ async def _try_all(accounts: list[Account], ca_file: str) -> list[dict[str, Any]
         [each.origin for each in accounts],
     )
     veto = Veto((url.host for url in urls), ports=((url.host, url.port) for url in urls))
-    transport = HttpTransport(FetchSettings(ca_file=ca_file), Resolver(clock), veto, clock, sessions)
+    transport = HttpTransport(FetchSettings(ca_file=ca_file), Resolver(clock, fixed), veto, clock, sessions)
     try:
         return [await _try(each, transport) for each in accounts]
     finally:

@@ -23,6 +23,7 @@ import asyncio
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 
 from fyke.clock import boot_time
 from fyke.crawl.capture import Processor
@@ -46,6 +47,7 @@ from fyke.frontier.frontier import Frontier
 from fyke.frontier.leases import Idle, Why
 from fyke.frontier.priority import DefaultPrioritizer
 from fyke.frontier.seen import SeenSet
+from fyke.reading.page import Page
 from fyke.store import Store
 from fyke.url import Url
 from fyke.values import Drop
@@ -103,6 +105,9 @@ class Agent:
         self.keeper.captures = ties.captures
         if ways.requisites:
             self.keeper.requisites = Requisites(self.queues, rules)
+        self._stored: list[Page] = []  # committed, and not yet told of
+        if ties.follow is not None:
+            self.keeper.follow = self._stored.append
         self.tally = self.keeper.tally
         means.gate = means.gate or Gate(frontier.politeness, MAX_FETCH)
         self.visits = Visits(means, self.queues, self.keeper, self.discovery, self.revisits, self._begin, self._notice)
@@ -187,6 +192,8 @@ class Agent:
         """Go on where an earlier run stopped, and crawl from ``seeds``. Raises what a disk or a bug raised."""
         self.restore()
         self._seed(seeds)
+        if self._ties.follow is not None:
+            self._ties.follow.wake = partial(asyncio.get_running_loop().call_soon_threadsafe, self._notice)
         try:
             while not self._done():
                 self._take()
@@ -257,8 +264,19 @@ class Agent:
         began = boot_time()
         self.keeper.take(self.visits.take(some))
         self.queues.flush()
+        self._tell()
         self.visits.means.hold(boot_time() - began)
         self._settled = False  # what they found may have changed what there is to wait for
+
+    def _tell(self) -> None:
+        """Hand over the documents that are written. REQUIRES: nothing is committed that is not."""
+        follow = self._ties.follow
+        if follow is not None:
+            if self._stored:
+                some, self._stored[:] = self._stored[:], []
+                follow.take(some)
+            if follow.over:
+                self.stop()
 
     def _begin_visits(self) -> None:
         """Begin as many visits as may be."""
@@ -298,7 +316,8 @@ class Agent:
 
     def _is_behind(self) -> bool:
         """Whether so much is under way that no more should come; what is received is taken in all the same."""
-        return self._examination.behind or self.queues.post.is_full
+        follow = self._ties.follow
+        return self._examination.behind or self.queues.post.is_full or (follow is not None and follow.behind)
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         """Run what must wait for somebody: names, robots.txt, converters, mail."""
@@ -320,6 +339,7 @@ class Agent:
     async def _rest(self) -> None:
         """Wait until something may have changed: a visit arrives, a host becomes due, a second has passed."""
         self.queues.flush()
+        self._tell()
         pause = min(self._next_beat - self._clock.now(), self.idle.until - self._clock.now())
         if not self._awake.is_set() and not self.visits.arrived and pause > 0:
             with contextlib.suppress(TimeoutError):

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
-from fyke.formats.http import parse_head
+from fyke.formats.http import NO_HEAD, parse_head
 from fyke.formats.media_types import HTML, TypeFilter
 from fyke.formats.sniff import sniff
 from fyke.frontier.seen import Keys
 from fyke.reading.conversion import MARKUP, Source, convert_here
+from fyke.reading.page import Page as ReadPage
 from fyke.reading.reading import Material, Reader, Reading
 from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks
 from fyke.store import Change, Page, RowMeta
@@ -35,6 +36,8 @@ class Processed:
     redirected: bool = False
     main: str = ""
     """The main text of a document."""
+    document: Document | None = None
+    """The conversion of what is no page."""
     material: Material | None = None
     """Of a document, by which its copies are known."""
 
@@ -88,11 +91,13 @@ class Processor:
             begun = await asyncio.to_thread(beside.begin, exchange.body, head, outcome.url)
         else:
             begun = self._reader.begin(exchange.body, head, outcome.url)
-        if not isinstance(begun, Reading):
-            if self._types is not None and not self._types.wants(begun.media_type):
-                return _unwanted(msgspec.structs.replace(_meta(exchange, depth), type=begun.media_type))
-            begun = self._reader.converted(begun, await self._convert(begun), head)
-        return self._wanted(_processed(outcome, depth, begun))
+        if isinstance(begun, Reading):
+            return self._wanted(_processed(outcome, depth, begun))
+        if self._types is not None and not self._types.wants(begun.media_type):
+            return _unwanted(msgspec.structs.replace(_meta(exchange, depth), type=begun.media_type))
+        made = await self._convert(begun)
+        processed = _processed(outcome, depth, self._reader.converted(begun, made, head))
+        return self._wanted(replace(processed, document=made))
 
     def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
         """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""
@@ -140,6 +145,28 @@ def warm(processor: Processor) -> None:
 def refused(depth: int, now: float, why: Drop | Reason) -> Processed:
     """We may not fetch it: a row that says why, so that it is known and not asked for again."""
     return Processed(Change(RowMeta(fetched=now, depth=depth, error=why)))
+
+
+def page_of(href: str, processed: Processed) -> ReadPage:
+    """Return a document as programs get it."""
+    meta, cell = processed.change.meta, processed.change.page
+    head = parse_head(cell.response_head) if cell is not None else NO_HEAD
+    return ReadPage(
+        href,
+        meta.status,
+        type=meta.type,
+        title=meta.title,
+        language=meta.language,
+        text=processed.main,
+        meta=meta.document or Meta(),
+        links=processed.links,
+        raw=cell.body if cell is not None else b"",
+        fetched=meta.fetched,
+        truncated=meta.truncated,
+        requested=href,
+        content_type=head.get("content-type"),
+        document=processed.document,
+    )
 
 
 def _unwanted(meta: RowMeta, processed: Processed | None = None) -> Processed:

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fyke.crawl.arrival import Arrival, contact_of
 from fyke.crawl.capture import refused
 from fyke.crawl.commit import Keeper
 from fyke.crawl.discovery.discovery import Discovery, places
+from fyke.crawl.hooks import Hook, before_fetch
 from fyke.crawl.politeness.gate import Gate
 from fyke.crawl.politeness.login import Logins, Session
 from fyke.crawl.politeness.network import UNREACHABLE, Network, rest
@@ -98,6 +99,8 @@ class Means:
     """Told of a suspect that was read."""
     named: Callable[[Url], None] = lambda url: None
     """Told of a seed that is named while the crawl runs."""
+    before_fetch: Hook | None = None
+    """A user's, asked before each fetch of a page."""
     logins: Logins | None = None
     """The sites that are logged in to."""
     hold: Callable[[float], None] = lambda seconds: None
@@ -199,16 +202,35 @@ class Visits:
             self._beside(self._ask_permission(lease))
         elif self.means.logins is not None and self.means.logins.wants(lease.site):
             self._beside(self._log_in(lease, self.means.logins))
+        elif self.means.before_fetch is not None:
+            self._beside(self._ask_hook(lease, self.means.before_fetch))
         else:
             self._fetch_page(lease)
 
-    def _fetch_page(self, lease: Lease) -> None:
+    async def _ask_hook(self, lease: Lease, hook: Hook) -> None:
+        """Fetch a page as the user's hook wants it, or not at all."""
+        why, headers = await before_fetch(hook, lease.entry.url)
+        try:
+            if why:
+                self._gate.leave(lease.host, self._clock.now())
+                self._refuse(lease, Drop.HOOK)
+            else:
+                self._fetch_page(lease, headers)
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(lease)
+        self._queues.flush()
+
+    def _fetch_page(self, lease: Lease, headers: tuple[tuple[str, str], ...] = ()) -> None:
         entry, tablet = lease.entry, self._queues.tablet(lease.entry.url)
         try:
             if entry.kind == AGAIN and self._revisits is not None:
                 request = self._revisits.request(entry, tablet, self._clock.now())
             else:
                 request = Request(entry.url, validators=self._discovery.validators(entry, tablet))
+            if headers:
+                request = replace(request, headers=headers)
         except BaseException:
             self._gate.leave(lease.host, self._clock.now())
             raise

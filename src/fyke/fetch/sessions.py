@@ -56,6 +56,11 @@ def header_line(name: str, value: str) -> bytes:
     return f"{name}: {value}".encode("utf-8", "replace")
 
 
+def shown_line(name: str, value: str) -> bytes:
+    """Write a header as it is kept: without its value where that is likely a secret."""
+    return header_line(name, REDACTED if is_secret(name) else value)
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """What goes with requests to one origin."""

@@ -15,7 +15,7 @@ import pycurl
 from fyke.clock import boot_time
 from fyke.fetch.address import Veto
 from fyke.fetch.proxy import Proxy
-from fyke.fetch.sessions import Credentials, Sessions, header_line, redacted
+from fyke.fetch.sessions import Credentials, Sessions, header_line, redacted, shown_line
 from fyke.formats.http import outcome, parse_head
 from fyke.formats.http_body import decode_content
 from fyke.values import Exchange, Failed, Outcome, Reason, Request, Validators
@@ -136,12 +136,15 @@ class Transfer:
             self._accepted = accepted
         more = _conditions(request.validators)
         shown = headers = [*self._headers, *more] if more else self._headers
+        if request.headers:
+            more, headers = [b""], [*headers, *(header_line(name, value) for name, value in request.headers)]
+            shown = [*shown, *(shown_line(name, value) for name, value in request.headers)]
         if self._credentials is not None:
             self._sign(None)
         credentials = self._sessions.of(url)
         if credentials is not None:
             self._sign(credentials)
-            more, headers, shown = [b""], [*headers, *credentials.lines], [*headers, *credentials.shown]
+            more, headers, shown = [b""], [*headers, *credentials.lines], [*shown, *credentials.shown]
         if more or not self._usual:
             curl.setopt(pycurl.HTTPHEADER, headers)
             self._usual = not more

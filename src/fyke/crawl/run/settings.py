@@ -8,6 +8,7 @@ from typing import Literal
 
 from fyke.config import option, tables
 from fyke.crawl.revisit.weights import parse_weight
+from fyke.crawl.run.plugins import parse as parse_plugin
 from fyke.errors import UrlError
 from fyke.fetch.http import USER_AGENT, FetchSettings
 from fyke.formats.media_types import TypeFilter
@@ -96,6 +97,9 @@ class CrawlSettings:
     proxy_resolves: bool = option(False, "Trust the proxy to resolve names, as socks5h:// does.")
     tls: Literal["verify", "accept"] = option("verify", "accept: take certificates that are wrong; rows say what was.")
     ca_file: str = option("", "Certificate authorities to trust instead of the system's.")
+    plugins: tuple[str, ...] = option(
+        (), "KIND=MODULE:NAME: code of your own, before-fetch, after-reading, prioritizer, …; repeatable."
+    )
     resolve: tuple[str, ...] = option((), "HOST:ADDRESS to use instead of asking DNS; repeatable.")
     no_robots: bool = option(False, "Ignore robots.txt (your own site only); asks for confirmation.")
     allow_private: bool = option(False, "Fetch from private, loopback and link-local addresses whatever links there.")
@@ -126,6 +130,7 @@ class CrawlSettings:
             raise ValueError(f"public_url: {self.public_url!r} is not like https://you.example/hooks")
         if not 0 < self.revisit_share <= 1:
             raise ValueError(f"revisit_share: {self.revisit_share} is not above 0 and at most 1")
+        _ = [parse_plugin(text) for text in self.plugins]
         if not re.fullmatch(r"[\x20-\x7e]*[!-~][\x20-\x7e]*", self.user_agent):
             raise ValueError("user_agent: is empty, or has signs that no header holds; a crawler says who it is")
         if self.contact and not _MAIL.fullmatch(self.contact) and not _ABOUT.fullmatch(self.contact):
