@@ -59,7 +59,9 @@ class Server:
 def test_cookies_go_back_to_whom_they_are() -> None:
     server = Server(
         "Set-Cookie: own=1; Path=/", "Set-Cookie: wide=2; Domain=example.org",
-        "Set-Cookie: foreign=3; Domain=example.net", "Set-Cookie: suffix=4; Domain=co.uk", "Set-Cookie: deep=5; Path=/deep", "Set-Cookie: secure=6; Secure",
+        "Set-Cookie: foreign=3; Domain=example.net",
+        "Set-Cookie: suffix=4; Domain=co.uk",
+        "Set-Cookie: deep=5; Path=/deep", "Set-Cookie: secure=6; Secure",
         "Set-Cookie: old=7; Max-Age=0",
     )  # fmt: skip
     urls = ["http://a.example.org:PORT/", "http://a.example.org:PORT/x", "http://b.example.org:PORT/"]
