@@ -63,9 +63,10 @@ def duration(days: float) -> str:
 class Display:
     """Shows a status as it changes. A context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: bool = True) -> None:
         err = console(stderr=True)
-        self._live = Live(console=err, refresh_per_second=4, transient=True) if err.is_terminal else None
+        live = shown and err.is_terminal
+        self._live = Live(console=err, refresh_per_second=4, transient=True) if live else None
 
     def show(self, status: Status) -> None:
         """Replace what is shown."""

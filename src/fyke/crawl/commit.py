@@ -13,16 +13,17 @@ A batch is committed when it is complete, and those of a tick are written togeth
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
-from fyke.crawl.capture import Processed, Processor
+from fyke.crawl.capture import Processed, Processor, page_of, refused
 from fyke.crawl.discovery.discovery import Discovery, Listing, is_guess, is_poll, is_sitemap, redirected, tell
 from fyke.crawl.discovery.lister import Lister
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.examination import Examination
+from fyke.crawl.hooks import Hook, after_reading
 from fyke.crawl.mail.outbox import Offer
 from fyke.crawl.order.order import Visit
 from fyke.crawl.politeness.rules import Rules
@@ -36,9 +37,10 @@ from fyke.frontier.keys import Entry, is_requisite
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock
+from fyke.reading.page import Page as PageOfRow
 from fyke.sites.traps import seen_form
 from fyke.store import Batch, Change
-from fyke.values import Drop, Failed, Fetched, Links, Moved, Reason, Unchanged
+from fyke.values import Drop, Failed, Fetched, Link, Links, Moved, Reason, Unchanged
 
 MAX_HOPS = 10
 """Redirects in a row, as browsers allow twice as many."""
@@ -98,6 +100,10 @@ class Keeper:
         """Takes every exchange before anything follows from it."""
         self.requisites: Requisites | None = None
         """Finds what pages need to be shown, where that is wanted."""
+        self.after_reading: Hook | None = None
+        """A user's, asked of each document that was read."""
+        self.follow: Callable[[PageOfRow], None] | None = None
+        """Told of each document once it is committed; what it is told is written by the next ``flush``."""
         self.fault: Callable[[Lease], None] = lambda lease: None
         """Told of a fault of ours with a visit, while it is handled."""
         self.beside: Callable[[Coroutine[None, None, None]], None] = _nowhere
@@ -139,6 +145,9 @@ class Keeper:
             return
         self.work_on([each.lease.entry.href for each, _ in pages])
         for (each, _), processed in zip(pages, self._read(pages), strict=True):
+            if self.after_reading is not None:
+                self.beside(self._finish_hooked(each, processed, self.after_reading))
+                continue
             try:
                 self._finish(each, processed)
             except (FykeError, OSError):
@@ -207,6 +216,31 @@ class Keeper:
         failure = Failed(each.outcome.url, Reason.UNREADABLE, exchange=each.outcome.exchange)
         return self.processor.failed(failure, each.lease.entry.depth, self._clock.now())
 
+    async def _finish_hooked(self, each: Arrival, processed: Processed, hook: Hook) -> None:
+        """Commit a document as the user's hook wants it."""
+        try:
+            self._finish(each, await self._edited(each, processed, hook))
+            self.ended(each.lease)
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(each.lease)
+        finally:
+            self.queues.flush()
+
+    async def _edited(self, each: Arrival, processed: Processed, hook: Hook) -> Processed:
+        if processed.change.meta.error:
+            return processed
+        edit = await after_reading(hook, page_of(each.lease.entry.href, processed))
+        if edit.drop:
+            gone = refused(each.lease.entry.depth, self._clock.now(), Drop.HOOK)
+            return replace(gone, links=processed.links, keys=processed.keys)
+        links, keys = processed.links, processed.keys
+        if edit.links:
+            links, keys = [*links, *(Link(url, "", "hook") for url in edit.links)], None
+        change = replace(processed.change, columns=processed.change.columns + edit.annotate)
+        return replace(processed, change=change, links=links, keys=keys)
+
     def _finish(self, each: Arrival, processed: Processed) -> None:
         """Commit what was read of a document."""
         lease, entry = each.lease, each.lease.entry
@@ -229,6 +263,8 @@ class Keeper:
                     raise
                 except Exception:
                     processed = self._unreadable(each)
+                if self.after_reading is not None:
+                    processed = await self._edited(each, processed, self.after_reading)
                 self._finish(each, processed)
             elif listing is None:
                 self.lister.forget(lease, contact_of(outcome, 0.0, self._clock.now()))
@@ -321,6 +357,8 @@ class Keeper:
             offers += self.requisites.offers(batch, entry, processed)
         self.queues.offer(batch, number, offers, now)
         self.queues.commit(number, batch)
+        if self.follow is not None and is_page and listing is None and 200 <= meta.status < 300 and not meta.error:
+            self.follow(page_of(entry.href, processed))
 
     def keep_again(self, lease: Lease, seen: Seen, contact: Contact) -> None:
         """Commit all that follows from a revisit in one batch, and free the host. REQUIRES: the crawl revisits."""
@@ -329,6 +367,8 @@ class Keeper:
         number = self.queues.tablet_of(entry.url)
         batch = self.queues.store.tablet(number).batch()
         if seen.processed is not None:
+            if self.follow is not None:
+                self.follow(page_of(entry.href, seen.processed))
             stamp = batch.put_row(entry.url.key, seen.processed.change, int(now * 1e6))
             self.sight(batch, number, entry, stamp, seen.processed)
             self.tally.changed += 1

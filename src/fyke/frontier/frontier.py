@@ -111,7 +111,7 @@ class Frontier:
         site = self.sites.restore(record, now)
         if site is None:
             return
-        site.host.due = max(site.host.due, now + base_delay(site.host.pace, self.politeness))
+        site.host.due = max(site.host.due, now + base_delay(site.host.pace, self.politeness.of(site.host.name)))
         for index, lane in enumerate(site.lanes):
             if lane is not None:
                 self._queued += lane.tail - lane.low
@@ -163,7 +163,8 @@ class Frontier:
         host.lease = site.lease = None
         self._leased -= 1
         if contact is not None:
-            host.pace, due, asked = after(host.pace, contact, self.politeness)
+            wanted = self.politeness.of(host.name) if self.politeness.hosts else self.politeness
+            host.pace, due, asked = after(host.pace, contact, wanted)
             host.due, host.asked = max(host.due, due), max(host.asked, asked)
         host.due = max(host.due, not_before)
         lane = site.lane(lease.entry.priority)
@@ -205,6 +206,12 @@ class Frontier:
         """Note the Crawl-delay of a host's robots.txt, before ``done`` of its fetch; it counts from then on."""
         record = self.sites.host(host)
         if record is not None:
+            record.pace = record.pace._replace(crawl_delay=seconds)
+
+    def set_least_delay(self, host: str, seconds: float) -> None:
+        """Leave at least so much between two contacts of a host, whatever its robots.txt says."""
+        record = self.sites.host(host)
+        if record is not None and (record.pace.crawl_delay or 0.0) < seconds:
             record.pace = record.pace._replace(crawl_delay=seconds)
 
     def note_later(self, due: float) -> None:

@@ -76,7 +76,9 @@ class SeedScope:
         exclude: Iterable[str] = (),
         *,
         all_types: bool = False,
+        endings: Iterable[str] = (),
     ) -> None:
+        """``endings`` are those of names (``.png``) that are wanted though no converter reads them."""
         self._span = span_of(span)
         self._hosts: set[str] = set()
         self._domains: set[str] = set()
@@ -85,6 +87,7 @@ class SeedScope:
         self._include = [_compile("--include", pattern) for pattern in include]
         self._exclude = [_compile("--exclude", pattern) for pattern in exclude]
         self._all_types = all_types
+        self._endings = tuple(endings)
 
     def admit(self, url: Url) -> None:
         """Count ``url`` among the seeds: where a seed redirects to, say (``example.org`` to ``www.example.org``).
@@ -102,7 +105,7 @@ class SeedScope:
             return Drop.LENGTH
         if not self._spans(url):
             return Drop.SCOPE
-        if not self._all_types and NO_DOCUMENT.search(url.path):
+        if not self._all_types and NO_DOCUMENT.search(url.path) and not self._wants(url.path):
             return Drop.TYPE
         if any(pattern.search(href) for pattern in self._exclude):
             return Drop.EXCLUDED
@@ -113,6 +116,9 @@ class SeedScope:
     def excludes(self, href: str) -> bool:
         """Return whether the user does not want it, wherever it is."""
         return any(pattern.search(href) for pattern in self._exclude)
+
+    def _wants(self, path: str) -> bool:
+        return bool(self._endings) and path.lower().endswith(self._endings)
 
     def _spans(self, url: Url) -> bool:
         match self._span:

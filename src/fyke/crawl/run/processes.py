@@ -22,16 +22,18 @@ from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.near import FOLDER, Line, LookAlikes, serve
 from fyke.crawl.mail.carrier import Exchange
 from fyke.crawl.mail.outbox import Letter
+from fyke.crawl.politeness.identity import Identity
 from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.board import Board, SharedLimit, Sign
 from fyke.crawl.run.ending import End
-from fyke.crawl.run.limit import PageLimit
+from fyke.crawl.run.limit import Bounds, PageLimit
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.report import has_room, log_freshness, report
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.status import Status
+from fyke.crawl.run.steering import Helm
 from fyke.crawl.run.supervisor import FAILED, FAILURE, Death, Kept, Quarantine, supervise
 from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
@@ -51,12 +53,16 @@ class Run:
     store: Path
     plan: Plan
     agents: int
-    pages_left: int
-    """With ``max_pages``: what this run may still fetch."""
+    left: Bounds = Bounds()  # noqa: RUF009 - frozen
+    """What this run may still come to."""
     only: str = ""
     """Only sites whose names begin so are served (``Frontier``)."""
     folder: Path = Path()
     """Board and sockets of several agents."""
+    identity: Identity = Identity()  # noqa: RUF009 - frozen
+    """As whom it goes."""
+    verbose: bool = False
+    """Whether agents tell on stderr what they do."""
     parent: int = 0
     """The process that started them: without it they end. (Asked for here: it may die before they could ask.)"""
 
@@ -94,6 +100,8 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
     def poll() -> bool:
         nonlocal last
         index.keep()
+        if helm.look().stop:
+            interrupted.append(0)
         if time.time() - last >= 1:
             last = time.time()
             progress(statuses.total(statuses.read(run.store), last))
@@ -105,6 +113,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
             *(death.agent, death.status, " ".join(death.urls) or "nothing"),
         )
 
+    helm = Helm(run.store)
     index = Kept(start_index, "the index of duplicates")
     try:
         with Signals(interrupted.append):
@@ -113,7 +122,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
         if not interrupted:
             with Store.open(run.store) as store:
                 strip_all(store)
-        if run.plan.settings.max_pages and board.documents >= run.pages_left:
+        if board.reached(run.left):
             return End.LIMIT
         if interrupted:
             return End.INTERRUPTED
@@ -127,7 +136,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
 def _agent_process(run: Run, make: Make, number: int) -> None:
     """What an agent's process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the supervisor's
-    with logging_to(run.store):
+    with logging_to(run.store, run.plan.settings.log_format, run.verbose):
         try:
             run_loop(_agent_main(run, make, number))
         except (FykeError, OSError) as error:  # a disk; the supervisor tells
@@ -153,7 +162,8 @@ def _index_process(run: Run) -> None:
         watch()
         await serve(run.folder, index, done)
 
-    with logging_to(run.store), Store.open(run.store, "r") as store:
+    form = run.plan.settings.log_format
+    with logging_to(run.store, form, run.verbose), Store.open(run.store, "r") as store:
         try:
             with closing(LookAlikes(run.store / FOLDER, store)) as index:
                 run_loop(main(index))
@@ -167,17 +177,21 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
     began = time.time()
-    log_ = Log(run.store, number)
+    log_, helm = Log(run.store, number), Helm(run.store)
+    limit = SharedLimit(board, run.left) if run.left else None
 
     def beat(agent: Agent) -> bool:
         now = time.time()
-        statuses.write(run.store, report(number, agent, began))
+        helm.look(agent)
+        statuses.write(run.store, report(number, agent, began, helm.number))
         log_freshness(log_, agent)
         if agent.revisits is not None:
             threshold = agent.revisits.budget.threshold
             threshold.value = board.threshold(number, threshold.value)
         resting = agent.idle.until if agent.resting(now) else 0.0
         board.show(number, Sign(now, resting, agent.delivery.received, agent.tally.pages))
+        if limit is not None and limit.reached:
+            return False
         return (
             not board.stopping and os.getppid() == run.parent and has_room(run.store, run.plan.settings.min_free_disk)
         )
@@ -191,8 +205,8 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         ThreadPoolExecutor(1, "fyke-examination") as thread,
     ):
         ties = Ties(beat, lambda hrefs: board.work_on(number, hrefs), send=send, ask=line.ask, thread=thread)
-        limit = SharedLimit(board, run.pages_left) if run.plan.settings.max_pages else None
         agent, transport = make(run, store)(ties, limit)
+        helm.look(agent)
         exchange = Exchange(run.folder, number, agent.receive)
         try:
             agent.restore()

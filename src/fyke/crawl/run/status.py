@@ -45,6 +45,8 @@ class AgentStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of a site that cannot be had, why."""
     troubles: dict[str, str] = {}
     """Sites that could not be reached, and why; the first few."""
+    steering: int = 0
+    """The last change that was asked for (fyke.crawl.run.steering) and is followed."""
     lag: float = 0.0
     """Seconds that its loop has lost since it started: held, starved or suspended."""
     fresh: Reading | None = None
@@ -168,6 +170,7 @@ _WORDS = {
     "refill": "its queues to be read",
     "later": "pages that are due later",
     "budget": "the next request of its budget",
+    "paused": "`fyke control resume`: it is paused",
     "limit": "the last of as many pages as are wanted",
     "empty": "new links: nothing is queued",
     "starting": "everything to be loaded",
