@@ -41,6 +41,8 @@ from fyke.spawning import safe_path
 from fyke.store import Store
 from fyke.url import Url
 
+_RUN = "fyke-run-"
+
 Progress = Callable[[Status], None]
 Make = Callable[["Run", Store], Callable[[Ties, PageLimit | None], tuple[Agent, Any]]]
 """Returns what makes the agent of a store, and its transport, once the event loop runs; processes get it by name."""
@@ -78,7 +80,7 @@ class Run:
 def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
     """Crawl with ``run.agents`` processes; return why it ended."""
     context = multiprocessing.get_context("spawn")
-    folder = Path(tempfile.mkdtemp(prefix="fyke-run-"))
+    folder = _run_folder(run.store)
     interrupted: list[int] = []
     board = Board(folder / "board", run.agents)
     board.clear()
@@ -131,6 +133,19 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
         index.end()
         board.close()
         shutil.rmtree(folder, ignore_errors=True)
+        (run.store / "run").unlink(missing_ok=True)
+
+
+def _run_folder(store: Path) -> Path:
+    """Make the folder of a run, whose path must be short, for its sockets; what a run that was killed left goes."""
+    note = store / "run"
+    if note.exists():
+        left = Path(note.read_text(encoding="utf-8"))
+        if left.name.startswith(_RUN) and left.parent == Path(tempfile.gettempdir()):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=_RUN))
+    note.write_text(str(folder), encoding="utf-8")
+    return folder
 
 
 def _agent_process(run: Run, make: Make, number: int) -> None:
