@@ -17,12 +17,34 @@ import msgspec
 import typer
 
 from fyke import config
-from fyke.cli.echo import json_escaped
+from fyke.cli.echo import json_escaped, plain
 from fyke.errors import UserError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line for a listing.")]
 
 StorePath = Annotated[Path, typer.Option(metavar="DIR", help="The store.")]
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
+def confirmed(question: str, yes: bool) -> bool:
+    """Put a question to the user; ``--yes`` answers it. Raises ``UserError`` where nobody is there to answer."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UserError(f"{question} Nobody is there to answer; give --yes")
+    return typer.confirm(plain(question), err=True)
+
+
+def address(said: str) -> str:
+    """Return the URL of a document as people write it: a URL, or the path of a local file (``~/notes.md``)."""
+    if "://" in said or said.startswith("file:") or not said:
+        return said
+    from fyke.store.imports.files import file_url
+
+    path = Path(said).expanduser().absolute()
+    true = path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
+    return file_url(true).href + "/" * (said.endswith("/") and true.name != "")
 
 
 def print_json(value: object) -> None:

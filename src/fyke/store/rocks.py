@@ -20,6 +20,7 @@ from typing import Any
 from rocksdict import (
     AccessType,
     BlockBasedOptions,
+    BottommostLevelCompaction,
     Cache,
     ChecksumType,
     CompactOptions,
@@ -57,6 +58,8 @@ _SMALL = 0.02
 """The part of each of the nine others; what is small and changes in place fills little."""
 
 COMPACT = CompactOptions()
+REWRITE = CompactOptions()
+REWRITE.set_bottommost_level_compaction(BottommostLevelCompaction.force())
 SYNCED = WriteOptions()
 SYNCED.sync = True
 
