@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from fyke.desktop import documents
+from fyke.desktop import plan as plans
 from fyke.desktop.documents import Documents, File, RefusedFile
 from fyke.desktop.files import Files
 from fyke.desktop.ignore import MAX_BYTES, Policy, Rules, Verdict
@@ -116,18 +117,17 @@ class Work:
 class Desktop:
     """Local folders and the store that follows them. A context manager. REQUIRES: ``store`` is open to write."""
 
-    def __init__(self, store: Store, plan: Plan) -> None:
+    def __init__(self, store: Store, plan: Plan, converter: Converter | None = None) -> None:
         self.files = Files(store)
+        self._store = store.path
         self.plan = plan
         self.policy: Policy = plan.policy(store.secret)
         self.report = Report()
         self.left_out: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
-        self.converter = Converter()
+        self.converter = converter or Converter()
         self._documents = Documents(self.converter, plan.keep_raw, plan.include_hidden)
         self.work = Work()
-        self.unmounted: list[str] = []
-        """Mount points without their disks."""
         self.rules: dict[str, Rules] = {}
         """The rules of every folder that was walked."""
 
@@ -163,7 +163,6 @@ class Desktop:
         difference = Difference()
         self.left_out.clear()
         points = mounts()
-        self.unmounted = [point for point in self.plan.mounts if point not in points]
         for root in roots:
             known = self.files.known(root.path)
             count = sum(map(len, known.values()))
@@ -173,7 +172,9 @@ class Desktop:
                 continue
             self._compare(root.path, Rules.of(self.policy, root.path), known, difference, visit)
             here = [point for point in points if is_inside(point, root.path) and point != root.path]
-            self.plan = msgspec.structs.replace(self.plan, mounts=tuple(sorted({*self.plan.mounts, *here})))
+            if not set(here) <= set(self.plan.mounts):
+                self.plan = msgspec.structs.replace(self.plan, mounts=tuple(sorted({*self.plan.mounts, *here})))
+                plans.write(self._store, self.plan)
         self.report.files = difference.unchanged + len(difference.new) + len(difference.changed)
         self.report.unchanged = difference.unchanged
         return difference
@@ -264,7 +265,8 @@ class Desktop:
 
         ``ask`` is put the question where half of all is gone; None where every deletion was told by the kernel.
         """
-        self._hold_unmounted(difference)
+        if difference.vanished:
+            self._hold_unmounted(difference, told=ask is None)
         hidden = [path for path in difference.vanished if is_file(path)]
         for path in hidden:
             del difference.vanished[path]
@@ -289,9 +291,15 @@ class Desktop:
         self.report.purged += len(hidden)
         return {path: identities[path] for path in (*difference.new, *difference.changed, *renamed)}
 
-    def _hold_unmounted(self, difference: Difference) -> None:
-        """What is on a disk that is not mounted is not gone."""
-        for point in self.unmounted:
+    def _hold_unmounted(self, difference: Difference, told: bool) -> None:
+        """What is on a disk that is not mounted is not gone, nor what is in a root that is not there.
+
+        Of such a root ``look`` has asked; ``told``: this is no look.
+        """
+        points = mounts() if self.plan.mounts else {}
+        away = [point for point in self.plan.mounts if point not in points]
+        away += [root.path for root in self.plan.roots if told and not os.path.isdir(root.path)]
+        for point in away:
             for path in [path for path in difference.vanished if is_inside(path, point)]:
                 del difference.vanished[path]
                 self.left_out["unmounted"] += 1

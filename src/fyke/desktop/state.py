@@ -67,9 +67,12 @@ def is_same(state: bytes, found: bytes) -> bool:
 
 
 def is_racy(found: bytes, read: float) -> bool:
-    """Whether a file that was read at that time may have been written since, and not look so."""
-    _, _, _, modified, _ = _IDENTITY.unpack(found)
-    return bool(read - modified / 1e9 < (RACE if modified % 1_000_000_000 else COARSE))
+    """Whether a file that was read at that time may have been written since, and not look so: by its ctime.
+
+    (The mtime is what programs say it is; one in the future would never come to rest.)
+    """
+    changed: int = _IDENTITY.unpack(found)[4]
+    return abs(read - changed / 1e9) < (RACE if changed % 1_000_000_000 else COARSE)
 
 
 def size_and_time(found: bytes) -> tuple[int, float]:
@@ -127,7 +130,7 @@ class Difference:
         moved: dict[str, str] = {}
         for path, state in self.vanished.items():
             there = places.get(state[:_CHANGED])
-            if there:
+            if there and not is_unsure(state):  # else another file may have its inode, size and time
                 moved[path] = there.pop()
         for old, new in moved.items():
             del self.vanished[old], self.new[new]
