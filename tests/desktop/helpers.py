@@ -16,7 +16,6 @@ from fyke.store import Row, Store
 from fyke.store.imports.files import path_of
 from fyke.url import Url
 
-
 CONVERTER = Converter()
 """One for all tests of a process: a worker takes a second to start."""
 atexit.register(CONVERTER.close)

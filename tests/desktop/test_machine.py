@@ -1,4 +1,4 @@
-"""A folder that is changed at random, scans that are killed, disks that are not mounted: the store ends equal to a walk."""
+"""A folder changed at random, scans that are killed, disks that are not mounted: the store ends equal to a walk."""
 
 from __future__ import annotations
 

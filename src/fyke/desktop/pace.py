@@ -22,14 +22,14 @@ CPU, IO = 40.0, 20.0
 """Per cent of ten seconds in which some task waited (PSI, avg10); work goes on at half of that."""
 LOOK = 2.0
 """Seconds between two looks at battery and pressure."""
-PATIENCE = 60.0
+PATIENCE = 20.0
 """Seconds of pressure after which a step is done all the same: a machine may be busy for ever."""
 _IOPRIO = {"x86_64": 251, "aarch64": 30, "riscv64": 30, "ppc64le": 273, "s390x": 282}
 """The number of ``ioprio_set``."""
 _IDLE_CLASS = 3 << 13
-_PAGE_OUT = 21
-"""``MADV_PAGEOUT``."""
-_MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r-[-x]p \S+ \S+ [1-9]\d* +/")
+_DONT_NEED, _PAGE_OUT = 4, 21
+"""``MADV_DONTNEED`` for code, which nobody changes; ``MADV_PAGEOUT`` for what a linker may have written to."""
+_MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r-([-x])p \S+ \S+ [1-9]\d* +/")
 
 
 def be_quiet() -> None:
@@ -51,7 +51,8 @@ def give_back() -> None:
         for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
             if found := _MAPPING.match(line):
                 start, end = int(found[1], 16), int(found[2], 16)
-                library.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _PAGE_OUT)
+                advice = _DONT_NEED if found[3] == "x" else _PAGE_OUT
+                library.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), advice)
 
 
 @dataclass(slots=True)

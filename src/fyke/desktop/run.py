@@ -24,7 +24,8 @@ from fyke.desktop.plan import Plan, Root
 from fyke.desktop.state import Difference, identity, is_inside, is_same, is_unsure, size_and_time
 from fyke.desktop.walk import Listing, is_file, mounts, rules_of, walk
 from fyke.errors import UserError
-from fyke.reading.conversion import Source, convert_here
+from fyke.formats.media_types import BY_ENDING
+from fyke.reading.conversion import Source, convert_here, is_isolated
 from fyke.store import Store
 from fyke.store.codec import sha1
 from fyke.values import Document, Reason
@@ -33,7 +34,7 @@ from fyke.workers.pool import Pool
 
 FILES, BYTES = 64, 4 << 20
 """What is read and written at once."""
-IDLE_WORKER = 120.0
+IDLE_WORKER = 60.0
 """Seconds after which the process that converts is ended: it holds more memory than all the rest."""
 
 Progress = Callable[[int, int], None]
@@ -79,6 +80,13 @@ class Converter:
             return self._pool.convert(source)
         finally:
             self._used = time.monotonic()
+
+    def wake(self, path: str) -> None:
+        """Have the process started by the time that a file is read, if it is one that needs it."""
+        kind = BY_ENDING.get(_ending(path).lstrip("."), "")
+        if self._pool is None and is_isolated(Source(b"", kind)):
+            self._pool, self._used = Pool(1), time.monotonic()
+            self._pool.submit(Source(b"x", kind))
 
     def rest(self) -> None:
         """End the process if it was not needed for a while."""

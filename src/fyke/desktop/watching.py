@@ -94,12 +94,14 @@ class Watching:
         now = time.monotonic()
         for path in events.touched:
             self._settling.touch(path, now, path in events.moved)
+            if os.path.dirname(path) in self._desktop.rules:
+                self._desktop.converter.wake(path)
         settled = self._settling.settled(now)
         if events.overflow:
             self._look_at_all()
         elif settled:
             self._see(settled)
-        elif self._desktop.work.paths and not self._pace.wait():
+        elif self._may_step():
             with self._pace.step():
                 self._again(self._desktop.take(self._desktop.work.next(STEP, STEP_BYTES)))
         elif now >= self._rescan:
@@ -113,6 +115,11 @@ class Watching:
             self._worked, self._resting = now, False
         self._tell()
 
+    def _may_step(self) -> bool:
+        """Whether a step of the backlog may be done; a short one is not worth waiting for."""
+        left = len(self._desktop.work.paths)
+        return 0 < left <= FILES or (left > 0 and not self._pace.wait())
+
     def _wait(self) -> float:
         """Seconds until the next thing that is due by itself."""
         now = time.monotonic()
@@ -121,7 +128,7 @@ class Watching:
         if settling is not None:
             due.append(settling)
         if self._desktop.work.paths:
-            due.append(self._pace.wait())
+            due.append(0.0 if self._may_step() else self._pace.wait())
         elif not self._resting:
             due.append(max(0.1, IDLE - (now - self._worked)))
         return min(due)
@@ -171,7 +178,7 @@ class Watching:
     def status(self) -> Status:
         """Return what is being done."""
         report, work = self._desktop.told(), len(self._desktop.work.paths)
-        waits = self._pace.waits_for if work else "folder" if self._missing() else ""
+        waits = self._pace.waits_for if work > FILES else "folder" if self._missing() else ""
         return Status(
             process=os.getpid(),
             when=time.time(),
