@@ -1,8 +1,8 @@
 """Local files: what a first scan costs, a scan of nothing new, a save under ``--watch``, and doing nothing.
 
 ``python -m bench.desktop [--files 50000] [--folder DIR] [--saves 60] [--idle 60]``. Without ``--folder`` the files are
-small texts in folders of a hundred; with it, a copy of that folder (files are saved in it). CPU seconds are those of all
-processes; *start-up* is what ``fyke desktop`` costs on an empty folder.
+small texts in folders of a hundred; with it, a copy of that folder (files are saved in it). CPU seconds are those of
+all processes; *start-up* is what ``fyke desktop`` costs on an empty folder.
 """
 
 from __future__ import annotations
@@ -28,10 +28,7 @@ from fyke.desktop.watching import read_status
 from fyke.store import Store
 from fyke.store.imports.files import file_url
 
-WORDS = [
-    first + last for first in "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split()
-    for last in "r lan st me nd ck ring ble tion ly".split()
-]  # fmt: skip
+WORDS = [first + middle + last for first in "bcdfghklm" for middle in ("ar", "el", "in", "o") for last in ("d", "st", "t")]
 FYKE = [sys.executable, "-P", "-m", "fyke"]
 
 
@@ -74,11 +71,12 @@ def memory(process: int) -> tuple[float, float]:
 def saves(folder: Path, store: Path, count: int) -> list[float]:
     """Seconds from the end of a save until a reader of the store has what was saved."""
     chance, took = random.Random(3), []
-    files = [path for path in sorted(folder.rglob("*.txt"))[:: max(1, 50_000 // 500)] if path.is_file()]
+    files = sorted(path for path in folder.rglob("*.txt") if path.is_file() and not path.is_symlink())
+    chance.shuffle(files)  # each once: a file that is saved every other second is left until it rests
     with Store.open(store, mode="r") as opened:
         for number in range(count):
             mark = f"saved {number} {chance.random()}"
-            path = chance.choice(files) if number % 2 else folder / f"new {number}.txt"
+            path = files.pop() if number % 2 else folder / f"new {number}.txt"
             path.write_text(f"{mark}\nand more\n")
             began = time.monotonic()
             while True:

@@ -167,7 +167,7 @@ def test_memory_that_is_given_back_comes_again(watched: Watched) -> None:
 def test_a_watch_of_its_own_process(home: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     command = [sys.executable, "-P", "-m", "fyke", "desktop", str(home), "--store", str(store), "--watch", "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, umask=0o022)
     try:
         assert process.stdout is not None
         assert msgspec.json.decode(process.stdout.readline())["new"] == 3
@@ -180,6 +180,8 @@ def test_a_watch_of_its_own_process(home: Path, tmp_path: Path) -> None:
         while not stored():
             assert process.poll() is None
         assert is_running(store)
+        readable = [path for path in (store, *store.rglob("*")) if path.stat().st_mode & 0o077]
+        assert readable == [], "nobody else reads what is private"
         assert os.getpriority(os.PRIO_PROCESS, process.pid) == 19
         while (found := read_status(store)) is None or found.state != "watching":
             time.sleep(0.05)

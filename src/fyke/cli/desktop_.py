@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from fyke.store import Store
 
 INTERRUPTED = 3
+PRIVATE = 0o077
+"""From the first byte on, no file that these commands make can be read by others."""
 
 
 class _ScanByDefault(TyperGroup):
@@ -78,6 +81,7 @@ def scan(
     from fyke.desktop import pace, plan
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    os.umask(PRIVATE)
     if not folders and not plan.is_desktop(store):
         raise UserError(f"{store} knows no folders yet; give some: fyke desktop ~/Documents --store {store}")
     roots = _roots(folders or [], store)
@@ -105,8 +109,6 @@ def scan(
 
 def _roots(folders: list[str], store: Path) -> list[Root]:
     """The folders that were asked for; one that is not there must be known of the store."""
-    import os
-
     from fyke.desktop import plan
     from fyke.desktop.run import root_of
     from fyke.desktop.state import outermost
@@ -184,7 +186,7 @@ def check(
         return
     state = "is in the store" if found.stored else "is not in the store"
     since = f" since {found.since}" if found.since else ""
-    echo(f"{found.path} {state}{since}{': ' if found.reason else ''}{found.reason}")
+    echo(f"{path} {state}{since}{': ' if found.reason else ''}{found.reason}")
     if found.detail:
         echo(found.detail)
 
@@ -207,6 +209,7 @@ def purge(
     from fyke.desktop.purge import count
     from fyke.desktop.purge import purge as take_out
 
+    os.umask(PRIVATE)
     if bool(path) == everything:
         raise UserError("nothing says what to purge; give a PATH, or --all" if not path else "give PATH or --all")
     plan.read(store)

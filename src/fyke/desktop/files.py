@@ -141,9 +141,9 @@ class Files:
 
     def move(self, moved: Mapping[str, str], found: Mapping[str, bytes]) -> None:
         """Give files other paths: rows keep their history, states their ``since``. ``found`` are the new identities."""
-        entangled = [old for old, new in moved.items() if new in moved]
-        entangled += [old for old, new in moved.items() if old in moved.values() and old not in set(entangled)]
-        loose = [old for old in moved if old not in set(entangled)]
+        targets = set(moved.values())
+        entangled = [old for old, new in moved.items() if new in moved or old in targets]  # as in a swap: all at once
+        loose = [old for old, new in moved.items() if new not in moved and old not in targets]
         for step in (entangled, *(loose[at : at + STEP] for at in range(0, len(loose), STEP))):
             pairs: list[tuple[bytes, bytes]] = []
             states = []

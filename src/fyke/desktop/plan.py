@@ -97,10 +97,9 @@ def write(store: Path, plan: Plan) -> None:
 def open_store(path: Path, keep_versions: int = 1) -> Store:
     """Open a store of local files to write, made if need be, readable by nobody else. Raises.
 
-    From here on this process makes no file that others may read. Cells are packed without dictionaries: these are made
+    Cells are packed without dictionaries: these are made
     of pages, and would keep some of what is purged.
     """
-    os.umask(0o077)
     if path.exists():
         refuse_open(path)
         if (path / MANIFEST).exists() and not is_desktop(path) and _has_rows(path):

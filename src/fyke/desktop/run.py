@@ -83,8 +83,8 @@ class Converter:
 
     def wake(self, path: str) -> None:
         """Have the process started by the time that a file is read, if it is one that needs it."""
-        kind = BY_ENDING.get(_ending(path).lstrip("."), "")
-        if self._pool is None and is_isolated(Source(b"", kind)):
+        kind = _claimed(path)
+        if self._pool is None and kind and is_isolated(Source(b"", kind)):
             self._pool, self._used = Pool(1), time.monotonic()
             self._pool.submit(Source(b"x", kind))
 
@@ -290,7 +290,7 @@ class Desktop:
         self.files.move(moved, identities)
         self.files.bury(gone)
         self.files.forget(hidden)
-        renamed = {new for old, new in moved.items() if _ending(old) != _ending(new)}
+        renamed = {new for old, new in moved.items() if _claimed(old) != _claimed(new)}
         self.work.again |= renamed
         self.report.new += len(difference.new)
         self.report.changed += len(difference.changed)
@@ -399,8 +399,9 @@ def _keep_unknown(listing: Listing, known: dict[str, dict[str, bytes]]) -> None:
         del known[folder]
 
 
-def _ending(path: str) -> str:
-    return os.path.splitext(path)[1].lower()
+def _claimed(path: str) -> str:
+    """The type that a name claims."""
+    return BY_ENDING.get(os.path.splitext(path)[1].lower().lstrip("."), "")
 
 
 def root_of(folder: str) -> Root:

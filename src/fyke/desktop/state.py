@@ -197,8 +197,8 @@ def is_slow(path: str) -> bool:
 def outermost(paths: Iterable[str]) -> list[str]:
     """Return the paths that lie in none of the others."""
     kept: list[str] = []
-    for path in sorted(set(paths)):
-        if not any(is_inside(path, other) for other in kept):
+    for path in sorted(set(paths), key=lambda path: path.replace("/", "\0")):  # what is inside follows at once
+        if not kept or not is_inside(path, kept[-1]):
             kept.append(path)
     return kept
 
