@@ -28,7 +28,7 @@ from fyke.desktop.watching import read_status
 from fyke.store import Store
 from fyke.store.imports.files import file_url
 
-WORDS = [first + middle + last for first in "bcdfghklm" for middle in ("ar", "el", "in", "o") for last in ("d", "st", "t")]
+WORDS = [first + middle + last for first in "bcdfghkl" for middle in ("ar", "el", "in", "o") for last in ("d", "st")]
 FYKE = [sys.executable, "-P", "-m", "fyke"]
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fyke.desktop import plan as plans
-from fyke.desktop.run import Converter, Desktop, Report, root_of
+from fyke.desktop.converter import Converter
+from fyke.desktop.run import Desktop, Report, root_of
 from fyke.errors import UserError
 from fyke.store import Row, Store
 from fyke.store.imports.files import path_of

@@ -14,11 +14,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from fyke.cli import desktop_
 from fyke.desktop import plan as plans
 from fyke.desktop.pace import Machine, Pace, give_back
 from fyke.desktop.run import Desktop, root_of
 from fyke.desktop.watch import SYSCTL, Events, Watcher
 from fyke.desktop.watching import Watching, is_running, read_status
+from fyke.errors import DiskFullError
 from fyke.store import Store
 from fyke.store.imports.files import path_of
 from fyke.url import Url
@@ -30,15 +32,17 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="in
 class Watched:
     """A watch over a folder, in this process."""
 
-    def __init__(self, folder: Path, limit: int | None = None) -> None:
+    def __init__(self, folder: Path, limit: int | None = None, pressed: bool = False) -> None:
         self.root, self.path = folder / "home", folder / "store"
         self.store: Store = plans.open_store(self.path)
         self.plan = plans.read(self.path).extended([root_of(str(self.root))], self.store.secret)
         plans.write(self.path, self.plan)
         self.desktop = Desktop(self.store, self.plan, CONVERTER)
         self.watcher = Watcher(limit)
-        calm = Machine(folder / "none", folder / "none")
-        self.watching = Watching(self.desktop, self.watcher, Pace(1.0, True, calm), self.path)
+        (folder / "cpu").write_text(f"some avg10={90 if pressed else 0}.00 avg60=0.00 avg300=0.00 total=1\n")
+        self.watching = Watching(
+            self.desktop, self.watcher, Pace(1.0, True, Machine(folder / "none", folder)), self.path
+        )
         self.watching.begin(list(self.plan.roots), refuse)
 
     def live(self) -> dict[str, str]:
@@ -158,10 +162,38 @@ def test_folders_beyond_the_limit_are_rescanned_and_told(home: Path) -> None:
         watched.close()
 
 
+def test_what_is_saved_goes_before_the_backlog(home: Path) -> None:
+    for number in range(100):
+        (home / f"{number}.txt").write_text(f"number {number}")
+    watched = Watched(home.parent, pressed=True)
+    try:
+        (home / "saved.txt").write_text("saved while the machine is busy")
+        assert watched.until(lambda live: "saved.txt" in live) == {"saved.txt": "saved while the machine is busy"}
+        status = watched.watching.status()
+        assert (status.state, status.waits_for, status.queued) == ("waiting", "cpu", 103)
+        (home.parent / "cpu").write_text("some avg10=0.00")
+        watched.until(lambda live: len(live) == 104)
+    finally:
+        watched.close()
+
+
 def test_memory_that_is_given_back_comes_again(watched: Watched) -> None:
     give_back()
     (watched.root / "p.html").write_text("<title>T</title><p>a page that is read after a rest</p>")
     watched.until(lambda live: "p.html" in live)
+
+
+def test_a_watch_outlives_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("fyke.cli.desktop_.time.sleep", waits.append)
+    failures = [DiskFullError("the disk is full"), DiskFullError("the disk is full")]
+
+    def once() -> None:
+        if failures:
+            raise failures.pop()
+
+    desktop_.again_when_full(once)
+    assert len(waits) == 2
 
 
 def test_a_watch_of_its_own_process(home: Path, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +14,7 @@ from typer.core import TyperGroup
 
 from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, Yes, confirmed, print_json
-from fyke.errors import UserError
+from fyke.errors import DiskFullError, UserError
 
 if TYPE_CHECKING:
     from fyke.desktop.plan import Plan, Root
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from fyke.store import Store
 
 INTERRUPTED = 3
+RETRY = 60.0
+"""Seconds until a watch looks whether a full disk has room."""
 PRIVATE = 0o077
 """From the first byte on, no file that these commands make can be read by others."""
 
@@ -87,24 +91,38 @@ def scan(
     roots = _roots(folders or [], store)
     pace.be_quiet()
     given = {
-        "exclude": tuple(exclude) if exclude else None,
-        "include_hidden": include_hidden,
-        "keep_raw": keep_raw,
+        "exclude": tuple(exclude) if exclude else None, "include_hidden": include_hidden, "keep_raw": keep_raw,
         "max_file": _size(max_file),
-    }
-    with plan.open_store(store, keep_versions) as opened:
-        settings = plan.read(store).extended(roots, opened.secret, **given)
-        plan.write(store, settings)
-        chosen = roots or list(settings.roots)
-        try:
+    }  # fmt: skip
+
+    def once() -> None:
+        with plan.open_store(store, keep_versions) as opened:
+            settings = plan.read(store).extended(roots, opened.secret, **given)
+            plan.write(store, settings)
+            chosen = roots or list(settings.roots)
             if watch:
                 _watch(opened, settings, chosen, cpu or 0.25, yes, json)
             else:
                 _tell(_scan(opened, settings, chosen, cpu or 1.0, yes), json)
-        except KeyboardInterrupt:
-            if not watch:
-                echo(f"interrupted; the same command goes on: fyke desktop --store {store}", err=True)
-                raise typer.Exit(INTERRUPTED) from None
+
+    try:
+        once() if not watch else again_when_full(once)
+    except KeyboardInterrupt:
+        if not watch:
+            echo(f"interrupted; the same command goes on: fyke desktop --store {store}", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def again_when_full(once: Callable[[], None]) -> None:
+    """Do it again while the disk is full: a watch outlives that, and what it could not store it finds anew."""
+    while True:
+        try:
+            once()
+        except DiskFullError as error:
+            echo(f"fyke: {error}; tried again in {RETRY:.0f} s", err=True)
+            time.sleep(RETRY)
+        else:
+            return
 
 
 def _roots(folders: list[str], store: Path) -> list[Root]:

@@ -37,8 +37,11 @@ def confirmed(question: str, yes: bool) -> bool:
 
 
 def address(said: str) -> str:
-    """Return the URL of a document as people write it: a URL, or the path of a local file (``~/notes.md``)."""
-    if "://" in said or said.startswith("file:") or not said:
+    """Return the URL of a document as people write it: a URL, or the path of a local file (``~/notes.md``).
+
+    What begins as no path does, and is none that is there, is taken for a URL.
+    """
+    if "://" in said or not said or not (said.startswith(("~", "/", ".")) or Path(said).exists()):
         return said
     from fyke.store.imports.files import file_url
 

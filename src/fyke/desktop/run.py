@@ -16,6 +16,7 @@ import msgspec
 
 from fyke.desktop import documents
 from fyke.desktop import plan as plans
+from fyke.desktop.converter import Converter, claimed_type
 from fyke.desktop.documents import Documents, File, RefusedFile
 from fyke.desktop.files import Files
 from fyke.desktop.ignore import MAX_BYTES, Policy, Rules, Verdict
@@ -24,18 +25,12 @@ from fyke.desktop.plan import Plan, Root
 from fyke.desktop.state import Difference, identity, is_inside, is_same, is_unsure, size_and_time
 from fyke.desktop.walk import Listing, is_file, mounts, rules_of, walk
 from fyke.errors import UserError
-from fyke.formats.media_types import BY_ENDING
-from fyke.reading.conversion import Source, convert_here, is_isolated
 from fyke.store import Store
 from fyke.store.codec import sha1
-from fyke.values import Document, Reason
-from fyke.workers.conversion import needs_worker
-from fyke.workers.pool import Pool
+from fyke.values import Reason
 
 FILES, BYTES = 64, 4 << 20
 """What is read and written at once."""
-IDLE_WORKER = 60.0
-"""Seconds after which the process that converts is ended: it holds more memory than all the rest."""
 
 Progress = Callable[[int, int], None]
 Ask = Callable[[str], bool]
@@ -61,43 +56,6 @@ class Report(msgspec.Struct):
     errors: dict[str, int] = {}
     """Files without text, by reason."""
     seconds: float = 0.0
-
-
-class Converter:
-    """Converts what is dangerous or large in one process beside this one: never two heavy conversions at once."""
-
-    def __init__(self) -> None:
-        self._pool: Pool | None = None
-        self._used = 0.0
-
-    def __call__(self, source: Source) -> Document:
-        """Return the document of a source."""
-        if not needs_worker(source):
-            return convert_here(source)
-        if self._pool is None:
-            self._pool = Pool(1)
-        try:
-            return self._pool.convert(source)
-        finally:
-            self._used = time.monotonic()
-
-    def wake(self, path: str) -> None:
-        """Have the process started by the time that a file is read, if it is one that needs it."""
-        kind = _claimed(path)
-        if self._pool is None and kind and is_isolated(Source(b"", kind)):
-            self._pool, self._used = Pool(1), time.monotonic()
-            self._pool.submit(Source(b"x", kind))
-
-    def rest(self) -> None:
-        """End the process if it was not needed for a while."""
-        if time.monotonic() - self._used > IDLE_WORKER:
-            self.close()
-
-    def close(self) -> None:
-        """End the process."""
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
 
 
 @dataclass(slots=True)
@@ -290,7 +248,7 @@ class Desktop:
         self.files.move(moved, identities)
         self.files.bury(gone)
         self.files.forget(hidden)
-        renamed = {new for old, new in moved.items() if _claimed(old) != _claimed(new)}
+        renamed = {new for old, new in moved.items() if claimed_type(old) != claimed_type(new)}
         self.work.again |= renamed
         self.report.new += len(difference.new)
         self.report.changed += len(difference.changed)
@@ -397,11 +355,6 @@ def _keep_unknown(listing: Listing, known: dict[str, dict[str, bytes]]) -> None:
     """What is in a folder that cannot be read is as it was."""
     for folder in [folder for folder in known if is_inside(folder, listing.folder)]:
         del known[folder]
-
-
-def _claimed(path: str) -> str:
-    """The type that a name claims."""
-    return BY_ENDING.get(os.path.splitext(path)[1].lower().lstrip("."), "")
 
 
 def root_of(folder: str) -> Root:
