@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fyke.cli import run
+from fyke.desktop import documents
 from fyke.desktop.check import check
 from fyke.errors import UserError
 from fyke.store import Store
@@ -259,6 +260,30 @@ def test_bad_files_are_counted_and_stop_nothing(home: Path, store: Path) -> None
     assert texts(store)[os.fsdecode(odd)] == "a name that is no UTF-8"
     assert scan(store, home).unchanged == report.files
     assert is_sound(store)
+
+
+def test_a_file_that_grows_or_vanishes_while_it_is_read(
+    home: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = documents._whole
+
+    def growing(handle: int, limit: int) -> bytes:
+        body = whole(handle, limit)
+        with (home / "a.txt").open("a") as file:
+            file.write(" and on")
+        (home / "empty.txt").unlink(missing_ok=True)
+        return body
+
+    monkeypatch.setattr(documents, "_whole", growing)
+    os.utime(home / "a.txt", (2e9, 2e9))  # the newest is read first
+    report = scan(store, home)
+    assert report.errors == {"vanished": 1}
+    row = live(store)[str(home / "a.txt")]
+    assert (row.meta.truncated, row.meta.error) == (True, "")
+    monkeypatch.setattr(documents, "_whole", whole)
+    assert scan(store, home).changed == 1, "what may have been written since is read again"
+    assert texts(store)[str(home / "a.txt")] == (home / "a.txt").read_text()
+    assert not live(store)[str(home / "a.txt")].meta.truncated
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

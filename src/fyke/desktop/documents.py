@@ -182,11 +182,15 @@ class Documents:
         """Return the rows of each file, its own first; the reason where it has none. No mailboxes: see ``messages``."""
         read = [file for file in files if file.body is not None]
         readings = iter(self._reader.read_many([(file.body or b"", NO_HEAD, file.url) for file in read]))
-        return [self._rows(file, next(readings)) if file.body is not None else [self._named(file)] for file in files]
+        return [
+            self._rows(file, next(readings)) if file.body is not None else [self.named(file, Reason.TOO_LARGE)]
+            for file in files
+        ]
 
-    def mailbox(self, file: File) -> Row:
-        """Return the row of a mailbox itself, which has none of its messages' text."""
-        return self._named(file, error="")
+    def named(self, file: File, error: str = "") -> Row:
+        """Return a row of a file's name and facts alone: of a mailbox itself, or of what is too large."""
+        meta = msgspec.structs.replace(self._meta(file, file.media_type, b""), error=str(error))
+        return Row(file.url, Change(meta, columns=_columns(file.facts), fresh=True))
 
     def messages(self, file: File, limit: int, known: Callable[[Url, bytes], bool]) -> Iterator[Row | Url]:
         """Yield the messages of a mailbox: rows of those that are new, and the addresses of those that are ``known``.
@@ -270,11 +274,6 @@ class Documents:
             or by_name(name, False, self._include_hidden) is not None
             or holds_private_key(part.whole.encode("utf-8", "replace"))
         )
-
-    def _named(self, file: File, error: str = Reason.TOO_LARGE) -> Row:
-        """The row of a file of which only the name is kept."""
-        meta = msgspec.structs.replace(self._meta(file, file.media_type, b""), error=str(error))
-        return Row(file.url, Change(meta, columns=_columns(file.facts), fresh=True))
 
     def _meta(self, file: File, media_type: str, digest: bytes) -> RowMeta:
         return RowMeta(

@@ -35,6 +35,12 @@ def _key(path: str) -> bytes:
     return b"%b%b\0%b" % (_FILE, folder or b"/", name)
 
 
+def _stamp(current: Version | None) -> int:
+    """The time of a new version: now, or behind the current one where the clock was set back."""
+    now = time.time_ns() // 1000
+    return now if current is None else max(now, current.stamp + 1)
+
+
 def row_key(path: str) -> bytes:
     """Return the row key of a file."""
     return file_url(Path(path)).key
@@ -106,29 +112,29 @@ class Files:
 
         ``members`` are the keys of those that stay as they are.
         """
-        known, now = self._known(path), time.time_ns() // 1000
+        known = self._known(path)
         kept = (members or set()) | {row.url.key for row in rows}
         if known.members:
             for key in self._member_keys(path):
                 if key not in kept:
                     self._batch.delete_row(key)
         for row in rows:
-            current = self._tablet.version(row.url.key)
-            stamp = now if current is None else max(now, current.stamp + 1)
-            self._batch.put_row(row.url.key, row.change, stamp)
+            self.put_row(row)
         has = len(kept) > 1 or bool(members)
-        self._put_state(path, found, Known(known.since or now / 1e6, members=has))
+        self._put_state(path, found, Known(known.since or time.time(), members=has))
 
     def put_row(self, row: Row) -> None:
         """Put a row that belongs to a file whose state comes later."""
-        self._batch.put_row(row.url.key, row.change, time.time_ns() // 1000)
+        key = row.url.key
+        self._batch.put_row(key, row.change, _stamp(self._tablet.version(key)))
 
     def touch(self, path: str, found: bytes, change: Change) -> None:
         """Note that a file has the same bytes, but other facts: its row says so, and is no new version."""
         key = row_key(path)
         version = self._tablet.version(key)
         assert version is not None
-        meta = msgspec.structs.replace(version.meta, last_modified=change.meta.last_modified)
+        said = change.meta
+        meta = msgspec.structs.replace(version.meta, last_modified=said.last_modified, truncated=said.truncated)
         self._batch.mark(key, version, meta)
         self._batch.put_columns(key, change.columns, version.stamp)
         self._put_state(path, found, self._known(path))
@@ -171,7 +177,7 @@ class Files:
                     self._batch.delete_row(member)
             version = self._tablet.version(key)
             if version is not None:
-                stamp = max(time.time_ns() // 1000, version.stamp + 1)
+                stamp = _stamp(version)
                 gone = RowMeta(error=Reason.GONE, fetched=stamp / 1e6, private=True)
                 self._batch.put_row(key, Change(gone, fresh=True), stamp)
                 self._batch.prune(key, 1)

@@ -316,7 +316,7 @@ class Desktop:
         version = self.files.version(file.url)
         if version is None or version.meta.digest != sha1(file.body):
             return False
-        self.files.touch(file.path, file.found, self._documents.mailbox(file).change)
+        self.files.touch(file.path, file.found, self._documents.named(file).change)
         return True
 
     def _take_mailbox(self, file: File) -> None:
@@ -338,7 +338,7 @@ class Desktop:
         except OSError:
             self.errors[Reason.UNREADABLE] += 1
             return
-        self.files.put(file.path, file.found, [self._documents.mailbox(file)], kept)
+        self.files.put(file.path, file.found, [self._documents.named(file)], kept)
 
     def close(self) -> None:
         """End the process that converts."""
