@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fyke.cli import run
-from fyke.desktop import documents
+from fyke.desktop import documents, state
 from fyke.desktop.check import check
 from fyke.errors import UserError
 from fyke.store import Store
@@ -89,6 +89,18 @@ def test_a_second_scan_opens_no_file(home: Path, store: Path) -> None:
         report = scan(store, home)
     assert report.unchanged == 3
     assert [path for path, *_ in opened if str(path).startswith(str(home))] == []
+
+
+def test_what_was_written_as_it_was_read_is_read_again(
+    home: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "RACE", 3600.0)  # a clock with long ticks
+    scan(store, home)
+    before = (home / "a.txt").stat()
+    (home / "a.txt").write_text(WORDS.upper())
+    os.utime(home / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+    scan(store, home)
+    assert texts(store)[str(home / "a.txt")] == WORDS.upper()
 
 
 def test_what_changed_is_told_by_state_and_not_by_dates(home: Path, store: Path, tmp_path: Path) -> None:

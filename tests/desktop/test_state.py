@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fyke.desktop import state as state_
 from fyke.desktop.documents import member_url
 from fyke.desktop.ignore import Policy, Rules, by_name, holds_private_key
 from fyke.desktop.pace import LOOK, PATIENCE, Machine, Pace
@@ -28,7 +30,8 @@ from fyke.formats import mbox
 from fyke.url import Url
 
 
-def test_a_state_is_what_was_seen_and_what_became_of_it(tmp_path: Path) -> None:
+def test_a_state_is_what_was_seen_and_what_became_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_, "RACE", 0.02)
     (tmp_path / "a").write_text("x")
     found = identity(os.lstat(tmp_path / "a"))
     state = pack(found, Known(12.5, "private-key", members=True))
