@@ -11,14 +11,15 @@ from pathlib import Path
 import fyke
 
 CHAPTERS = {
-    "Pages": ("extract", "convert", "decode"),
-    "Crawling": ("crawl",),
+    "Pages": ("fetch", "extract", "convert", "decode"),
+    "Crawling": ("crawl", "pages", "pages_async"),
     "The store": ("Store",),
     "Duplicates": ("near_duplicates", "DuplicateIndex", "minhash", "simhash"),
     "Sites": ("Robots", "parse_sitemap", "parse_feed"),
     "Archives, graphs, simulation": ("Archive", "Graph", "simulate"),
 }
 VALUES = {
+    "fyke.reading.page": ("Page",),
     "fyke.content": ("Content", "Block"),
     "fyke.values": ("Document", "Link", "Candidates"),
     "fyke.description": ("Described", "Meta"),
@@ -39,7 +40,7 @@ HEAD = """# The Python face
 `import fyke` gives these names and no others; everything else is imported from its own room
 ([ARCHITECTURE.md](../ARCHITECTURE.md)). This page is drawn from the docstrings (`make docs`)."""
 
-Node = ast.FunctionDef | ast.ClassDef
+Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def page() -> str:
@@ -70,7 +71,7 @@ def found(module: str, name: str) -> Node:
     assert spec is not None
     assert spec.origin is not None
     tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-    return [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == name][-1]
+    return [n for n in tree.body if isinstance(n, Node) and n.name == name][-1]
 
 
 def code(name: str, node: Node) -> str:
@@ -84,13 +85,13 @@ def code(name: str, node: Node) -> str:
     return f"```\n{name}({arguments(node)}){returned(node)}\n```"
 
 
-def returned(node: ast.FunctionDef) -> str:
+def returned(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     """The arrow and what is returned, where that is something."""
     what = ast.unparse(node.returns) if node.returns else "None"
     return "" if what == "None" else f" -> {what}"
 
 
-def arguments(node: ast.FunctionDef) -> str:
+def arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     """The arguments without ``self``, as written."""
     return re.sub(r"^(self|cls)(, |$)", "", ast.unparse(node.args))
 

@@ -13,6 +13,9 @@ FACE: list[str] = [
     "Robots",
     "Store",
     "crawl",
+    "pages",
+    "pages_async",
+    "fetch",
     "DuplicateIndex",
     "minhash",
     "near_duplicates",
@@ -38,7 +41,8 @@ def test_every_name_loads() -> None:
 def test_modules_of_a_room_with_a_public_name_are_imported_by_any_way() -> None:
     script = (
         "import fyke\n"
-        "fyke.crawl, fyke.convert, fyke.simulate\n"
+        "fyke.crawl, fyke.convert, fyke.fetch, fyke.simulate\n"
+        "import fyke.fetch.http as http\n"
         "import fyke.crawl.agent as engine\n"
         "import fyke.convert.html as html\n"
         "import fyke.simulate.run as run\n"

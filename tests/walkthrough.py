@@ -26,10 +26,11 @@ from unittest import mock
 from typer.testing import CliRunner
 
 import fyke
-from fyke import assemble
+from fyke import assemble, streaming
 from fyke.assemble import Summary
 from fyke.cli import run
 from fyke.crawl.revisit import gauge as freshness
+from fyke.reading.page import Page
 from fyke.world.config import WorldConfig
 from fyke.world.serve import Served, serve
 
@@ -159,10 +160,13 @@ class Stage:
             assert summary.pages, summary
             return summary
 
+        def paged(seeds: list[str], **options: Any) -> Iterator[Page]:
+            return streaming.pages(seeds, **{**world, **options})
+
         sys.path.insert(0, str(self.folder))
         try:
             with (
-                mock.patch.dict(vars(fyke), {"crawl": crawled}),
+                mock.patch.dict(vars(fyke), {"crawl": crawled, "pages": paged}),
                 contextlib.chdir(self.folder),
                 contextlib.redirect_stdout(io.StringIO()),
             ):

@@ -18,6 +18,9 @@ _FACE: dict[str, str] = {
     "parse_feed": "fyke.sites.feed",
     "Store": "fyke.workers.rows",
     "crawl": "fyke.assemble",
+    "pages": "fyke.streaming",
+    "pages_async": "fyke.streaming",
+    "fetch": "fyke.fetching",
     "DuplicateIndex": "fyke.dedupe.index",
     "minhash": "fyke.dedupe.sketch",
     "near_duplicates": "fyke.dedupe.discover",
@@ -31,7 +34,7 @@ _FACE: dict[str, str] = {
 }
 """Public name to the module that defines it."""
 
-_ROOMS = ("convert", "crawl", "simulate")
+_ROOMS = ("convert", "crawl", "fetch", "simulate")
 """Public names that are rooms, too."""
 
 __all__ = list(_FACE)

@@ -25,48 +25,37 @@ from fyke.clock import SystemClock
 from fyke.config import build
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor, warm
-from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.discovery.subscriptions import serving
 from fyke.crawl.duplicates.near import FOLDER, Beside
-from fyke.crawl.order.choice import order_of, prepare
-from fyke.crawl.politeness.gate import Gate
-from fyke.crawl.politeness.permissions import Permissions
-from fyke.crawl.politeness.rules import BAD_PORTS, Rules
-from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.order.choice import prepare
+from fyke.crawl.politeness.identity import identity_of, without_secrets
+from fyke.crawl.politeness.rules import BAD_PORTS
 from fyke.crawl.revisit.gauge import Log
-from fyke.crawl.revisit.weights import Weights
 from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
-from fyke.crawl.run import trace
-from fyke.crawl.run.archiving import WarcDir
+from fyke.crawl.run import steering, trace
 from fyke.crawl.run.ending import End, exit_status, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
-from fyke.crawl.run.limit import Limit, PageLimit, Unlimited
+from fyke.crawl.run.limit import Bounds, Limit
 from fyke.crawl.run.plan import Plan
+from fyke.crawl.run.plugins import Plugins
 from fyke.crawl.run.processes import Progress, Run, crawl_apart
 from fyke.crawl.run.report import has_room, log_freshness, report, starting
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.settings import CrawlSettings
-from fyke.crawl.run.supervisor import Quarantine, Suspect
-from fyke.crawl.run.ties import Ties, Ways
-from fyke.crawl.visit import Means
-from fyke.errors import FykeError, StorageError, UserError
-from fyke.fetch.address import Veto
-from fyke.fetch.dns import Resolver
+from fyke.crawl.run.steering import Helm
+from fyke.crawl.run.supervisor import Suspect
+from fyke.crawl.run.ties import Follow, Ties
+from fyke.errors import StorageError, UserError
 from fyke.fetch.http import HttpTransport
-from fyke.frontier.frontier import Frontier
-from fyke.frontier.politeness import Politeness
-from fyke.frontier.revisit import RevisitPolicy
+from fyke.frontier.keys import REQUISITE
 from fyke.interfaces import Prioritizer
-from fyke.reading.conversion import Source, convert_here, failed
-from fyke.sites.robots import product_token
+from fyke.outfit import agent_maker
 from fyke.sites.scope import Scope
 from fyke.spawning import python
 from fyke.store import Settings, Store
 from fyke.url import Url
-from fyke.values import Document, Reason
-from fyke.workers.conversion import needs_worker, shared_pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +71,8 @@ class Summary:
     errors: dict[str, int]
     dropped: dict[str, int]
     duplicates: int
+    requisites: int
+    """What pages need to be shown, where it was wanted: images, styles, scripts, fonts."""
     queued: int
     hosts: int
     relevant: int
@@ -92,6 +83,8 @@ class Summary:
     """Nothing is left to do."""
     ended: str
     """Why it ended: ``done``, ``limit``, ``interrupted`` or ``no-room``."""
+    limit: str
+    """The setting whose limit was reached: ``max_pages``, ``max_bytes`` or ``max_time``."""
     deferred: int
     """URLs that are left since they are due beyond the patience, where the crawl ended by itself."""
     failed_seeds: dict[str, str]
@@ -108,33 +101,41 @@ def crawl(
     prioritizer: Prioritizer | None = None,
     scope: Scope | str | None = None,
     progress: Progress = lambda status: None,
+    follow: Follow | None = None,
+    verbose: bool = False,
     **options: Any,
 ) -> Summary:
     """Crawl from ``seeds`` into ``store``, and return once nothing is left to do; blocking.
 
     ``options`` are fields of ``CrawlSettings`` (``max_pages=100``). The same call on an existing store goes on where
     it stopped. ``prioritizer`` says which URL first, ``scope`` which URLs belong (as ``--scope`` has them,
-    or an object that judges); with such an object there is one agent. Raises ``UserError`` and ``StorageError``.
+    or an object that judges), ``follow`` takes every document once it is stored (``fyke.pages`` is made of it); with
+    such an object there is one agent. ``verbose`` tells each fetch on stderr.
+    Raises ``UserError`` and ``StorageError``.
     """
     if isinstance(scope, str):
         options["scope"], scope = scope, None
     settings = settings or build(CrawlSettings, options, "the options of crawl")
+    seeds = list(seeds)
     urls = [parse_seed(seed) for seed in seeds]
     path = Path(store)
     known = plans.read(path)
     every = tuple(dict.fromkeys([*(known.seeds if known else ()), *(url.href for url in urls)]))
     if not every:
         raise UserError("no seed was given; name at least one URL")
+    identity = identity_of(settings, [*every, *seeds])
     Store.open(path, settings=_store_settings(path, settings)).close()
     if why := prepare(settings, path):
         print(f"fyke: {why}", file=sys.stderr, flush=True)
     plan = Plan(every, settings)
+    steering.begin(path)
     statuses.clear(path)
     statuses.write(path, starting({}))
-    plans.write(path, plan)
+    plans.write(path, msgspec.structs.replace(plan, settings=without_secrets(settings)))
     if settings.trace:
         trace.begin(path)
-    alone = prioritizer is not None or scope is not None or bool(settings.websub)
+    alone = prioritizer is not None or scope is not None or follow is not None or bool(settings.websub)
+    Plugins(settings.plugins).check()
     if settings.websub and settings.agents > 1:
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
@@ -143,20 +144,32 @@ def crawl(
     counters = _counters(path)
     statuses.write(path, starting(counters))
     began, cpu = time.time(), _cpu()
-    run = Run(path, plan, agents, _pages_left(settings, counters))
     _compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
-    with logging_to(path):
+    until = time.time() + settings.max_time if settings.max_time else float("inf")
+    run = Run(path, plan, agents, _left(settings, counters, until), verbose=verbose, identity=identity)
+    with logging_to(path, settings.log_format, verbose):
         end = None
         if agents == 1:
             growth = Growth() if not alone and not settings.agents and most > 1 else None
-            end = _crawl_here(run, prioritizer, scope, progress, growth)
+            end = _crawl_here(run, Own(prioritizer, scope, follow), progress, growth)
             if end is None:
                 log.info("one agent is busy: the crawl goes on with %d", most)
-                run = Run(path, plan, most, _pages_left(settings, _counters(path)))
+                run = replace(run, agents=most, left=_left(settings, _counters(path), until))
         if end is None:
             end = crawl_apart(run, agent_maker, progress)
+        if end is End.LIMIT and settings.requisites and not settings.continuous:
+            end = _finish_requisites(run, Own(None, scope, follow), progress)
     return _summary(run, began, cpu, end)
+
+
+def _finish_requisites(run: Run, own: Own, progress: Progress) -> End:
+    """Fetch what the pages of a crawl that has reached its limit still need, and no further page."""
+    unlimited = replace(run.plan.settings, max_pages=0)
+    left = replace(run.left, documents=Bounds().documents)
+    rest = replace(run, only=REQUISITE, left=left, plan=msgspec.structs.replace(run.plan, settings=unlimited))
+    end = _crawl_here(rest, own, progress, None) if rest.agents == 1 else crawl_apart(rest, agent_maker, progress)
+    return End.LIMIT if end in (None, End.DONE) else end
 
 
 def _compile_ahead(kernels: str) -> None:
@@ -178,20 +191,29 @@ def parse_seed(seed: str) -> Url:
     return url
 
 
-def _crawl_here(
-    run: Run, prioritizer: Prioritizer | None, scope: Scope | None, progress: Progress, growth: Growth | None
-) -> End | None:
+@dataclass(frozen=True, slots=True)
+class Own:
+    """Objects of the caller's own."""
+
+    prioritizer: Prioritizer | None = None
+    scope: Scope | None = None
+    follow: Follow | None = None
+
+
+def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -> End | None:
     """Crawl with one agent in this process; return why it ended, None where ``growth`` wants more agents."""
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(run.store))
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
-        began, log = time.time(), Log(run.store, 0)
-        limit = Limit(run.pages_left) if run.plan.settings.max_pages else None
+        began, log, helm = time.time(), Log(run.store, 0), Helm(run.store)
+        limit = Limit(run.left) if run.left else None
         interrupted: list[int] = []
 
         def beat(agent: Agent) -> bool:
-            told = report(0, agent, began)
+            if helm.look(agent).stop:
+                interrupted.append(0)
+            told = report(0, agent, began, helm.number)
             statuses.write(run.store, told)
             log_freshness(log, agent)
             progress(statuses.total([told], time.time()))
@@ -199,17 +221,19 @@ def _crawl_here(
                 growth.look(agent)
                 if growth.wanted:
                     return False
+            if limit is not None and limit.reached:
+                return False
             return not interrupted and has_room(run.store, run.plan.settings.min_free_disk)
 
         suspect = stack.enter_context(closing(Suspect(run.store)))
         suspect.judge()
-        make = agent_maker(run, store, prioritizer, scope)
-        ties = Ties(beat, suspect.work_on, ask=index.ask, thread=thread)
+        make = agent_maker(run, store, own.prioritizer, own.scope)
+        ties = Ties(beat, suspect.work_on, ask=index.ask, thread=thread, follow=own.follow)
         with Signals(interrupted.append):
             run_loop(_run_agent(run, lambda: make(ties, limit), beat))
         if limit is not None and limit.reached:
             return End.LIMIT
-        if interrupted:
+        if interrupted or (own.follow is not None and own.follow.over):
             return End.INTERRUPTED
         if not has_room(run.store, run.plan.settings.min_free_disk):
             return End.NO_ROOM
@@ -225,106 +249,25 @@ def _counters(store: Path) -> Counter[str]:
     return counters
 
 
-def _pages_left(settings: CrawlSettings, counters: Counter[str]) -> int:
-    return max(settings.max_pages - counters["pages"], 0) if settings.max_pages else 0
+def _left(settings: CrawlSettings, counters: Counter[str], until: float) -> Bounds:
+    """What a run may still come to; ``counters`` are of what is in the store already."""
+    left = Bounds(until=until)
+    if settings.max_pages:
+        left = replace(left, documents=max(settings.max_pages - counters["pages"], 0))
+    if settings.max_bytes:
+        left = replace(left, bytes=max(settings.max_bytes - counters["bytes"], 0))
+    return left
 
 
 async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], beat: Callable[[Agent], bool]) -> None:
     agent, transport = make()
+    Helm(run.store).look(agent)
     try:
         async with serving(agent, run.plan.settings, SystemClock()):
             await agent.run([Url(href) for href in run.plan.seeds])
     finally:
         await transport.close()
     beat(agent)
-
-
-def agent_maker(
-    run: Run, store: Store, prioritizer: Prioritizer | None = None, scope: Scope | None = None
-) -> Callable[[Ties, PageLimit | None], tuple[Agent, HttpTransport]]:
-    """Return what makes the agent of ``store``, once the event loop runs."""
-    settings = run.plan.settings
-    seeds = [Url(href) for href in run.plan.seeds]
-    product = product_token(settings.user_agent)
-
-    warm(Processor(product))  # loaded from the cache before the loop runs, which it would hold
-    contacts = run.folder / "contacts" if run.agents > 1 else None
-    frontier = Frontier(Politeness(delay=settings.delay), back_queues=3 * settings.concurrency)
-
-    def make(ties: Ties, limit: PageLimit | None) -> tuple[Agent, HttpTransport]:
-        clock = SystemClock()
-        named = {(seed.host, seed.port) for seed in seeds}
-        veto = Veto((host for host, _ in named), settings.allow_private, named)
-        resolver = Resolver(clock, settings.fixed_addresses())
-        transport = HttpTransport(settings.fetch(), resolver, veto, clock)
-        processor = Processor(product, _convert)
-        gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
-        gate.take_over(clock.now())
-        transport.on_sent = lambda host: gate.sent(host, clock.now())
-        quarantine = Quarantine(run.store)
-        means = Means(
-            transport,
-            Permissions(product, ignore=settings.no_robots),
-            clock,
-            gate,
-            limit or Unlimited(),
-            resolver,
-            quarantine.read(),
-            quarantine.suspects(),
-            quarantine.acquit,
-            transport.lag.hold,
-        )
-        ways = Ways(
-            settings.concurrency,
-            float("inf") if settings.websub else settings.patience,
-            prioritizer,
-            order_of(settings, run.store, store),
-            _revisits(settings, run.agents) if settings.continuous else None,
-        )
-        # A page that only a sitemap tells is at no known distance from the seeds.
-        discovery = Discovery(
-            processor,
-            sitemaps=settings.sitemaps and not settings.max_depth,
-            poll=settings.continuous or bool(settings.websub),
-        )
-        rules = Rules.of(settings, seeds, scope, frontier.sites.added)
-        captures = WarcDir(Path(settings.warc_dir), _warc_fields(settings)) if settings.warc_dir else None
-        ties = replace(ties, captures=captures)
-        agent = Agent(store, frontier, means, rules, processor, discovery=discovery, ways=ways, ties=ties)
-        if settings.trace:
-            trace.attach(agent, run.store, settings.trace)
-        return agent, transport
-
-    return make
-
-
-# ---- small parts
-
-
-def _warc_fields(settings: CrawlSettings) -> tuple[tuple[str, str], ...]:
-    """What the files of --warc-dir say of the crawl that made them."""
-    robots = "ignore" if settings.no_robots else "obey"
-    return (("http-header-user-agent", settings.user_agent), ("robots", robots))
-
-
-def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:
-    """An agent's part of the budget; the threshold that they share evens out what its hosts are worth."""
-    policy = RevisitPolicy(settings.revisit_policy)
-    weights = Weights(settings.weights)
-    return RevisitSettings(policy, settings.revisit_share, settings.request_rate / agents, settings.delay, weights)
-
-
-async def _convert(source: Source) -> Document:
-    """Convert what is not plain HTML: in a worker that can be killed where that may be needed."""
-    if not needs_worker(source):
-        return convert_here(source)
-    try:
-        return await shared_pool().aconvert(source)
-    except (FykeError, TimeoutError) as error:  # no worker could be had: the document is kept as it came
-        log.warning(
-            "%s was not converted: %s", source.url or "a document", str(error) or "a worker did not start in time"
-        )
-        return failed(source, Reason.UNREADABLE, str(error))
 
 
 def _store_settings(path: Path, settings: CrawlSettings) -> Settings:
@@ -351,12 +294,14 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
         errors=status.errors,
         dropped=status.dropped,
         duplicates=sum(status.duplicates.values()),
+        requisites=status.requisites,
         queued=status.queued,
         hosts=status.hosts,
         relevant=status.relevant,
         harvest=round(status.harvest, 4),
         finished=end is End.DONE and not status.queued,
         ended=end,
+        limit=_limit_reached(settings, status) if end is End.LIMIT else "",
         deferred=status.queued if end is End.DONE else 0,
         failed_seeds=failed,
         status=exit_status(
@@ -364,10 +309,16 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
             pages=status.pages,
             queued=status.queued,
             seeds=len(run.plan.seeds),
-            failed=len(failed),
+            failed=failed,
             continuous=settings.continuous,
         ),
     )
+
+
+def _limit_reached(settings: CrawlSettings, status: statuses.Status) -> str:
+    if settings.max_pages and status.pages >= settings.max_pages:
+        return "max_pages"
+    return "max_bytes" if settings.max_bytes and status.bytes >= settings.max_bytes else "max_time"
 
 
 def _cpu() -> float:

@@ -46,6 +46,8 @@ class Reason(StrEnum):
     RESET = "reset"
     PROTOCOL = "protocol"
     PRIVATE_ADDRESS = "private-address"
+    LOGIN = "login"
+    """It is there for whoever is logged in, and we are not."""
     # what the server said
     CLIENT_ERROR = "client-error"
     GONE = "gone"
@@ -84,6 +86,12 @@ class Drop(StrEnum):
     TYPE = "type"
     DEPTH = "depth"
     HOST_PAGES = "host-pages"
+    LOGIN = "login"
+    """It asks for a login that is made already."""
+    HOOK = "hook"
+    """A hook of the user's did not want it."""
+    LOGOUT = "logout"
+    """It would end the session, or delete something."""
     # it looks like a trap
     LENGTH = "length"
     PATH_DEPTH = "path-depth"
@@ -113,6 +121,8 @@ class Request:
     validators: Validators = Validators()
     form: bytes = b""
     """What a POST sends, as application/x-www-form-urlencoded."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further headers, name and value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +141,10 @@ class Exchange:
     truncated: bool = False
     incomplete: bool = False
     """The connection ended, or its time was over, before the body was whole: it may be whole another time."""
+    private: bool = False
+    """It was had with somebody's credentials."""
+    tls: str = ""
+    """What was wrong with the server's certificate, where the user accepts that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +203,13 @@ class Link(msgspec.Struct, frozen=True, gc=False):
 class Links(Sequence[Link]):
     """The links of a page, kept in columns: fifty of them are three lists. Immutable."""
 
-    __slots__ = ("rels", "targets", "texts")
+    __slots__ = ("packed", "rels", "targets", "texts")
 
     def __init__(self, targets: Sequence[Url] = (), texts: Sequence[str] = (), rels: Sequence[str] = ()) -> None:
         """REQUIRES: the columns are equally long, and nobody changes them any more."""
         self.targets, self.texts, self.rels = targets, texts, rels
+        self.packed: bytes | None = None
+        """As a store keeps them, once it does."""
 
     @overload
     def __getitem__(self, at: int) -> Link: ...

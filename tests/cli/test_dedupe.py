@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from fyke.cli import run
-from fyke.cli.dedupe_ import parse_size
-from fyke.errors import UserError
 from tests.dedupe.test_discover import collection
 
 TEXT = " ".join(f"word{i}" for i in range(120))
@@ -233,14 +231,6 @@ def test_mistakes_are_one_sentence(
     captured = capfd.readouterr().err.strip()
     assert message in captured
     assert "Traceback" not in captured
-
-
-def test_sizes() -> None:
-    assert parse_size("2GB") == 2_000_000_000
-    assert parse_size("1.5 GiB") == 3 << 29
-    assert parse_size("4096") == 4096
-    with pytest.raises(UserError):
-        parse_size("-1GB")
 
 
 def kept(path: Path) -> dict[str, dict[str, Any]]:

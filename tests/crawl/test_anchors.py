@@ -6,6 +6,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fyke.crawl.mail import anchors as module
 from fyke.crawl.mail.anchors import Anchors
@@ -16,9 +18,10 @@ from fyke.frontier.politeness import Politeness
 from fyke.frontier.priority import DefaultPrioritizer
 from fyke.frontier.seen import SeenSet
 from fyke.store import Change, RowMeta, Settings, Store
+from fyke.store.cells import Anchor, unpack_anchors
 from fyke.store.splitting import split
 from fyke.url import Url
-from fyke.values import Link
+from fyke.values import Link, Links
 
 PAGES = 30
 URLS = [Url(f"http://h{n % 7}.example/{n}") for n in range(PAGES)]
@@ -74,7 +77,7 @@ def test_groups_of_any_size_put_every_anchor(tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_a_crash_took_is_made_anew_from_the_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "GROUP", 50)  # so some are put before the crash
+    monkeypatch.setattr(module, "GROUP", 70)  # so some are put before the crash
     with Store.open(tmp_path / "s", settings=Settings(tablets=4)) as store:
         store_pages(queues_of(store), range(PAGES))  # and what is held is forgotten
     assert read(tmp_path / "s") != expected()
@@ -107,6 +110,42 @@ def test_anchors_of_other_agents_targets_go_by_mail(tmp_path: Path) -> None:
                 agent.post.delivered(letters)
         assert not any(agent.pending for agent in agents)
     assert read(tmp_path / "s") == expected()
+
+
+LENGTHS = st.sampled_from([0, 1, 31, 32, 255, 256, 65_535, 65_536])
+PLACES = st.sampled_from(["", "a", "b", "a" * 20, "b" * 300, "c" * 70_000])
+
+
+@pytest.mark.kernel
+@given(
+    st.lists(st.lists(st.tuples(PLACES, LENGTHS, st.sampled_from("xé€")), max_size=20), max_size=8), st.integers(1, 4)
+)
+@settings(max_examples=30, deadline=None)
+def test_inverted_anchors_are_those_of_the_links(pages: list[list[tuple[str, int, str]]], step: int) -> None:
+    held, expected = module._Held(), defaultdict(list)
+    for n, links in enumerate(pages):
+        made = [Link(Url(f"http://t.example/{place}"), letter * length) for place, length, letter in links]
+        source = f"http://s.example/{'s' * (n * 40)}"
+        held.add(source, n + 0.5, Links.of(made))
+        for link in made:
+            if link.text:
+                expected[link.target.href].append(Anchor(source, link.text, n + 0.5))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "STEP", step)
+        steps = list(held.targets(seed=7))
+    found = [target for some in steps for target in some]
+    assert {href: unpack_anchors(packed) for href, packed in found} == expected
+    assert len(found) == len(expected)
+    assert all(len(some) <= step for some in steps)
+
+
+@pytest.mark.parametrize("count", [15, 16, 70_000])
+def test_a_target_of_many_anchors(count: int) -> None:
+    held = module._Held()
+    links = Links([Url("http://t.example/")] * count, ["x"] * count, [""] * count)
+    held.add("http://s.example/", 1.0, links)
+    ((_, packed),) = next(held.targets(seed=0))
+    assert unpack_anchors(packed) == [Anchor("http://s.example/", "x", 1.0)] * count
 
 
 def test_a_letter_may_bring_both(tmp_path: Path) -> None:

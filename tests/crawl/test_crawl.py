@@ -154,7 +154,9 @@ def test_kill_9_of_the_whole_tree_loses_nothing(served: Served, tmp_path: Path) 
             time.sleep(0.02)
         os.killpg(crawl.pid, signal.SIGKILL)
         crawl.wait()
+        left = Path((tmp_path / "s" / "run").read_text())
     run(whole)
+    assert not left.exists(), "what a killed run left in the temporary folder is gone"
     assert served.world.expected(served.world.seeds).pages <= stored(tmp_path / "s")
     check_that_every_body_is_in_the_warcs(tmp_path / "s", tmp_path / "warc")
 

@@ -19,7 +19,7 @@ from fyke.crawl.order.topic import Focus
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.seen_chunks import SeenChunks
-from fyke.crawl.run.limit import Limit, Unlimited
+from fyke.crawl.run.limit import Bounds, Limit, Unlimited
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.ties import Ways
 from fyke.crawl.visit import Means
@@ -78,7 +78,7 @@ def crawl(
         with Store.open(path, settings=Settings(tablets=4)) as store:
             agent = Agent(
                 store, Frontier(Politeness(delay=0.0)),
-                Means(transport, Permissions("fyke"), clock, limit=Limit(pages) if pages else Unlimited()),
+                Means(transport, Permissions("fyke"), clock, limit=Limit(Bounds(pages)) if pages else Unlimited()),
                 Rules.of(settings, urls), Processor("fyke"),
                 ways=Ways(
                     concurrency, patience=5.0,

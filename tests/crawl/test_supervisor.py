@@ -13,6 +13,7 @@ import pytest
 
 from fyke.crawl.run import supervisor
 from fyke.crawl.run.board import Board, SharedLimit, Sign
+from fyke.crawl.run.limit import Bounds
 from fyke.crawl.run.supervisor import Death, Kept, Quarantine, supervise
 from fyke.errors import FykeError
 
@@ -89,7 +90,7 @@ def test_an_agent_that_keeps_dying_ends_the_crawl(tmp_path: Path, monkeypatch: p
 
 def test_permits_are_given_once(tmp_path: Path) -> None:
     one, other = Board(tmp_path / "board", 2), Board(tmp_path / "board", 2)
-    mine, yours = SharedLimit(one, 3), SharedLimit(other, 3)
+    mine, yours = SharedLimit(one, Bounds(3)), SharedLimit(other, Bounds(3))
     assert [mine.take(), yours.take(), mine.take(), yours.take()] == [True, True, True, False]
     mine.spend()
     mine.give_back()

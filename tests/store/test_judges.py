@@ -1,25 +1,32 @@
-"""What is exported, judged by other people's programs: warcio, cdxj-indexer, py-wacz, pywb.
+"""What is exported, judged by other people's programs: warcio, cdxj-indexer, py-wacz, pywb, Chromium.
 
 They live in a venv of their own (`make judges`, or FYKE_JUDGES names the folder of their programs); pywb is GPL.
+Chromium is the system's (Debian: chromium-headless-shell, or chromium).
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import msgspec
 import pytest
 
+from fyke.assemble import crawl
 from fyke.store import EXACT, Settings, Store
 from fyke.store.exporting import export
 from fyke.store.exports.warc import captures
 from fyke.store.importing import import_file
 from fyke.url import Url
+from tests.crawl.pictured import pictured
 
 ROOT = Path(__file__).parent.parent.parent
 HEAD = (
@@ -131,3 +138,80 @@ def test_pywb_replays_everything(judges: Path, store: Path, tmp_path: Path) -> N
         if (status, body) != wanted[url, int(parse_date(stamp))]:
             wrong.append((url, stamp, status))
     assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def browser() -> str:
+    """Chromium's program."""
+    found = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("there is no Chromium; Debian's package is chromium-headless-shell")
+    return found
+
+
+class Wayback:
+    """pywb on loopback, and a browser that reaches nothing else."""
+
+    def __init__(self, folder: Path, server: subprocess.Popen[str], browser: str) -> None:
+        self._folder, self._server, self._browser = folder, server, browser
+        self._lines = filter(re.compile(r'\d+$|\["').match, server.stdout or ())
+        self._origin = f"http://127.0.0.1:{int(next(self._lines))}"
+
+    def show(self, collection: str, url: str) -> tuple[str, dict[str, int], list[str]]:
+        """Show a page; return what it became, what pywb was asked for with its answers, and what others were."""
+        net = self._folder / "net.json"
+        page = run(
+            self._browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+            "--disable-component-update", "--no-first-run", f"--user-data-dir={self._folder / 'profile'}",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--virtual-time-budget=20000",
+            f"--log-net-log={net}", "--dump-dom", f"{self._origin}/{collection}/2026/{url}",
+        )  # fmt: skip
+        asked = {found[1] for found in re.finditer(r'"url":"(https?:[^"]*)"', net.read_text(errors="replace"))}
+        with contextlib.suppress(OSError):  # a 404, which marks the end
+            urlopen(f"{self._origin}/the/end")
+        told = dict(iter(lambda: json.loads(next(self._lines)), ["/the/end", 404]))
+        return page, told, sorted(each for each in asked if not each.startswith(self._origin + "/"))
+
+
+@contextlib.contextmanager
+def wayback(judges: Path, browser: str, folder: Path) -> Iterator[Wayback]:
+    words = [str(judges / "python"), str(Path(__file__).parent / "pywb_serve.py"), str(folder)]
+    with (
+        (folder / "errors").open("w") as errors,
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True) as server,
+    ):
+        try:
+            yield Wayback(folder, server, browser)
+        finally:
+            assert server.stdin is not None
+            server.stdin.close()  # it ends
+            assert server.stdout is not None
+            server.stdout.read()
+
+
+def test_chromium_shows_a_page_with_all_that_it_needs(judges: Path, browser: str, tmp_path: Path) -> None:
+    with pictured() as site:
+        crawl([site.seed], tmp_path / "s", resolve=site.resolve, requisites=True, allow_private=True, delay=0.0,
+              agents=1, max_pages=1, sitemaps=False)  # fmt: skip
+    with Store.open(tmp_path / "s", "r") as opened:
+        for collection, alone in (("c", False), ("pages", True)):
+            folder = tmp_path / "collections" / collection
+            for name in ("archive", "indexes"):
+                (folder / name).mkdir(parents=True)
+            out = folder / "archive" / "out.warc.gz"
+            export((row for row in opened.scan() if not (alone and row.meta.requisite)), out)
+            shutil.move(f"{out}.cdxj", folder / "indexes" / "index.cdxj")
+    with wayback(judges, browser, tmp_path) as shown:
+        page, asked, elsewhere = shown.show("c", site.seed)
+        assert "hooped bag net" in page
+        assert {place: status for place, status in asked.items() if status >= 400} == {}
+        assert elsewhere == []
+        seen = " ".join(asked)
+        parts = (
+            "main.css", "more.css", "third.css", "x.gif", "net.woff2", "one.gif", "p.gif", "late.gif", "real.gif",
+            "inline-script.gif", "a%20b(1)", "%C3%BC.gif", "q.gif?sid=", "before.gif", "preload.gif",
+        )  # fmt: skip
+        assert [part for part in parts if part not in seen] == []
+        # Pages alone do not do: the judge sees what is missing.
+        _, asked, _ = shown.show("pages", site.seed)
+        assert sum(status == 404 for status in asked.values()) > 10

@@ -102,6 +102,17 @@ def test_scan_by_host_and_prefix_across_tablets(tmp_path: Path) -> None:
         assert [row and row.url for row in found] == [*reversed(urls), None]
 
 
+def test_local_files_are_one_range_in_one_tablet(tmp_path: Path) -> None:
+    files = [f"file:///home/u/{name}" for name in ("a/1.html", "a/2.html", "a/b/3.pdf", "a%20b/4.txt", "b/5.txt")]
+    with Store.open(tmp_path / "s", settings=Settings(tablets=8)) as store:
+        for n, url in enumerate((*files, "http://host.example/home/u/a/", "ftp://host.example/a")):
+            store.put(url, raw=b"%d" % n)
+        assert len({store.tablet_of(url) for url in files}) == 1
+        assert [row.url for row in store.scan(prefix="file:///home/u/a/")] == files[:3]
+        assert sorted(row.url for row in store.scan(prefix="file:///")) == sorted(files)
+        assert len(list(store.scan())) == 7
+
+
 def test_settings_may_change_but_say_so(tmp_path: Path) -> None:
     Store.open(tmp_path / "s", settings=Settings(tablets=1)).close()
     with Store.open(tmp_path / "s", settings=Settings(tablets=1, keep_versions=2)) as store:

@@ -23,6 +23,9 @@ from fyke.errors import FykeError, UserError
 COMMANDS: dict[str, str] = {
     "crawl": "Crawl from seeds into a store; the same command goes on where it stopped.",
     "resume": "Go on with a stopped or crashed crawl, with the settings it was started with.",
+    "login": "Try the logins of a file of accounts, and show what says that they work; no secret is printed.",
+    "control": "Steer a crawl: pause, resume, stop, add seeds, slow a host down, exclude URLs.",
+    "fetch": "One page or a few, now, without a store: Markdown, text, HTML or JSON of any format.",
     "status": "What a crawl is doing, and why it waits: pages, queue, hosts, errors by reason.",
     "get": "One document of a store: its text, bytes, links, anchors, facts or versions.",
     "freshness": "How fresh a store's copies are: now, per host, and over the crawl.",
@@ -44,6 +47,8 @@ COMMANDS: dict[str, str] = {
     "simulate": "Crawl an archive's web virtually, by one or several policies, and compare them.",
     "topic": "Topics for focused crawls: train a model from examples, words and patterns; test it on a page.",
     "extract": "The main content of an HTML page, by one method or by all.",
+    "config": "The settings that a crawl would have, or that of a store has: TOML for --config, or JSON.",
+    "doctor": "What this machine offers and lacks: cores, disk, kernel cache, namespaces, browser, inotify watches.",
     "warm": "Compile the kernels ahead, for one command or for all; later runs start at once.",
     "url": "What fyke makes of a URL: normal form, domain, row key, duplicate key.",
     "world": "Serve a synthetic web with ground truth on loopback, for anyone's crawler.",

@@ -38,9 +38,10 @@ def read_source(source: str, agent: str, max_bytes: int, path: str = "") -> Answ
 
 async def _ask(address: str, agent: str, max_bytes: int, path: str) -> Answer:
     from fyke.clock import SystemClock
-    from fyke.fetch.address import Veto
-    from fyke.fetch.dns import Resolver
-    from fyke.fetch.http import FetchSettings, HttpTransport
+    from fyke.config import build
+    from fyke.crawl.run.settings import CrawlSettings
+    from fyke.fetch.http import USER_AGENT
+    from fyke.fetching import open_transport
     from fyke.formats.http import parse_head
     from fyke.url import Url
     from fyke.values import Moved, Request
@@ -48,9 +49,10 @@ async def _ask(address: str, agent: str, max_bytes: int, path: str) -> Answer:
     url = Url.parse(address)
     if url.scheme not in ("http", "https"):
         raise UserError(f"{address} is not on the web; give an http: or https: URL, or a file")
-    clock = SystemClock()
-    settings = FetchSettings(user_agent=agent, max_body=max_bytes, fetch_timeout=_TIMEOUT)
-    transport = HttpTransport(settings, Resolver(clock), Veto(frozenset({url.host})), clock)
+    agent = USER_AGENT if agent == "fyke" else agent
+    said = {"user_agent": agent, "max_body": max_bytes, "fetch_timeout": _TIMEOUT}
+    settings = build(CrawlSettings, said, "the command line")
+    transport = open_transport([address], settings, SystemClock())
     try:
         outcome = await transport.fetch(Request(url.join(path) if path else url))
         for _ in range(_REDIRECTS):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
+import sys
+from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fyke import config
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, flags, print_json
+from fyke.cli.options import Json, StorePath, Yes, confirmed, flags, print_json
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
 
@@ -20,12 +25,27 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
+Seeds = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SEED...", help="URLs, or @FILE with one a line; @- or - reads stdin. Else --config's seeds."
+    ),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell each fetch on stderr, and what else is logged.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Tell nothing but errors.")]
+
+
 @app.command()
-@flags(CrawlSettings)
+@flags(CrawlSettings, lists=("seeds",))
 def crawl(
-    seeds: Annotated[list[str], typer.Argument(metavar="SEED...", help="URLs, or @FILE with one a line.")],
+    seeds: Seeds = None,
     store: StorePath = Path("fyke-store"),
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
+    show_settings: Annotated[
+        bool, typer.Option("--show-settings", help="Print the settings that would hold, as TOML, and crawl nothing.")
+    ] = False,
     json: Json = False,
     *,
     settings: CrawlSettings,
@@ -34,14 +54,43 @@ def crawl(
 
     Example: fyke crawl https://example.org/ --max-pages 1000 --store example
     """
+    if show_settings:
+        show(seeds or [], settings, json)
+        return
     confirm(settings, yes)
-    run(read_seeds(seeds), store, settings, json)
+    run(read_seeds(seeds or []), store, settings, json, loudness(verbose, quiet))
+
+
+class Loudness(Enum):
+    """How much is told on stderr."""
+
+    QUIET = 0
+    USUAL = 1
+    VERBOSE = 2
+
+
+def loudness(verbose: bool, quiet: bool) -> Loudness:
+    """Return what ``-v`` and ``-q`` ask for."""
+    if verbose and quiet:
+        raise UserError("-v and -q are opposites; give one of them")
+    return Loudness.VERBOSE if verbose else Loudness.QUIET if quiet else Loudness.USUAL
+
+
+def show(seeds: Sequence[str], settings: CrawlSettings, json: bool) -> None:
+    """Print settings: as TOML that ``--config`` takes, or as JSON; no secret."""
+    from fyke.crawl.politeness.identity import without_secrets
+
+    settings = without_secrets(settings)
+    if json:
+        print_json({"seeds": seeds, **dataclasses.asdict(settings)})
+    else:
+        echo(f"seeds = {config.toml(seeds)}\n{config.write(settings)}".removesuffix("\n"))
 
 
 def confirm(settings: CrawlSettings, yes: bool) -> None:
     """Ask before robots.txt is ignored."""
-    if settings.no_robots and not yes:
-        typer.confirm("Ignore robots.txt? That is for sites of your own", abort=True, err=True)
+    if settings.no_robots and not confirmed("Ignore robots.txt? That is for sites of your own.", yes):
+        raise typer.Exit(1)
 
 
 def read_seeds(words: list[str]) -> list[str]:
@@ -53,13 +102,15 @@ def read_seeds(words: list[str]) -> list[str]:
 
     seeds = []
     for word in words:
-        if not word.startswith("@"):
+        if not word.startswith("@") and word != "-":
             seeds.append(word)
             continue
+        name = "stdin" if word in ("-", "@-") else word[1:]
         try:
-            lines = Path(word[1:]).read_text(encoding="utf-8-sig").splitlines()
+            data = sys.stdin.buffer.read() if word in ("-", "@-") else Path(name).read_bytes()
+            lines = data.decode("utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"cannot read the seeds in {word[1:]}: {error}") from None
+            raise UserError(f"cannot read the seeds in {name}: {error}") from None
         for number, line in enumerate(lines, 1):
             seed = line.strip()
             if not seed or seed.startswith("#"):
@@ -67,7 +118,7 @@ def read_seeds(words: list[str]) -> list[str]:
             try:
                 parse_seed(seed)
             except UserError as error:
-                echo(f"fyke: {word[1:]}, line {number}: {error}", err=True)
+                echo(f"fyke: {name}, line {number}: {error}", err=True)
             else:
                 seeds.append(seed)
     if not seeds:
@@ -75,7 +126,9 @@ def read_seeds(words: list[str]) -> list[str]:
     return seeds
 
 
-def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> None:
+def run(
+    seeds: list[str], store: Path, settings: CrawlSettings, json: bool, loudness: Loudness = Loudness.USUAL
+) -> None:
     """Crawl with a live display, and print what it came to."""
     from fyke import assemble
     from fyke.cli import warming
@@ -87,19 +140,45 @@ def run(seeds: list[str], store: Path, settings: CrawlSettings, json: bool) -> N
     if settings.topic:
         settings = dataclasses.replace(settings, topic=trained(Path(settings.topic), store))
     known = plan.read(store)
-    if known is not None:
+    if known is not None and loudness is not Loudness.QUIET:
         for change in plan.changes(known, plan.Plan(known.seeds, settings)):
             echo(f"fyke: setting changed since the last run: {change}", err=True)
-    with Display() as display:
-        summary = assemble.crawl(seeds, store, settings=settings, progress=display.show)
+    if (
+        not json
+        and loudness is not Loudness.QUIET
+        and lacks_contact([*(known.seeds if known else ()), *seeds], settings)
+    ):
+        echo("fyke: sites cannot reach you about this crawl: --contact MAIL-OR-URL tells them how", err=True)
+    verbose = loudness is Loudness.VERBOSE
+    with Display(shown=loudness is Loudness.USUAL) as display:
+        summary = assemble.crawl(seeds, store, settings=settings, progress=display.show, verbose=verbose)
     if json:
         print_json({**dataclasses.asdict(summary), "trace": _trace(store)} if settings.trace else summary)
-    else:
-        echo(describe(summary, store))
+    elif loudness is not Loudness.QUIET or summary.status:
+        echo(describe(summary, store), err=loudness is Loudness.QUIET)
         if settings.trace:
             show_trace(store, settings.trace)
     if summary.status:
         raise typer.Exit(summary.status)
+
+
+def lacks_contact(seeds: Sequence[str], settings: CrawlSettings) -> bool:
+    """Whether a crawl goes out to sites of others and does not say how to reach whoever crawls."""
+    from fyke.url import Url
+
+    if settings.contact or any(sign in settings.user_agent for sign in ("@", "://")):
+        return False
+    fixed = settings.fixed_addresses()
+    return not all(_is_loopback(fixed.get(host, host)) for host in (Url.parse(seed).host for seed in seeds))
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def _trace(store: Path) -> list[Step]:
@@ -154,6 +233,8 @@ def describe(summary: Summary, store: Path) -> str:
     """A few lines for a person."""
     amount = f"{summary.pages:,} pages, {summary.bytes / 1e6:,.1f} MB from {summary.hosts:,} hosts"
     lines = [f"{amount} in {summary.seconds:,.1f} s ({summary.cpu_seconds:,.1f} s of CPU)"]
+    if summary.requisites:
+        lines.append(f"requisites: {summary.requisites:,} images, styles, scripts and fonts of pages")
     for name, counts in (("errors", summary.errors), ("dropped", summary.dropped)):
         if counts:
             lines.append(f"{name}: " + ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
@@ -165,6 +246,8 @@ def describe(summary: Summary, store: Path) -> str:
         lines.append(f"seed {seed} could not be had: {why}")
     if len(summary.failed_seeds) > 20:
         lines.append(f"and {len(summary.failed_seeds) - 20:,} more seeds could not be had")
+    if summary.limit:
+        lines.append(f"--{summary.limit.replace('_', '-')} is reached")
     if summary.ended == "no-room":
         lines.append("the disk is full: free some of it, or lower --min-free-disk")
     if summary.queued:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from fyke.cli.echo import console, echo
 from fyke.cli.options import Json, drawing, needs_parquet, print_json
 from fyke.errors import UserError
 from fyke.outputs import refuse_input, replacing
+from fyke.units import parse_size
 
 if TYPE_CHECKING:
     from fyke.dedupe.spool import Progress
@@ -211,14 +211,6 @@ def merge(
         print_json({"target": str(target), "documents": into.count})
     else:
         echo(f"{target}: {into.count} sketches")
-
-
-def parse_size(words: str) -> int:
-    """Return the bytes of 2GB, 500 MB or 1GiB."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", words.lower())
-    if match is None:
-        raise UserError(f"{words!r} is no size; write 500MB or 2GB")
-    return int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgt".index(match[2] or " "))
 
 
 @contextmanager

@@ -140,7 +140,7 @@ def _roots(folders: list[str], store: Path) -> list[Root]:
 
 
 def _size(words: str) -> int | None:
-    from fyke.cli.dedupe_ import parse_size
+    from fyke.units import parse_size
 
     return parse_size(words) if words else None
 

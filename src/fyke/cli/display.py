@@ -20,6 +20,8 @@ def table(status: Status) -> Table:
     grid = Table.grid(padding=(0, 2))
     _row(grid, "pages", f"{status.pages:,}  ({status.rate:,.1f}/s, {status.bytes / 1e6:,.1f} MB)")
     _row(grid, "queue", f"{status.queued:,} URLs of {status.hosts:,} hosts, {status.in_flight:,} in flight")
+    if status.requisites:
+        _row(grid, "requisites", f"{status.requisites:,} images, styles, scripts and fonts")
     if status.relevant:
         _row(grid, "harvest", f"{status.harvest:.1%}  ({status.relevant:,} pages are about the topic)")
     if status.mail:
@@ -61,9 +63,10 @@ def duration(days: float) -> str:
 class Display:
     """Shows a status as it changes. A context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: bool = True) -> None:
         err = console(stderr=True)
-        self._live = Live(console=err, refresh_per_second=4, transient=True) if err.is_terminal else None
+        live = shown and err.is_terminal
+        self._live = Live(console=err, refresh_per_second=4, transient=True) if live else None
 
     def show(self, status: Status) -> None:
         """Replace what is shown."""

@@ -187,7 +187,7 @@ def _about(store: Path, operator: str, part_of: str) -> tuple[tuple[str, str], .
     crawled = plan.read(store)
     said = [("operator", operator), ("isPartOf", part_of)]
     if crawled is not None:
-        said.append(("http-header-user-agent", crawled.settings.user_agent))
+        said.append(("http-header-user-agent", crawled.settings.agent))
         said.append(("robots", "ignore" if crawled.settings.no_robots else "obey"))
     return tuple((name, value) for name, value in said if value)
 
@@ -205,6 +205,6 @@ def moment(text: str) -> float | None:
 
 
 def _size(text: str) -> int:
-    from fyke.cli.dedupe_ import parse_size
+    from fyke.units import parse_size
 
     return max(1, parse_size(text)) if text else 0

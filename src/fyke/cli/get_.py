@@ -102,7 +102,7 @@ def facts(row: Row) -> dict[str, object]:
         "address": meta.address,
         "docno": meta.docno,
     }
-    named |= {"redirect": meta.redirect, "private": meta.private}
+    named |= {"redirect": meta.redirect, "private": meta.private, "requisite": meta.requisite}
     if meta.signals is not None:
         named |= {"robots": meta.signals.robots, "tdm_policy": meta.signals.policy}
         named["usage"] = [use._asdict() for use in meta.signals.usage]

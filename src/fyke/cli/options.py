@@ -8,7 +8,7 @@ import functools
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,11 +19,11 @@ import typer
 from fyke import config
 from fyke.cli.echo import json_escaped, plain
 from fyke.errors import UserError
+from fyke.units import unit_of
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line for a listing.")]
 
 StorePath = Annotated[Path, typer.Option(metavar="DIR", help="The store.")]
-
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
@@ -85,17 +85,21 @@ def drawing(picture: Path) -> Iterator[None]:
         raise UserError(f"cannot draw {picture}: {error}; name a file that ends in .png, .svg or .pdf") from None
 
 
-def flags(kind: type[Any], **defaults: object) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def flags(
+    kind: type[Any], only: Collection[str] = (), lists: Collection[str] = (), **defaults: object
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command one flag for each field of ``kind`` and ``--config FILE``; it receives ``settings``.
 
     The decorated function has a keyword parameter ``settings: kind``; its other parameters are its own. ``defaults``
-    are this command's own, where they differ from those of ``kind``.
+    are this command's own, where they differ from those of ``kind``; with ``only`` the other fields have no flag.
+    ``lists`` are parameters of the command that take lists of words: where the line gives none, the file may.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        fields = dataclasses.fields(kind)
+        fields = [field for field in dataclasses.fields(kind) if field.metadata.get("flag", True)]
+        fields = [field for field in fields if not only or field.name in only]
         own = [p for p in inspect.signature(command).parameters.values() if p.name != "settings"]
-        hints = typing.get_type_hints(kind)
+        hints = typing.get_type_hints(kind, include_extras=True)
         own_hints = typing.get_type_hints(command, include_extras=True)
 
         @functools.wraps(command)
@@ -103,7 +107,10 @@ def flags(kind: type[Any], **defaults: object) -> Callable[[Callable[..., None]]
             file: Path | None = given.pop("config", None)
             chosen = {field.name: given.pop(field.name) for field in fields}
             chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in chosen.items() if v != []}
-            command(settings=config.read(kind, file, chosen, defaults), **given)
+            for name in lists:
+                if not given.get(name) and file is not None:
+                    given[name] = config.lookup(file, name, list[str]) or []
+            command(settings=config.read(kind, file, chosen, defaults, lists), **given)
 
         added = [_flag(field, hints[field.name], defaults.get(field.name, field.default)) for field in fields]
         added.append(
@@ -126,12 +133,16 @@ def flags(kind: type[Any], **defaults: object) -> Callable[[Callable[..., None]]
 
 def _flag(field: dataclasses.Field[Any], hint: Any, default: Any) -> inspect.Parameter:
     """Return the parameter of one field: absent on the command line means None, so a file or default decides."""
+    unit = unit_of(hint)
+    if unit is not None and default is not None:
+        hint, default = str, unit.write(default) if default else ""
     repeated = typing.get_origin(hint) is tuple
     shown = "" if repeated or default in ("", None, False) else f" [default: {default}]"
     kind: Any = list[typing.get_args(hint)[0]] if repeated else hint  # type: ignore[misc]
     name = field.name.replace("_", "-")
     # A switch that is off has one name; one that is on has another to turn it off.
     names = [f"--{name}/--no-{name}" if default is True else f"--{name}"] if hint is bool else []
-    flag = typer.Option(*names, help=field.metadata.get("help", "") + shown, show_default=False)
+    metavar = unit.name if unit is not None else None
+    flag = typer.Option(*names, help=field.metadata.get("help", "") + shown, show_default=False, metavar=metavar)
     annotation = Annotated[kind | None, flag]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

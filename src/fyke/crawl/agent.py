@@ -21,12 +21,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 
 from fyke.clock import boot_time
 from fyke.crawl.capture import Processor
 from fyke.crawl.commit import Keeper, Tally
 from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.examination import Examination
 from fyke.crawl.mail.delivery import Delivery
@@ -44,8 +47,10 @@ from fyke.frontier.frontier import Frontier
 from fyke.frontier.leases import Idle, Why
 from fyke.frontier.priority import DefaultPrioritizer
 from fyke.frontier.seen import SeenSet
+from fyke.reading.page import Page
 from fyke.store import Store
 from fyke.url import Url
+from fyke.values import Drop
 
 MAX_FETCH = 180.0
 """Seconds that a fetch holds its host at most, should its agent die."""
@@ -79,6 +84,7 @@ class Agent:
         self.frontier = frontier
         if ways.order is not None:
             self.queues.order = ways.order(Reserve(store, frontier, self.queues.write_site, ways.concurrency))
+            self.queues.anchors.shown = defaultdict(list)
         self.idle = Idle(0.0, Why.EMPTY)
         """What the agent last waited for."""
         self.discovery = discovery or Discovery(processor, sitemaps=False)
@@ -97,6 +103,11 @@ class Agent:
             work_on=ties.work_on, revisits=self.revisits,
         )  # fmt: skip
         self.keeper.captures = ties.captures
+        if ways.requisites:
+            self.keeper.requisites = Requisites(self.queues, rules)
+        self._stored: list[Page] = []  # committed, and not yet told of
+        if ties.follow is not None:
+            self.keeper.follow = self._stored.append
         self.tally = self.keeper.tally
         means.gate = means.gate or Gate(frontier.politeness, MAX_FETCH)
         self.visits = Visits(means, self.queues, self.keeper, self.discovery, self.revisits, self._begin, self._notice)
@@ -104,7 +115,7 @@ class Agent:
         self.network = self.visits.network
         self._beside: set[asyncio.Task[None]] = set()  # what waits for somebody
         self._awake = asyncio.Event()
-        self._stopping = False
+        self._stopping = self._paused = False
         self._failure: BaseException | None = None
         self._next_beat = 0.0
         self._settled = False  # ``idle`` is what the frontier says now
@@ -127,6 +138,27 @@ class Agent:
         """Ask the agent to stop: what is in flight is finished, nothing new is begun."""
         self._stopping = True
         self._awake.set()
+
+    def pause(self, paused: bool) -> None:
+        """Begin nothing new while ``paused``; what is in flight is finished."""
+        self._paused = paused
+        self._notice()
+
+    def exclude(self, judge: Callable[[Url], Drop | None]) -> None:
+        """Neither follow nor fetch what ``judge`` has a reason against, in the place of what was excluded so before."""
+        refusals = self.keeper.rules.refusals
+        if self.visits.refuses is not None:
+            refusals.remove(self.visits.refuses)
+        refusals.append(judge)
+        self.visits.refuses = judge
+
+    def add(self, seeds: Sequence[Url]) -> None:
+        """Crawl from further seeds."""
+        for url in seeds:
+            self.keeper.rules.admit(url)
+            self.visits.means.named(url)
+        self._seed(seeds)
+        self._notice()
 
     def restore(self) -> None:
         """Take up what an earlier run left; ``run`` does it if nobody has."""
@@ -160,6 +192,8 @@ class Agent:
         """Go on where an earlier run stopped, and crawl from ``seeds``. Raises what a disk or a bug raised."""
         self.restore()
         self._seed(seeds)
+        if self._ties.follow is not None:
+            self._ties.follow.wake = partial(asyncio.get_running_loop().call_soon_threadsafe, self._notice)
         try:
             while not self._done():
                 self._take()
@@ -200,7 +234,7 @@ class Agent:
 
     def resting(self, now: float) -> bool:
         """Whether nothing is under way, nothing is in the mail, and nothing is due within the patience."""
-        if self.revisits is not None or self.network.expects_end(now):
+        if self.revisits is not None or self._paused or self.network.expects_end(now):
             return False
         waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self._waits_long(now)
         return waits and self._settled and not self._busy and not self.queues.pending
@@ -230,8 +264,19 @@ class Agent:
         began = boot_time()
         self.keeper.take(self.visits.take(some))
         self.queues.flush()
+        self._tell()
         self.visits.means.hold(boot_time() - began)
         self._settled = False  # what they found may have changed what there is to wait for
+
+    def _tell(self) -> None:
+        """Hand over the documents that are written. REQUIRES: nothing is committed that is not."""
+        follow = self._ties.follow
+        if follow is not None:
+            if self._stored:
+                some, self._stored[:] = self._stored[:], []
+                follow.take(some)
+            if follow.over:
+                self.stop()
 
     def _begin_visits(self) -> None:
         """Begin as many visits as may be."""
@@ -243,6 +288,9 @@ class Agent:
         self._deliver(now)
         self.queues.feed(now, self.tally.pages)
         while self.visits.under_way < self._ways.concurrency and not self._stopping and not self._is_behind():
+            if self._paused:
+                self.idle = Idle(now + self._ways.beat_every, Why.PAUSED)
+                return
             self.queues.refill(now)
             if self.revisits is not None and (wait := self.revisits.budget.pace(now)):
                 self.idle = Idle(now + wait, Why.BUDGET)
@@ -268,7 +316,8 @@ class Agent:
 
     def _is_behind(self) -> bool:
         """Whether so much is under way that no more should come; what is received is taken in all the same."""
-        return self._examination.behind or self.queues.post.is_full
+        follow = self._ties.follow
+        return self._examination.behind or self.queues.post.is_full or (follow is not None and follow.behind)
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         """Run what must wait for somebody: names, robots.txt, converters, mail."""
@@ -290,6 +339,7 @@ class Agent:
     async def _rest(self) -> None:
         """Wait until something may have changed: a visit arrives, a host becomes due, a second has passed."""
         self.queues.flush()
+        self._tell()
         pause = min(self._next_beat - self._clock.now(), self.idle.until - self._clock.now())
         if not self._awake.is_set() and not self.visits.arrived and pause > 0:
             with contextlib.suppress(TimeoutError):

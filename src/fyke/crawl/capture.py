@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
-from fyke.formats.http import parse_head
-from fyke.formats.media_types import HTML
+from fyke.formats.http import NO_HEAD, parse_head
+from fyke.formats.media_types import HTML, TypeFilter
 from fyke.formats.sniff import sniff
 from fyke.frontier.seen import Keys
 from fyke.reading.conversion import MARKUP, Source, convert_here
+from fyke.reading.page import Page as ReadPage
 from fyke.reading.reading import Material, Reader, Reading
 from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks
 from fyke.store import Change, Page, RowMeta
@@ -35,6 +36,8 @@ class Processed:
     redirected: bool = False
     main: str = ""
     """The main text of a document."""
+    document: Document | None = None
+    """The conversion of what is no page."""
     material: Material | None = None
     """Of a document, by which its copies are known."""
 
@@ -42,12 +45,18 @@ class Processed:
 class Processor:
     """Makes rows of responses; one for each agent, as it remembers what hrefs lead to."""
 
-    def __init__(self, agent: str, convert: Callable[[Source], Awaitable[Document]] | None = None) -> None:
+    def __init__(
+        self,
+        agent: str,
+        convert: Callable[[Source], Awaitable[Document]] | None = None,
+        types: TypeFilter | None = None,
+    ) -> None:
         """``agent`` is the product token that robots directives may address.
 
-        ``convert`` runs what is not HTML, where it can be killed; without it conversion happens here.
+        ``convert`` runs what is not HTML, where it can be killed; without it conversion happens here. Of a document
+        that is none of ``types``, links are all that is kept (``_unwanted``).
         """
-        self._agent = agent
+        self._agent, self._types = agent, types
         self._convert = convert or _convert_here
         self.key_by(0)
 
@@ -69,7 +78,8 @@ class Processor:
         """Read pages, each with its depth and its ``page_type``, in one call of each kernel."""
         given = [(each.exchange.body, parse_head(each.exchange.response_head), each.url) for each, _, _ in pages]
         readings = self._reader.pages(given, [kind for _, _, kind in pages])
-        return [_processed(each, depth, reading) for (each, depth, _), reading in zip(pages, readings, strict=True)]
+        made = [_processed(each, depth, reading) for (each, depth, _), reading in zip(pages, readings, strict=True)]
+        return made if self._types is None else [self._wanted(each) for each in made]
 
     async def fetched(self, outcome: Fetched, depth: int) -> Processed:
         """A document of any kind and size came. A large one is read beside the loop, by the same code."""
@@ -81,16 +91,31 @@ class Processor:
             begun = await asyncio.to_thread(beside.begin, exchange.body, head, outcome.url)
         else:
             begun = self._reader.begin(exchange.body, head, outcome.url)
-        if not isinstance(begun, Reading):
-            begun = self._reader.converted(begun, await self._convert(begun), head)
-        return _processed(outcome, depth, begun)
+        if isinstance(begun, Reading):
+            return self._wanted(_processed(outcome, depth, begun))
+        if self._types is not None and not self._types.wants(begun.media_type):
+            return _unwanted(msgspec.structs.replace(_meta(exchange, depth), type=begun.media_type))
+        made = await self._convert(begun)
+        processed = _processed(outcome, depth, self._reader.converted(begun, made, head))
+        return self._wanted(replace(processed, document=made))
 
     def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
         """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""
         document = Document("", "", media_type=media_type)
         found = PageLinks(Links.of(links[:MAX_LINKS]), np.empty(0, np.uint64))
         reading = Reading(outcome.url, outcome.exchange.body, document, found)
-        return replace(_processed(outcome, depth, reading), links=())
+        return self._wanted(replace(_processed(outcome, depth, reading), links=()))
+
+    def _wanted(self, processed: Processed) -> Processed:
+        meta, types = processed.change.meta, self._types
+        return processed if types is None or types.wants(meta.type) else _unwanted(meta, processed)
+
+    @staticmethod
+    def requisite(outcome: Fetched, depth: int) -> Processed:
+        """What a page needs to be shown: a row with its bytes."""
+        exchange = outcome.exchange
+        meta = msgspec.structs.replace(_meta(exchange, depth), requisite=True)
+        return Processed(Change(meta, Page(exchange.request_head, exchange.response_head, exchange.body)))
 
     def moved(self, outcome: Moved, depth: int) -> Processed:
         """The document is elsewhere: a row that says where, and a link to there."""
@@ -120,6 +145,37 @@ def warm(processor: Processor) -> None:
 def refused(depth: int, now: float, why: Drop | Reason) -> Processed:
     """We may not fetch it: a row that says why, so that it is known and not asked for again."""
     return Processed(Change(RowMeta(fetched=now, depth=depth, error=why)))
+
+
+def page_of(href: str, processed: Processed) -> ReadPage:
+    """Return a document as programs get it."""
+    meta, cell = processed.change.meta, processed.change.page
+    head = parse_head(cell.response_head) if cell is not None else NO_HEAD
+    return ReadPage(
+        href,
+        meta.status,
+        type=meta.type,
+        title=meta.title,
+        language=meta.language,
+        text=processed.main,
+        meta=meta.document or Meta(),
+        links=processed.links,
+        raw=cell.body if cell is not None else b"",
+        fetched=meta.fetched,
+        truncated=meta.truncated,
+        requested=href,
+        content_type=head.get("content-type"),
+        document=processed.document,
+    )
+
+
+def _unwanted(meta: RowMeta, processed: Processed | None = None) -> Processed:
+    """A document that came, and whose type is not kept: its row is that of a URL which was refused, with its links."""
+    row = RowMeta(fetched=meta.fetched, depth=meta.depth, type=meta.type, error=Drop.TYPE, private=meta.private)
+    row = msgspec.structs.replace(row, etag=meta.etag, last_modified=meta.last_modified)
+    if processed is None:
+        return Processed(Change(row))
+    return replace(processed, change=Change(row, links=processed.change.links), material=None)
 
 
 def _processed(outcome: Fetched, depth: int, reading: Reading) -> Processed:
@@ -153,4 +209,6 @@ def _meta(exchange: Exchange, depth: int, made: Document | None = None, error: s
         last_modified=head.get("last-modified"),
         address=exchange.address,
         document=made.meta if made is not None and made.meta != Meta() else None,
+        private=exchange.private,
+        tls=exchange.tls,
     )

@@ -13,15 +13,17 @@ A batch is committed when it is complete, and those of a tick are written togeth
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
-from fyke.crawl.capture import Processed, Processor
+from fyke.crawl.capture import Processed, Processor, page_of, refused
 from fyke.crawl.discovery.discovery import Discovery, Listing, is_guess, is_poll, is_sitemap, redirected, tell
 from fyke.crawl.discovery.lister import Lister
+from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.examination import Examination
+from fyke.crawl.hooks import Hook, after_reading
 from fyke.crawl.mail.outbox import Offer
 from fyke.crawl.order.order import Visit
 from fyke.crawl.politeness.rules import Rules
@@ -31,13 +33,14 @@ from fyke.crawl.revisit.revisits import Revisits, Seen
 from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
-from fyke.frontier.keys import Entry
+from fyke.frontier.keys import Entry, is_requisite
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock
+from fyke.reading.page import Page as PageOfRow
 from fyke.sites.traps import seen_form
 from fyke.store import Batch, Change
-from fyke.values import Drop, Failed, Fetched, Links, Moved, Reason, Unchanged
+from fyke.values import Drop, Failed, Fetched, Link, Links, Moved, Reason, Unchanged
 
 MAX_HOPS = 10
 """Redirects in a row, as browsers allow twice as many."""
@@ -95,6 +98,12 @@ class Keeper:
         """Told when all that follows from a visit is committed."""
         self.captures: WarcDir | None = None
         """Takes every exchange before anything follows from it."""
+        self.requisites: Requisites | None = None
+        """Finds what pages need to be shown, where that is wanted."""
+        self.after_reading: Hook | None = None
+        """A user's, asked of each document that was read."""
+        self.follow: Callable[[PageOfRow], None] | None = None
+        """Told of each document once it is committed; what it is told is written by the next ``flush``."""
         self.fault: Callable[[Lease], None] = lambda lease: None
         """Told of a fault of ours with a visit, while it is handled."""
         self.beside: Callable[[Coroutine[None, None, None]], None] = _nowhere
@@ -136,6 +145,9 @@ class Keeper:
             return
         self.work_on([each.lease.entry.href for each, _ in pages])
         for (each, _), processed in zip(pages, self._read(pages), strict=True):
+            if self.after_reading is not None:
+                self.beside(self._finish_hooked(each, processed, self.after_reading))
+                continue
             try:
                 self._finish(each, processed)
             except (FykeError, OSError):
@@ -170,6 +182,8 @@ class Keeper:
         self.tally.contacts += 1
         if isinstance(outcome, Fetched) and outcome.exchange.incomplete and self._again(lease.entry):
             self.fail(lease, Failed(outcome.url, Reason.RESET, detail="cut short"), contact, now)
+        elif isinstance(outcome, Fetched) and is_requisite(lease.entry.kind):
+            self.keep(lease, self.processor.requisite(outcome, lease.entry.depth), contact)
         elif isinstance(outcome, Fetched):
             self.tally.pages += 1
             self.tally.bytes += len(outcome.exchange.body)
@@ -202,6 +216,31 @@ class Keeper:
         failure = Failed(each.outcome.url, Reason.UNREADABLE, exchange=each.outcome.exchange)
         return self.processor.failed(failure, each.lease.entry.depth, self._clock.now())
 
+    async def _finish_hooked(self, each: Arrival, processed: Processed, hook: Hook) -> None:
+        """Commit a document as the user's hook wants it."""
+        try:
+            self._finish(each, await self._edited(each, processed, hook))
+            self.ended(each.lease)
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(each.lease)
+        finally:
+            self.queues.flush()
+
+    async def _edited(self, each: Arrival, processed: Processed, hook: Hook) -> Processed:
+        if processed.change.meta.error:
+            return processed
+        edit = await after_reading(hook, page_of(each.lease.entry.href, processed))
+        if edit.drop:
+            gone = refused(each.lease.entry.depth, self._clock.now(), Drop.HOOK)
+            return replace(gone, links=processed.links, keys=processed.keys)
+        links, keys = processed.links, processed.keys
+        if edit.links:
+            links, keys = [*links, *(Link(url, "", "hook") for url in edit.links)], None
+        change = replace(processed.change, columns=processed.change.columns + edit.annotate)
+        return replace(processed, change=change, links=links, keys=keys)
+
     def _finish(self, each: Arrival, processed: Processed) -> None:
         """Commit what was read of a document."""
         lease, entry = each.lease, each.lease.entry
@@ -224,6 +263,8 @@ class Keeper:
                     raise
                 except Exception:
                     processed = self._unreadable(each)
+                if self.after_reading is not None:
+                    processed = await self._edited(each, processed, self.after_reading)
                 self._finish(each, processed)
             elif listing is None:
                 self.lister.forget(lease, contact_of(outcome, 0.0, self._clock.now()))
@@ -282,17 +323,20 @@ class Keeper:
         entry, now = lease.entry, self._clock.now()
         number = self.queues.tablet_of(entry.url)
         batch = self.queues.store.tablet(number).batch()
-        if self.queues.order is not None:
+        is_page = not is_requisite(entry.kind)
+        if self.queues.order is not None and is_page:
             processed = self.queues.order.read(batch, entry, processed, self.queues.anchors.texts(entry.href))
         meta = processed.change.meta
         # Sitemaps and feeds are asked again in their own rhythm.
-        if self._revisits is not None and listing is None and 200 <= meta.status < 300 and not meta.error:
+        if self._revisits is not None and listing is None and is_page and 200 <= meta.status < 300 and not meta.error:
             processed = self._revisits.first(batch, self.queues, entry, processed, now)
         stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
             batch.count("errors:" + meta.error)
         if processed.redirected:
             batch.count("moved")
+        elif 200 <= meta.status < 400 and not is_page:
+            batch.count("requisites")
         elif 200 <= meta.status < 400 and not is_poll(entry.kind):  # which is counted already
             batch.count("pages")
             batch.count("bytes", meta.length)
@@ -308,8 +352,13 @@ class Keeper:
             for name, count in listing.counts:
                 batch.count(name, count)
             self.discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
-        self.queues.offer(batch, number, offers + self.offers(batch, lease, processed), now)
+        offers += self.offers(batch, lease, processed) if is_page else []
+        if self.requisites is not None:
+            offers += self.requisites.offers(batch, entry, processed)
+        self.queues.offer(batch, number, offers, now)
         self.queues.commit(number, batch)
+        if self.follow is not None and is_page and listing is None and 200 <= meta.status < 300 and not meta.error:
+            self.follow(page_of(entry.href, processed))
 
     def keep_again(self, lease: Lease, seen: Seen, contact: Contact) -> None:
         """Commit all that follows from a revisit in one batch, and free the host. REQUIRES: the crawl revisits."""
@@ -318,6 +367,8 @@ class Keeper:
         number = self.queues.tablet_of(entry.url)
         batch = self.queues.store.tablet(number).batch()
         if seen.processed is not None:
+            if self.follow is not None:
+                self.follow(page_of(entry.href, seen.processed))
             stamp = batch.put_row(entry.url.key, seen.processed.change, int(now * 1e6))
             self.sight(batch, number, entry, stamp, seen.processed)
             self.tally.changed += 1
@@ -329,7 +380,10 @@ class Keeper:
         self.queues.finish(batch, lease)
         self._revisits.write(batch, self.queues, entry, seen)
         offered = seen.processed or Processed(Change(seen.meta), seen.links)
-        self.queues.offer(batch, number, self.offers(batch, lease, offered), now)
+        offers = self.offers(batch, lease, offered)
+        if self.requisites is not None:
+            offers += self.requisites.offers(batch, entry, offered)
+        self.queues.offer(batch, number, offers, now)
         self.queues.commit(number, batch)
 
     def sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:

@@ -18,13 +18,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fyke.crawl.arrival import Arrival, contact_of
 from fyke.crawl.capture import refused
 from fyke.crawl.commit import Keeper
 from fyke.crawl.discovery.discovery import Discovery, places
+from fyke.crawl.hooks import Hook, before_fetch
 from fyke.crawl.politeness.gate import Gate
+from fyke.crawl.politeness.login import Logins, Session
 from fyke.crawl.politeness.network import UNREACHABLE, Network, rest
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.queue.queues import AGAIN, Queues
@@ -33,10 +35,12 @@ from fyke.crawl.run.limit import PageLimit, Unlimited
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
 from fyke.frontier.host import GIVE_UP
+from fyke.frontier.keys import is_requisite
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock, Names, Resolved, Transport
 from fyke.sites.standing import Permission, Verdict
+from fyke.url import Url
 from fyke.values import Drop, Failed, Outcome, Reason, Request
 
 GATE_RETRY = 1.0
@@ -93,6 +97,12 @@ class Means:
     """URLs that were being read when an agent died: each is read alone."""
     acquit: Callable[[str], None] = lambda href: None
     """Told of a suspect that was read."""
+    named: Callable[[Url], None] = lambda url: None
+    """Told of a seed that is named while the crawl runs."""
+    before_fetch: Hook | None = None
+    """A user's, asked before each fetch of a page."""
+    logins: Logins | None = None
+    """The sites that are logged in to."""
     hold: Callable[[float], None] = lambda seconds: None
     """Told for how long a tick held the loop, so that this is nobody's slowness."""
     start: Start = field(init=False)
@@ -119,6 +129,8 @@ class Visits:
         self.means = means
         self.under_way = 0
         """Visits that have begun and not ended."""
+        self.refuses: Callable[[Url], Drop | None] | None = None
+        """Why a URL that was queued is no longer wanted."""
         self.arrived: list[Arrival] = []
         """Visits whose answer has come."""
         self._clock = means.clock
@@ -154,8 +166,13 @@ class Visits:
             self._close(lease, permission.standing.expires, "robots.txt")
         elif permission is not None and not permission.allows(url):
             self._refuse(lease, Drop.ROBOTS)
+        elif self.refuses is not None and (refusal := self.refuses(url)):
+            self._refuse(lease, refusal)
         elif url.href in self.means.quarantined:
             self._refuse(lease, Reason.QUARANTINED)
+        elif is_requisite(lease.entry.kind) and self._queues.tablet(url).version(url.key) is not None:
+            self._keeper.lister.forget(lease, None)  # a page of the crawl, too
+            self.end(lease)
         elif self.means.names is None:
             self._enter(lease, permission)
         elif (found := self.means.names.known(lease.host)) is not None:
@@ -183,16 +200,37 @@ class Visits:
             self.end(lease)
         elif permission is None:
             self._beside(self._ask_permission(lease))
+        elif self.means.logins is not None and self.means.logins.wants(lease.site):
+            self._beside(self._log_in(lease, self.means.logins))
+        elif self.means.before_fetch is not None:
+            self._beside(self._ask_hook(lease, self.means.before_fetch))
         else:
             self._fetch_page(lease)
 
-    def _fetch_page(self, lease: Lease) -> None:
+    async def _ask_hook(self, lease: Lease, hook: Hook) -> None:
+        """Fetch a page as the user's hook wants it, or not at all."""
+        why, headers = await before_fetch(hook, lease.entry.url)
+        try:
+            if why:
+                self._gate.leave(lease.host, self._clock.now())
+                self._refuse(lease, Drop.HOOK)
+            else:
+                self._fetch_page(lease, headers)
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(lease)
+        self._queues.flush()
+
+    def _fetch_page(self, lease: Lease, headers: tuple[tuple[str, str], ...] = ()) -> None:
         entry, tablet = lease.entry, self._queues.tablet(lease.entry.url)
         try:
             if entry.kind == AGAIN and self._revisits is not None:
                 request = self._revisits.request(entry, tablet, self._clock.now())
             else:
                 request = Request(entry.url, validators=self._discovery.validators(entry, tablet))
+            if headers:
+                request = replace(request, headers=headers)
         except BaseException:
             self._gate.leave(lease.host, self._clock.now())
             raise
@@ -220,6 +258,16 @@ class Visits:
         return telling
 
     def _tells(self, lease: Lease, outcome: Outcome) -> bool:
+        logins = self.means.logins
+        if logins is not None and logins.knows(lease.site):
+            session, now = logins.look(lease.site, outcome), self._clock.now()
+            if session is Session.ENDED:
+                self._frontier.done(lease, now, contact_of(outcome, 0.0, now), keep=True)
+                self.end(lease)
+                return False
+            if session is Session.NEVER:
+                self._refuse(lease, Reason.LOGIN)
+                return False
         if isinstance(outcome, Failed) and outcome.reason in UNREACHED:
             self._unreached(lease, outcome)
             return False
@@ -298,7 +346,34 @@ class Visits:
         self._queues.commit(number, batch)
         self.end(lease)
 
-    # ---- robots.txt, and whom else we ask
+    # ---- robots.txt, logins, and whom else we ask
+
+    async def _log_in(self, lease: Lease, logins: Logins) -> None:
+        """Log in to the site, which is ours for that long; its URL waits."""
+        entered = True  # by whoever led here
+
+        async def fetch(request: Request) -> Outcome:
+            nonlocal entered
+            waits, entered = not entered, False
+            self._keeper.tally.contacts += 1
+            return await self._pass_gate(request, waits=waits)
+
+        try:
+            wait, said = await logins.log_in(lease.site, fetch)
+            now = self._clock.now()
+            if wait:
+                log.warning("login refused: %s (%s)", lease.site, said)
+                self._keeper.troubled(lease.site, Failed(lease.entry.url, Reason.LOGIN, detail=said))
+                self._close(lease, now + wait, "login refused")
+            else:
+                self._keeper.troubles.pop(lease.site, None)
+                self._frontier.done(lease, now, Contact(now, 0.0), keep=True)
+                self.end(lease)
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(lease)
+        self._queues.flush()
 
     async def _ask_permission(self, lease: Lease) -> None:
         started, url = self._clock.now(), lease.entry.url

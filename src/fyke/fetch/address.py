@@ -56,6 +56,11 @@ class Veto:
         for host, port in ports:
             self._ports.setdefault(host, set()).add(port)
 
+    def name(self, host: str, port: int) -> None:
+        """Count a host among those that a seed names, at that port."""
+        self._pinned.setdefault(host, None)
+        self._ports.setdefault(host, set()).add(port)
+
     def choose(self, host: str, port: int, addresses: Iterable[str]) -> list[str]:
         """Return those of a host's addresses that may be contacted; the first call decides what a named host is."""
         addresses = list(addresses)

@@ -3,7 +3,8 @@
 A fetch is one hop: redirects come back as ``Moved``, so that each passes through scope, robots and politeness
 like any other URL. Names are resolved by ``fetch.dns``; the address is judged before connecting and again as
 libcurl opens the socket. Bodies are kept to a cap while they arrive, and decoded under the same cap. Heads are
-kept byte for byte. Proxy variables, netrc, cookies and authentication are not used.
+kept byte for byte, but for secrets. Cookies and credentials are those of ``fetch.sessions``, a proxy is that of
+``fetch.proxy``: variables of the environment and netrc are not used.
 
 Deadlines are ours, not libcurl's: they count the time that a server had, which is what passed less what our own loop
 lost (``LoopLag``), and are judged after what has come was read. What dies while we were away is asked for again.
@@ -15,21 +16,26 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import pycurl
 
+from fyke import __version__
 from fyke.clock import LoopLag
 from fyke.config import option
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolution, Resolver
 from fyke.fetch.driver import Driver
+from fyke.fetch.proxy import Proxy
+from fyke.fetch.sessions import Sessions
 from fyke.fetch.transfer import Ended, Transfer
 from fyke.interfaces import Clock
 from fyke.values import Failed, Outcome, Reason, Request
 
-USER_AGENT = "fyke/0.1 (+https://fyke.example/crawler)"
-"""Names fyke and the page that explains it to the owners of sites."""
+T = TypeVar("T")
+
+USER_AGENT = f"fyke/{__version__}"
+"""Names fyke and its version; who it is that crawls, the user says (``--contact``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,9 @@ class FetchSettings:
     fetch_timeout: float = option(120.0, "Seconds for a whole document.")
     max_body: int = option(10_000_000, "Bytes of a body that are kept; the rest is cut off and marked.")
     ca_file: str = option("", "Certificate authorities to trust instead of the system's.")
+    tls: Literal["verify", "accept"] = option(
+        "verify", "accept: take any certificate; rows tell what was wrong with it."
+    )
 
 
 STALL_SPEED = 50
@@ -79,7 +88,18 @@ class HttpTransport:
                     └── we were away ◀──┘
     """
 
-    def __init__(self, settings: FetchSettings, resolver: Resolver, veto: Veto, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: FetchSettings,
+        resolver: Resolver,
+        veto: Veto,
+        clock: Clock,
+        sessions: Sessions | None = None,
+        proxy: Proxy | None = None,
+    ) -> None:
+        self.sessions = sessions or Sessions()
+        """What goes with requests, and the cookies that came."""
+        self._proxy = proxy
         self._settings = settings
         self._resolver = resolver
         self._veto = veto
@@ -89,6 +109,7 @@ class HttpTransport:
         self._active: dict[pycurl.Curl, _Fetch] = {}
         self._resolving: set[asyncio.Task[Any]] = set()
         self._plain: OrderedDict[str, None] = OrderedDict()  # hosts whose HTTP/2 failed
+        self._accepted: OrderedDict[str, str] = OrderedDict()  # hosts whose certificate is accepted, and what is wrong
         self._sweep_in = _SWEEP
         self.lag = LoopLag(self._on_tick)
         self.on_sent: Callable[[str], None] = lambda host: None
@@ -129,6 +150,10 @@ class HttpTransport:
         if known is not None:
             self._resolved(under_way, known)
             return
+        if self._proxy is not None and self._proxy.resolves:
+            under_way.addresses = [""]
+            self._connect(under_way)
+            return
         task = asyncio.get_running_loop().create_task(self._resolver.resolve(under_way.request.url.host))
         self._resolving.add(task)
 
@@ -154,10 +179,17 @@ class HttpTransport:
             self._end(under_way, failed)
 
     def _connect(self, under_way: _Fetch) -> None:
-        transfer = self._idle.pop() if self._idle else Transfer(self._settings, self._veto, self.on_sent)
+        transfer = self._idle.pop() if self._idle else self._transfer()
         request, under_way.address = under_way.request, under_way.addresses.pop(0)
         try:
-            transfer.begin(request, under_way.address, self.lag.lost, plain=request.url.host in self._plain)
+            host = request.url.host
+            transfer.begin(
+                request,
+                under_way.address,
+                self.lag.lost,
+                plain=host in self._plain,
+                accepted=self._accepted.get(host, "") if self._accepted else "",
+            )
         except (pycurl.error, UnicodeError, ValueError) as error:  # a URL or header that libcurl does not take
             self._end(under_way, Failed(request.url, Reason.PROTOCOL, detail=str(error)))
             return
@@ -167,6 +199,9 @@ class HttpTransport:
             self._driver = Driver(self._finished)
         self._driver.add(transfer.curl)
 
+    def _transfer(self) -> Transfer:
+        return Transfer(self._settings, self._veto, self.on_sent, self.sessions, self._proxy)
+
     def _finished(self, curl: pycurl.Curl, code: int, message: str) -> None:
         """A transfer has ended: by itself, or by a deadline."""
         under_way = self._active.pop(curl)
@@ -174,9 +209,13 @@ class HttpTransport:
         assert transfer is not None
         host, finished = request.url.host, self._clock.now()
         if code in _HTTP2_ERRORS:
-            self._plain[host] = None
-            if len(self._plain) > _MAX_REMEMBERED:
-                self._plain.popitem(last=False)
+            _remember(self._plain, host, None)
+        if code == pycurl.E_PEER_FAILED_VERIFICATION and self._settings.tls == "accept" and host not in self._accepted:
+            _remember(self._accepted, host, message or "the certificate is wrong")
+            self._idle.append(transfer)
+            under_way.addresses.insert(0, address)
+            self._connect(under_way)
+            return
         lost = self.lag.lost - transfer.lost  # our own time is nobody's slowness
         result = transfer.result(request, address, code, message, min(under_way.started + lost, finished), finished)
         self._idle.append(transfer)
@@ -235,3 +274,9 @@ class HttpTransport:
                 return Ended.STALL
             transfer.mark, transfer.mark_time = transfer.received, had
         return None
+
+
+def _remember(table: OrderedDict[str, T], host: str, what: T) -> None:
+    table[host] = what
+    if len(table) > _MAX_REMEMBERED:
+        table.popitem(last=False)

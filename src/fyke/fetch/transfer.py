@@ -14,6 +14,8 @@ import pycurl
 
 from fyke.clock import boot_time
 from fyke.fetch.address import Veto
+from fyke.fetch.proxy import Proxy
+from fyke.fetch.sessions import Credentials, Sessions, header_line, redacted, shown_line
 from fyke.formats.http import outcome, parse_head
 from fyke.formats.http_body import decode_content
 from fyke.values import Exchange, Failed, Outcome, Reason, Request, Validators
@@ -54,9 +56,20 @@ class Ended(Enum):
 class Transfer:
     """One reusable curl handle with its buffers."""
 
-    def __init__(self, settings: FetchSettings, veto: Veto, on_sent: Callable[[str], None] = lambda host: None) -> None:
+    def __init__(
+        self,
+        settings: FetchSettings,
+        veto: Veto,
+        on_sent: Callable[[str], None] = lambda host: None,
+        sessions: Sessions | None = None,
+        proxy: Proxy | None = None,
+    ) -> None:
         """``on_sent(host)`` is told when a connection stands and the request is about to be sent."""
         self._settings = settings
+        self._sessions = sessions or Sessions()
+        self._proxy = proxy
+        self._credentials: Credentials | None = None
+        self._accepted = ""
         self._on_sent = on_sent
         self._veto = veto
         self._host, self._port = "", 0
@@ -77,6 +90,9 @@ class Transfer:
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         curl.setopt(pycurl.PROXY, "")
+        if proxy is not None:
+            proxy.attach(curl)
+        self._sessions.attach(curl)
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, 86_400_000)  # 0 would mean five minutes; deadlines are the transport's
         curl.setopt(pycurl.WRITEFUNCTION, self._on_body)
@@ -85,13 +101,16 @@ class Transfer:
         authorities = settings.ca_file or os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
         if authorities:
             curl.setopt(pycurl.CAINFO, authorities)
-        lines = (f"User-Agent: {settings.user_agent}", "Accept: */*", f"Accept-Encoding: {_ACCEPT_ENCODING}")
-        self._headers = [line.encode() for line in lines]
+        usual = {"User-Agent": settings.user_agent, "Accept": "*/*", "Accept-Encoding": _ACCEPT_ENCODING}
+        own = {name.title(): value for name, value in self._sessions.headers}
+        self._headers = [header_line(name, value) for name, value in {**usual, **own}.items()]
         curl.setopt(pycurl.HTTPHEADER, self._headers)
         self._usual = True
 
-    def begin(self, request: Request, address: str, lost: float, *, plain: bool = False) -> None:
+    def begin(self, request: Request, address: str, lost: float, *, plain: bool = False, accepted: str = "") -> None:
         """Prepare the handle for ``request`` to be made at ``address``; ``plain`` is without HTTP/2.
+
+        ``accepted`` is what is known to be wrong with the server's certificate, where that is accepted.
 
         Raises what libcurl says of a URL or header that it does not take.
         """
@@ -105,18 +124,41 @@ class Transfer:
         version = pycurl.CURL_HTTP_VERSION_1_1 if plain else pycurl.CURL_HTTP_VERSION_2TLS
         curl.setopt(pycurl.HTTP_VERSION, version)
         bracketed = f"[{address}]" if ":" in address else address
-        curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:"])
+        curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:"] if address else [])
         curl.setopt(pycurl.NOBODY, request.method == "HEAD")
         if request.method == "POST":
             curl.setopt(pycurl.POSTFIELDS, request.form)
         elif request.method != "HEAD":
             curl.setopt(pycurl.HTTPGET, 1)
-        conditions = _conditions(request.validators)
-        headers = [*self._headers, *conditions] if conditions else self._headers
-        if conditions or not self._usual:
+        if accepted != self._accepted:
+            curl.setopt(pycurl.SSL_VERIFYPEER, 0 if accepted else 1)
+            curl.setopt(pycurl.SSL_VERIFYHOST, 0 if accepted else 2)
+            self._accepted = accepted
+        more = _conditions(request.validators)
+        shown = headers = [*self._headers, *more] if more else self._headers
+        if request.headers:
+            more, headers = [b""], [*headers, *(header_line(name, value) for name, value in request.headers)]
+            shown = [*shown, *(shown_line(name, value) for name, value in request.headers)]
+        if self._credentials is not None:
+            self._sign(None)
+        credentials = self._sessions.of(url)
+        if credentials is not None:
+            self._sign(credentials)
+            more, headers, shown = [b""], [*headers, *credentials.lines], [*shown, *credentials.shown]
+        if more or not self._usual:
             curl.setopt(pycurl.HTTPHEADER, headers)
-            self._usual = not conditions
-        self._request = (f"{request.method} {url.target}", url.authority, headers)
+            self._usual = not more
+        self._request = (f"{request.method} {url.target}", url.authority, shown)
+
+    def _sign(self, credentials: Credentials | None) -> None:
+        """Let libcurl answer the server's question for a digest; or not, from now on."""
+        self._credentials = credentials
+        if credentials is not None and credentials.digest:
+            self.curl.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_DIGEST)
+            self.curl.setopt(pycurl.USERPWD, credentials.digest)
+        elif credentials is None:
+            self.curl.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_NONE)
+            self.curl.unsetopt(pycurl.USERPWD)
 
     def _on_request(self, *connection: object) -> int:
         self._on_sent(self._host)
@@ -149,6 +191,11 @@ class Transfer:
             return Failed(url, _REASONS.get(code, Reason.PROTOCOL), detail=message, certain=_REFUSED in message.lower())
         response_head = _final_head(self._head)
         head = parse_head(response_head)
+        private = self._sessions.is_private(url)
+        if head.get("set-cookie"):
+            self._sessions.met_cookies(self.curl)
+            if private:
+                response_head = redacted(response_head)
         decoded = decode_content(head, b"".join(self._body), self._settings.max_body)
         exchange = Exchange(
             request_head=self._request_head(),
@@ -160,6 +207,8 @@ class Transfer:
             address=address,
             truncated=decoded.truncated or self._overflow or cut or decoded.problem != "",
             incomplete=cut,
+            private=private,
+            tls=self._accepted,
         )
         return outcome(url, exchange)
 
@@ -183,6 +232,8 @@ class Transfer:
     def _on_open(self, purpose: int, address: tuple[int, int, int, tuple[str | bytes, int]]) -> object:
         family, kind, protocol, (ip, *_) = address
         text = ip.decode() if isinstance(ip, bytes) else ip
+        if self._proxy is not None and self._proxy.is_at(text):
+            return _Socket(family, kind, protocol)
         if not self._veto.permits(self._host, self._port, text):
             self._refused = text
             return pycurl.SOCKET_BAD

@@ -1,6 +1,11 @@
-"""Media types: their names in code, and what the endings of file names claim."""
+"""Media types: their names in code, what the endings of file names claim, and which of them somebody wants."""
 
 from __future__ import annotations
+
+import mimetypes
+import re
+from collections.abc import Iterable
+from functools import lru_cache
 
 HTML, XHTML, XML, TEXT = "text/html", "application/xhtml+xml", "application/xml", "text/plain"
 RSS, ATOM, RDF = "application/rss+xml", "application/atom+xml", "application/rdf+xml"
@@ -34,3 +39,33 @@ _ENDINGS = {
 }  # fmt: skip
 BY_ENDING = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
 """The ending of a name to the type it claims."""
+
+_NAMED = re.compile(r"[a-z0-9.+-]+/(?:[a-z0-9.+-]+|\*)")
+
+
+class TypeFilter:
+    """Which types are wanted: single ones (``application/pdf``) and families (``text/*``); XHTML is HTML, too."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        """Each of ``words`` is a type, or several with commas between. Raises ``ValueError`` for what is none."""
+        wanted = [name.strip().lower() for word in words for name in word.split(",")]
+        for name in wanted:
+            if not _NAMED.fullmatch(name):
+                raise ValueError(f"types: {name!r} is no media type; write text/html,application/pdf or text/*")
+        self._types = frozenset([*wanted, *([XHTML] if HTML in wanted else [])])
+        self._families = tuple(name[:-1] for name in wanted if name.endswith("/*"))
+
+    def wants(self, media_type: str) -> bool:
+        """Return whether documents of that type are wanted."""
+        return media_type in self._types or media_type.startswith(self._families)
+
+    def endings(self) -> tuple[str, ...]:
+        """Return the endings of names that claim a wanted type, with their dots."""
+        claims = {**_known_endings(), **{f".{ending}": kind for ending, kind in BY_ENDING.items()}}
+        return tuple(ending for ending, kind in claims.items() if self.wants(kind))
+
+
+@lru_cache(maxsize=1)
+def _known_endings() -> dict[str, str]:
+    """Return what Python knows by itself; what the machine adds is left out, so that crawls do not depend on it."""
+    return dict(mimetypes.MimeTypes(()).types_map[True])

@@ -60,10 +60,13 @@ class Frontier:
         priorities: int = PRIORITIES,
         back_queues: int = BACK_QUEUES,
         selector: Selector | None = None,
+        only: str = "",
     ) -> None:
+        """``only`` sites whose names begin so are served; the others stay queued."""
         self.politeness = politeness
         self.priorities = priorities
         self._room = back_queues
+        self._only = only
         self._selector = selector or RoundRobin()
         self.sites = SiteTable(priorities)
         self._front: list[deque[Site]] = [deque() for _ in range(priorities)]
@@ -108,7 +111,7 @@ class Frontier:
         site = self.sites.restore(record, now)
         if site is None:
             return
-        site.host.due = max(site.host.due, now + base_delay(site.host.pace, self.politeness))
+        site.host.due = max(site.host.due, now + base_delay(site.host.pace, self.politeness.of(site.host.name)))
         for index, lane in enumerate(site.lanes):
             if lane is not None:
                 self._queued += lane.tail - lane.low
@@ -160,7 +163,8 @@ class Frontier:
         host.lease = site.lease = None
         self._leased -= 1
         if contact is not None:
-            host.pace, due, asked = after(host.pace, contact, self.politeness)
+            wanted = self.politeness.of(host.name) if self.politeness.hosts else self.politeness
+            host.pace, due, asked = after(host.pace, contact, wanted)
             host.due, host.asked = max(host.due, due), max(host.asked, asked)
         host.due = max(host.due, not_before)
         lane = site.lane(lease.entry.priority)
@@ -202,6 +206,12 @@ class Frontier:
         """Note the Crawl-delay of a host's robots.txt, before ``done`` of its fetch; it counts from then on."""
         record = self.sites.host(host)
         if record is not None:
+            record.pace = record.pace._replace(crawl_delay=seconds)
+
+    def set_least_delay(self, host: str, seconds: float) -> None:
+        """Leave at least so much between two contacts of a host, whatever its robots.txt says."""
+        record = self.sites.host(host)
+        if record is not None and (record.pace.crawl_delay or 0.0) < seconds:
             record.pace = record.pace._replace(crawl_delay=seconds)
 
     def note_later(self, due: float) -> None:
@@ -255,6 +265,8 @@ class Frontier:
         return self._turn
 
     def _place(self, site: Site, priority: int, lane: Lane, *, first: bool = False) -> None:
+        if not site.name.startswith(self._only):
+            return
         lane.placed = True
         queue = self._front[priority - 1]
         if first:
@@ -282,6 +294,8 @@ class Frontier:
     def _take(self, site: Site, now: float) -> bool:
         """Give a site a back queue at once where it would be the next one pulled, and spare reading what is at hand."""
         if site.back is not None or site.parked or self._used >= self._room or any(self._front):
+            return False
+        if not site.name.startswith(self._only):
             return False
         if site.due > now + PARK and site.lease is None:
             return False

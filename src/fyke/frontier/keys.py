@@ -28,6 +28,9 @@ _LATER = b"t"
 _RECORD = b"queue "
 QUEUED = (b"s", b"u")
 """Bounds of what is queued, now or for later."""
+REQUISITE = "requisite+"
+"""Stands before the address of what a page needs to be shown (an image, a style), as long as it waits: so it has a seen
+key and a site of its own, ``requisite+https://example.org``, whose queue is served beside that of the site's pages."""
 BY_HOST = (b"q", b"r")
 """Bounds of the queues of version 1."""
 _MICRO = 1_000_000
@@ -56,7 +59,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def url(self) -> Url:
         """The URL; it was in normal form when it was queued."""
-        return Url(self.href)
+        return Url(self.href) if not self.kind else Url(self.href.removeprefix(REQUISITE))
 
     def encode(self) -> bytes:
         """Return this as MessagePack; ``decode`` is the inverse."""
@@ -100,6 +103,11 @@ class SiteRecord(msgspec.Struct, frozen=True, array_like=True):
 _encoder = msgspec.msgpack.Encoder()
 _entries = msgspec.msgpack.Decoder(Entry)
 _records = msgspec.msgpack.Decoder(SiteRecord)
+
+
+def is_requisite(kind: str) -> bool:
+    """Return whether an entry is for what a page needs to be shown (fyke.crawl.discovery.requisites)."""
+    return kind.startswith("requisite")
 
 
 @lru_cache(maxsize=65_536)

@@ -77,6 +77,8 @@ class Why(StrEnum):
     """The agent, to take up what an earlier run left."""
     LIMIT = "limit"
     """As many pages as are wanted are fetched, or under way."""
+    PAUSED = "paused"
+    """Whoever paused the crawl."""
     EMPTY = "empty"
     """Nothing: there is nothing queued."""
 

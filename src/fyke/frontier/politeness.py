@@ -17,7 +17,8 @@ With a delay of 0 (one's own server) nothing but the back-off remains.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 MAX_CRAWL_DELAY = 86_400.0
@@ -42,6 +43,12 @@ class Politeness:
     """Mercator's: the gap is ten times what the last fetch took, so that we are a tenth of a host's load."""
     address_delay: float = 0.2
     """Minimum gap per IP address, whatever the hosts on it: five requests a second for a shared server."""
+    hosts: Mapping[str, float] = field(default_factory=dict)
+    """Hosts with a minimum gap of their own."""
+
+    def of(self, host: str) -> Politeness:
+        """Return what the user wants for one host."""
+        return replace(self, delay=self.hosts[host], hosts={}) if host in self.hosts else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 
 from fyke.frontier.host import Host, Lane, Site
-from fyke.frontier.keys import SiteRecord, host_of
+from fyke.frontier.keys import REQUISITE, SiteRecord, host_of
 from fyke.frontier.politeness import Pace
 
 IDLE = 10_000
@@ -102,10 +102,11 @@ class SiteTable:
         )
 
     def added(self, host: str) -> int:
-        """Return how many entries of a host were ever queued; of its usual sites, where it is not in memory."""
+        """Return how many pages of a host were ever queued; of its usual sites, where it is not in memory."""
         known = self._hosts.get(host)
         if known is not None:
-            return sum(lane.tail for site in known.sites for lane in site.lanes if lane)
+            sites = [site for site in known.sites if not site.name.startswith(REQUISITE)]
+            return sum(lane.tail for site in sites for lane in site.lanes if lane)
         records = (self.load(f"{scheme}://{host}") for scheme in ("http", "https"))
         return sum(tail for record in records if record is not None for _, _, tail in record.lanes)
 

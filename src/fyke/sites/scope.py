@@ -19,12 +19,12 @@ from fyke.values import Drop
 MAX_LENGTH = 2_048
 """Longest URL that is judged: no browser or sitemap protocol takes more."""
 
-# Endings of what no converter reads. What has another ending is asked for, and judged by its type then.
-_SKIPPED = re.compile(
+NO_DOCUMENT = re.compile(
     r"(?<!\.xml)\.(?:avi|bmp|bin|bz2|css|deb|dmg|eot|exe|flac|flv|gif|gz|ico|iso|jar|jpe?g|js|mjs|m4[av]|mkv|mov|mp[34]|mpe?g|msi|"
     r"ogg|og[av]|otf|png|rar|rpm|svg|swf|tar|tgz|tiff?|ttf|wav|web[mp]|wm[av]|woff2?|xz|7z|zip|zst)$",
     re.IGNORECASE,
 )
+"""Endings of what no converter reads. What has another ending is asked for, and judged by its type then."""
 
 _SUFFIX = re.compile(r"(?:\.[^\s./:?#@\[\]\\]+)+")
 
@@ -76,7 +76,9 @@ class SeedScope:
         exclude: Iterable[str] = (),
         *,
         all_types: bool = False,
+        endings: Iterable[str] = (),
     ) -> None:
+        """``endings`` are those of names (``.png``) that are wanted though no converter reads them."""
         self._span = span_of(span)
         self._hosts: set[str] = set()
         self._domains: set[str] = set()
@@ -85,6 +87,7 @@ class SeedScope:
         self._include = [_compile("--include", pattern) for pattern in include]
         self._exclude = [_compile("--exclude", pattern) for pattern in exclude]
         self._all_types = all_types
+        self._endings = tuple(endings)
 
     def admit(self, url: Url) -> None:
         """Count ``url`` among the seeds: where a seed redirects to, say (``example.org`` to ``www.example.org``).
@@ -102,13 +105,20 @@ class SeedScope:
             return Drop.LENGTH
         if not self._spans(url):
             return Drop.SCOPE
-        if not self._all_types and _SKIPPED.search(url.path):
+        if not self._all_types and NO_DOCUMENT.search(url.path) and not self._wants(url.path):
             return Drop.TYPE
         if any(pattern.search(href) for pattern in self._exclude):
             return Drop.EXCLUDED
         if self._include and not any(pattern.search(href) for pattern in self._include):
             return Drop.NOT_INCLUDED
         return None
+
+    def excludes(self, href: str) -> bool:
+        """Return whether the user does not want it, wherever it is."""
+        return any(pattern.search(href) for pattern in self._exclude)
+
+    def _wants(self, path: str) -> bool:
+        return bool(self._endings) and path.lower().endswith(self._endings)
 
     def _spans(self, url: Url) -> bool:
         match self._span:

@@ -18,6 +18,7 @@ bounded, and may be forgotten.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import xxhash
@@ -44,6 +45,8 @@ class TrapLimits:
     """Links from a seed; 0: any."""
     max_host_pages: int = 0
     """URLs of one host; 0: any."""
+    host_pages: Mapping[str, int] = field(default_factory=dict)
+    """The same for single hosts."""
     max_length: int = 2_048
     """Characters of a URL: no browser or sitemap protocol takes more."""
     max_segments: int = 24
@@ -112,7 +115,8 @@ class TrapJudge:
             return Drop.LENGTH
         if limits.max_depth and depth > limits.max_depth:
             return Drop.DEPTH
-        if limits.max_host_pages and host.urls >= limits.max_host_pages:
+        most = limits.host_pages.get(url.host, limits.max_host_pages) if limits.host_pages else limits.max_host_pages
+        if most and host.urls >= most:
             return Drop.HOST_PAGES
         target = url.target
         path, _, query = target.partition("?")

@@ -97,6 +97,10 @@ class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """Where it says that the document is now (3xx)."""
     private: bool = False
     """It was had with a user's credentials: others are not shown it unless the user says so."""
+    tls: str = ""
+    """What was wrong with the server's certificate, where the user accepted that."""
+    requisite: bool = False
+    """It is no document: a page needs it to be shown, an image or a style."""
 
 
 class Version(msgspec.Struct, frozen=True, array_like=True):
@@ -234,17 +238,18 @@ def pack_version(version: Version) -> bytes:
         if meta.document is not None:
             said: dict[str, Any] = {name: _encodable_all(getattr(meta.document, name)) for name in Meta.__slots__}
             fields["document"] = Meta(**said)
-        fields |= {name: _encodable(value) for name, value in fields.items() if isinstance(value, str)}
+        fields |= {name: encodable(value) for name, value in fields.items() if isinstance(value, str)}
         return _encode(msgspec.structs.replace(version, meta=RowMeta(**fields)))
 
 
 def _encodable_all(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_encodable_all, value))
-    return _encodable(value) if isinstance(value, str) else value
+    return encodable(value) if isinstance(value, str) else value
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
+    """Return ``text`` with question marks for lone surrogates, which UTF-8 cannot hold."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -288,11 +293,13 @@ def unpack_text(data: bytes) -> tuple[str, bytes]:
 def pack_links(links: Sequence[Link]) -> bytes:
     """Write links in their order, by columns."""
     links = Links.of(links)
-    columns = [[target.href for target in links.targets], links.texts, links.rels]
-    try:
-        return _encode(columns)
-    except UnicodeEncodeError:
-        return _encode([[_encodable(field) for field in column] for column in columns])
+    if links.packed is None:
+        columns = [[target.href for target in links.targets], links.texts, links.rels]
+        try:
+            links.packed = _encode(columns)
+        except UnicodeEncodeError:
+            links.packed = _encode([[encodable(field) for field in column] for column in columns])
+    return links.packed
 
 
 def unpack_links(data: bytes) -> Links:
@@ -319,7 +326,7 @@ def pack_anchor_records(anchors: list[tuple[str, float, str]]) -> bytes:
     try:
         return _encode(anchors)
     except UnicodeEncodeError:
-        return _encode([(_encodable(source), when, _encodable(text)) for source, when, text in anchors])
+        return _encode([(encodable(source), when, encodable(text)) for source, when, text in anchors])
 
 
 def unpack_anchors(data: bytes) -> list[Anchor]:

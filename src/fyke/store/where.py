@@ -1,7 +1,8 @@
 """Which rows of a store somebody wants: by what they are, where they are from, and what they say of their use.
 
 Where nothing is said, rows are *documents*: status 200 (or put by hand, without any) and text; no robots.txt and no
-sitemap, which list pages and are none; nothing that says noindex; nothing that was had with a user's credentials.
+sitemap, which list pages and are none; nothing that was fetched so that a page can be shown (an image); nothing that
+says noindex; nothing that was had with a user's credentials.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class Where:
         if self.everything:
             return True
         has_content = version.text if self.needs_text else version.page
-        return bool(has_content) and (meta.status == 200 or (not meta.status and not meta.error))
+        return bool(has_content) and not meta.requisite and (meta.status == 200 or (not meta.status and not meta.error))
 
     def is_shown(self, row: Row, signals: Callable[[Row], Signals] | None) -> bool:
         """Whether a candidate is a document, and may be shown; its text and body tell."""

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,11 @@ class Request:
     """Where it was asked."""
     port: int
     head: str
+    body: str = ""
+
+    def header(self, name: str) -> str:
+        lines = (line.partition(":") for line in self.head.split("\r\n")[1:])
+        return next((value.strip() for key, _, value in lines if key.lower() == name.lower()), "")
 
     @property
     def url(self) -> str:
@@ -203,6 +208,8 @@ class Internet:
             address = local[0].removeprefix("::ffff:")
             bare = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() and "]" not in host[-1:] else host
             request = Request(time.time(), bare, head.split(" ")[1], address, local[1], head)
+            if size := request.header("content-length"):
+                request = replace(request, body=(await reader.readexactly(int(size))).decode("latin-1"))
             self.log.append(request)
             handler = self.handlers.get(f"{bare}:{local[1]}") or self.handlers.get(bare)
             reply = handler(request) if handler is not None else answer("no such host", "421 Misdirected")

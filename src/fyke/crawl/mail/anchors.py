@@ -12,17 +12,23 @@ A crash between the two puts some anchors again, in another group: readers take 
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from fyke.crawl.mail.anchor_kernels import GROUP as GROUP_ROW
+from fyke.crawl.mail.anchor_kernels import PAGE, ROW, TEXT, TEXT_END, invert, locate
 from fyke.crawl.mail.outbox import AnchorCells, Letter, Note, Post
 from fyke.store import Batch, Store
-from fyke.store.cells import pack_anchor_records, unpack_version
+from fyke.store.cells import encodable, pack_links, unpack_version
 from fyke.url import Url
 from fyke.values import Link, Links
 
 GROUP = 200_000
-"""Anchors that make a group: some 25 MB. Half as many would make a half more puts."""
+"""Links whose anchors make a group: some 20 MB. Half as many would make a half more puts."""
 HOLD = 60.0
 """Seconds after which a smaller group is put too."""
 STEP = 1500
@@ -30,6 +36,64 @@ STEP = 1500
 
 _SHOWN = 8  # anchors of a page that a classifier is shown
 _WATERMARK = b"w"
+_LONGEST_COUNT = 5  # bytes
+_encode = msgspec.msgpack.Encoder().encode
+
+Targets = list[tuple[str, bytes]]
+"""Addresses, each with its packed anchors."""
+
+
+class _Held:
+    """The links of pages as they were packed: no object for a link."""
+
+    def __init__(self) -> None:
+        self.pages: list[bytes] = []
+        self.counts: list[int] = []
+        self.heads: list[bytes] = []
+        self.links = 0
+        self.since = 0.0
+        self.marks: dict[int, int] = {}
+        """Of each tablet the newest version among them."""
+
+    def add(self, source: str, when: float, links: Links) -> None:
+        self.pages.append(pack_links(links))
+        self.counts.append(len(links))
+        self.heads.append(b"\x93" + _encode(encodable(source)) + _encode(when))  # of an array of three
+        self.links += len(links)
+        self.since = self.since or when
+
+    def targets(self, seed: int) -> Iterator[Targets]:
+        """Yield the anchors by target, STEP targets at a time."""
+        data = np.frombuffer(b"".join(self.pages), np.uint8)
+        heads, head_ends = np.frombuffer(b"".join(self.heads), np.uint8), _ends(self.heads)
+        rows, hashes = np.empty((self.links, ROW), np.int64), np.empty(self.links, np.uint64)
+        found = locate(data, np.array(self.counts, np.int64), _ends(self.pages)[:-1], seed, rows, hashes)
+        order = np.argsort(hashes[:found], kind="stable")
+        hashes = hashes[order]
+        turns = [*(np.flatnonzero(hashes[1:] != hashes[:-1]) + 1).tolist(), found] if found else []
+        begin = 0
+        for end in [*turns[STEP - 1 : -1 : STEP], *turns[-1:]]:
+            some = order[begin:end]
+            page = rows[some, PAGE]
+            sizes = rows[some, TEXT_END] - rows[some, TEXT] + head_ends[page + 1] - head_ends[page]
+            out = np.empty(int(sizes.sum()) + _LONGEST_COUNT * len(some), np.uint8)
+            groups = np.empty((len(some), GROUP_ROW), np.int64)
+            count = invert(data, rows, some, heads, head_ends, out, groups)
+            yield _cut(data, out, groups[:count].tolist())
+            begin = end
+
+
+def _ends(parts: Sequence[bytes]) -> npt.NDArray[np.int64]:
+    """Return 0 and where each of the parts ends, once they are joined."""
+    return np.concatenate([[0], np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))])
+
+
+def _cut(data: npt.NDArray[np.uint8], out: npt.NDArray[np.uint8], groups: list[list[int]]) -> Targets:
+    hrefs, records, begin, found = data.data, out.data, 0, []
+    for href, href_end, end in groups:
+        found.append((str(hrefs[href:href_end], "utf-8"), bytes(records[begin:end])))
+        begin = end
+    return found
 
 
 class Anchors:
@@ -41,18 +105,16 @@ class Anchors:
         self._store = store
         self._post = post
         self._tablet_of = tablet_of
-        self._held: defaultdict[str, list[tuple[str, float, str]]] = defaultdict(list)
-        self._count = 0
-        self._since = 0.0
-        self._marks: dict[int, int] = {}
-        self._sending: deque[tuple[str, list[tuple[str, float, str]]]] = deque()
-        self._sent_marks: dict[int, int] = {}
+        self._held = _Held()
+        self._sending: tuple[Iterator[Targets], dict[int, int]] | None = None
         self._group = 0
+        self.shown: defaultdict[str, list[str]] | None = None
+        """The first texts of links to each address that are held here, where somebody wants to see them."""
 
     @property
     def pending(self) -> bool:
         """Whether anything is held that is not put."""
-        return bool(self._count or self._sending)
+        return bool(self._held.links or self._sending)
 
     def restore(self, now: float) -> None:
         """Hold again what an earlier run did not put."""
@@ -69,52 +131,57 @@ class Anchors:
 
     def note(self, number: int, source: str, stamp: int, links: Sequence[Link]) -> None:
         """Hold the anchors of a page of tablet ``number`` that was put at ``stamp``."""
-        held, when, count, links = self._held, stamp / 1e6, 0, Links.of(links)
-        for target, text in zip(links.targets, links.texts, strict=True):
-            if text:
-                held[target.href].append((source, when, text))
-                count += 1
-        if count:
-            self._since = self._since or when
-            self._count += count
-            if self._marking:
-                self._marks[number] = max(self._marks.get(number, 0), stamp)
+        links = Links.of(links)
+        if not any(links.texts):
+            return
+        self._held.add(source, stamp / 1e6, links)
+        if self._marking:
+            self._held.marks[number] = max(self._held.marks.get(number, 0), stamp)
+        if self.shown is not None:
+            for target, text in zip(links.targets, links.texts, strict=True):
+                if text and len(known := self.shown[target.href]) < _SHOWN:
+                    known.append(text)
 
     def texts(self, href: str) -> str:
-        """Some texts of links to ``href`` that are held here: those of the last minute, or of some thousand pages."""
-        return " ".join(dict.fromkeys(text for _, _, text in self._held.get(href, ())[:_SHOWN]))
+        """Some texts of links to ``href`` that are ``shown``: those of the last minute, or of some thousand pages."""
+        return " ".join(dict.fromkeys(self.shown.get(href, ()))) if self.shown is not None else ""
 
     def step(self, now: float, everything: bool = False) -> None:
         """Put a few of those whose time has come; with ``everything`` all that are held."""
-        full = self._count >= GROUP or (self._count and now - self._since > HOLD)
-        while self._sending or full or (everything and self._count):
-            if not self._sending:
-                self._sending.extend(self._held.items())
-                self._sent_marks, self._group = self._marks, max(self._group, int(now * 1e6))
-                self._held, self._count, self._since, self._marks = defaultdict(list), 0, 0.0, {}
-                full = False
-            self._put([self._sending.popleft() for _ in range(min(STEP, len(self._sending)))])
-            if not self._sending:
-                self._write_marks()
+        held = self._held
+        full = held.links >= GROUP or (held.links and now - held.since > HOLD)
+        while self._sending or full or (everything and self._held.links):
+            if self._sending is None:
+                self._sending = self._held.targets(self._store.secret), self._held.marks
+                self._held, full = _Held(), False
+                self._group = max(self._group, int(now * 1e6))
+                if self.shown is not None:
+                    self.shown.clear()
+            targets, marks = self._sending
+            if (some := next(targets, None)) is not None:
+                self._put(some)
+            else:
+                self._sending = None
+                self._write_marks(marks)
             if not everything:
                 return
 
-    def _put(self, targets: list[tuple[str, list[tuple[str, float, str]]]]) -> None:
+    def _put(self, targets: Targets) -> None:
         cells: defaultdict[int, list[tuple[bytes, bytes]]] = defaultdict(list)
-        for href, anchors in targets:
+        for href, packed in targets:
             url = Url(href)
-            cells[self._tablet_of(url)].append((url.key, pack_anchor_records(anchors)))
+            cells[self._tablet_of(url)].append((url.key, packed))
         carrier = self._store.owned[0]
         letters = self._store.tablet(carrier).batch()
-        for number, packed in cells.items():
+        for number, some in cells.items():
             if number in self._store.owned:
                 tablet = self._store.tablet(number)
                 batch = tablet.batch()
-                for row, value in packed:
+                for row, value in some:
                     batch.put_packed_anchors(row, carrier, self._group, value)
                 tablet.write(batch)
             else:
-                note: Note = AnchorCells(self._group, packed)
+                note: Note = AnchorCells(self._group, some)
                 self._post.write(letters, carrier, number, [], [note])
         if len(letters):
             self._store.tablet(carrier).write(letters)
@@ -129,8 +196,8 @@ class Anchors:
                     for row, value in note.cells:
                         batch.put_packed_anchors(row, letter.source, note.group, value)
 
-    def _write_marks(self) -> None:
-        for number, stamp in self._sent_marks.items():
+    def _write_marks(self, marks: dict[int, int]) -> None:
+        for number, stamp in marks.items():
             tablet = self._store.tablet(number)
             batch = tablet.batch()
             batch.put("outbox", _WATERMARK, stamp.to_bytes(8, "big"))

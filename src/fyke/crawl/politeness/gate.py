@@ -90,13 +90,15 @@ class Gate:
     def sent(self, host: str, now: float) -> None:
         """Say that a request of a contact is sent only now: the next one at its address counts from here."""
         key = self._entered.get(host)
-        gap = min(self._politeness.address_delay, self._politeness.delay)
+        wanted = self._politeness.of(host) if self._politeness.hosts else self._politeness
+        gap = min(wanted.address_delay, wanted.delay)
         if key is not None and gap > 0:
             self._table.late(key, now, gap)
 
     def leave(self, host: str, finished: float) -> None:
         """Say that the contact ended: the least gap of the host begins. REQUIRES: it was entered."""
-        self._table.release(_host_key(host), finished + self._politeness.delay)
+        wanted = self._politeness.of(host) if self._politeness.hosts else self._politeness
+        self._table.release(_host_key(host), finished + wanted.delay)
         key = self._entered.pop(host, None)
         if key is not None:
             self._open[key] -= 1
@@ -104,7 +106,8 @@ class Gate:
                 del self._open[key]
 
     def _wait_for_address(self, host: str, key: int, now: float) -> float:
-        gap = min(self._politeness.address_delay, self._politeness.delay)
+        wanted = self._politeness.of(host) if self._politeness.hosts else self._politeness
+        gap = min(wanted.address_delay, wanted.delay)
         if gap <= 0:
             return 0.0
         if self._open.get(key, 0) >= AT_ONCE:

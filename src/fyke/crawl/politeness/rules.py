@@ -6,6 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.formats.media_types import TypeFilter
+from fyke.frontier.keys import REQUISITE
 from fyke.sites.scope import Scope, SeedScope
 from fyke.sites.traps import HostHistory, TrapJudge, TrapLimits
 from fyke.url import Url
@@ -33,6 +35,8 @@ class Rules:
         self._judge = judge
         self._known = known
         self._histories: OrderedDict[str, HostHistory] = OrderedDict()
+        self.refusals: list[Callable[[Url], Drop | None]] = []
+        """Further judges of what belongs."""
 
     @classmethod
     def of(
@@ -43,8 +47,9 @@ class Rules:
         known: Callable[[str], int] = lambda host: 0,
     ) -> Rules:
         """The rules that the settings ask for."""
-        scope = scope or SeedScope(seeds, settings.scope, settings.include, settings.exclude)
-        limits = TrapLimits(max_depth=settings.max_depth, max_host_pages=settings.max_host_pages)
+        endings = TypeFilter(settings.types).endings() if settings.types else ()
+        scope = scope or SeedScope(seeds, settings.scope, settings.include, settings.exclude, endings=endings)
+        limits = TrapLimits(settings.max_depth, settings.max_host_pages, settings.host_pages())
         return cls(scope, TrapJudge(limits), known)
 
     def belongs(self, url: Url) -> Drop | None:
@@ -53,7 +58,17 @@ class Rules:
             return Drop.SCHEME
         if url.port in BAD_PORTS:
             return Drop.PORT
+        for refusal in self.refusals:
+            if why := refusal(url):
+                return why
         return self._scope.judge(url)
+
+    def refuses(self, url: Url) -> Drop | None:
+        """Why ``url`` is not fetched, though a page needs it, wherever it is; None where it may be."""
+        if url.port in BAD_PORTS:
+            return Drop.PORT
+        excludes = getattr(self._scope, "excludes", None)
+        return Drop.EXCLUDED if excludes is not None and excludes(url.href) else None
 
     def admit(self, url: Url) -> None:
         """Count ``url`` among the seeds: a seed led there."""
@@ -63,6 +78,8 @@ class Rules:
 
     def worth(self, url: Url, depth: int, now: float) -> Drop | None:
         """Why ``url`` looks like a trap or is beyond a limit; None where it is worth queueing. Asked once each."""
+        if url.href.startswith(REQUISITE):
+            return None
         return self._judge.judge(url, depth, now, self._history(url.host))
 
     def learn(self, url: Url, text: int, repeats: bool) -> Drop | None:

@@ -28,6 +28,7 @@ from fyke.frontier.keys import (
     Entry,
     SiteRecord,
     is_record_key,
+    is_requisite,
     later_due,
     later_from,
     later_key,
@@ -167,7 +168,7 @@ class Queues:
         for key, _ in tablet.items("meta"):
             yield Url.from_key(key)
         for _, value in tablet.items("queue", *QUEUED):
-            yield Entry.decode(value).url
+            yield Url(Entry.decode(value).href)
 
     # ---- discovering
 
@@ -215,9 +216,9 @@ class Queues:
     def enqueue(self, batch: Batch, offers: Sequence[Offer], now: float) -> None:
         """Queue those offers that are worth it. REQUIRES: they belong to the tablet of ``batch``."""
         if self.order is not None:
-            if offers:
-                self._set_aside(self.order, batch, offers, now)
-            return
+            if pages := [each for each in offers if not is_requisite(each.kind)]:
+                self._set_aside(self.order, batch, pages, now)
+            offers = [each for each in offers if is_requisite(each.kind)]
         if not offers:
             return
         self._chunk(batch, offers)
@@ -234,7 +235,9 @@ class Queues:
             return
         sites: defaultdict[str, list[Entry]] = defaultdict(list)
         for each, priority in zip(wanted, self._priorities(wanted), strict=True):
-            entry = Entry(each.href, priority, each.depth, each.tries, kind=each.kind, told=each.told, worth=each.worth)
+            entry = Entry(
+                each.href, priority, each.depth, each.tries, 0, each.kind, each.told, each.clue, each.worth
+            )  # fmt: skip
             sites[Url(each.href).site].append(entry)
         for site, entries in sites.items():
             for key, value in self.frontier.add(site, entries, now):
@@ -334,7 +337,8 @@ class Queues:
     def finish(self, batch: Batch, lease: Lease) -> None:
         """Write that a URL is no longer queued. REQUIRES: ``frontier.done`` was told."""
         if self.order is not None:
-            self.order.reserve.ended(lease.host, again=lease.entry.kind == AGAIN)
+            kind = lease.entry.kind
+            self.order.reserve.ended(lease.host, again=kind == AGAIN or is_requisite(kind))
         batch.delete("queue", lease.key)
         self.write_site(batch, lease.site)
 
@@ -390,7 +394,7 @@ class Queues:
                     if again < float("inf"):
                         self.postpone(batch, entry, again)
                     continue
-            site = entry.url.site
+            site = Url(entry.href).site
             for key, value in self.frontier.add(site, [entry], now):
                 batch.put("queue", key, value)
             self.write_site(batch, site)

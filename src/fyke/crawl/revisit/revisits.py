@@ -271,6 +271,8 @@ class Revisits:
                 if version is None or version.meta.error or not 200 <= version.meta.status < 300:
                     continue
                 meta = version.meta
+                if meta.requisite:
+                    continue
                 if kind := polled_kind(meta.type):
                     if not is_polled(tablet, url):
                         queues.postpone(batch, Entry(url.href, 1, max(meta.depth, 0), kind=kind), now)

@@ -2,7 +2,7 @@
 
 ::
 
-    page 0   supervisor: stop (8 bytes), permits taken (8), documents that came of them (8)
+    page 0   supervisor: stop (8 bytes), permits taken (8), documents that came of them (8), their bytes (8)
     page n   agent n − 1: beat, idle until (float64), letters received, pages (int64),
              then the URLs that are being worked on (length, 2 bytes; UTF-8, a line each); at its end the
              threshold of revisits (float64)
@@ -17,14 +17,17 @@ import fcntl
 import math
 import mmap
 import struct
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from fyke.crawl.run.limit import Bounds
 
 _PAGE = 4096
 _NUMBERS = struct.Struct("<ddqq")
 _URL = _NUMBERS.size + 2
-_PERMITS = struct.Struct("<qqq")
+_PERMITS = struct.Struct("<qqqq")
 _THRESHOLD = struct.Struct("<d")
 ROOM = _PAGE - _URL - _THRESHOLD.size
 """Bytes of URLs that an agent can work on at once."""
@@ -100,45 +103,52 @@ class Board:
         """Whether the agents are to stop."""
         return self._map[0] != 0
 
-    def permits(self, taken: int, limit: int, spent: int = 0) -> bool:
-        """Take (below 0: give back) a permit of ``limit`` in all, and note documents; return whether it was there."""
+    def permits(self, taken: int, bounds: Bounds, spent: int = 0, size: int = 0) -> bool:
+        """Take (below 0: give back) a permit, and note documents and their bytes; return whether it was there."""
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
-            stop, before, documents = _PERMITS.unpack_from(self._map, 0)
-            granted: bool = before + taken <= limit
-            _PERMITS.pack_into(self._map, 0, stop, before + taken if granted else before, documents + spent)
+            stop, before, documents, bytes_ = _PERMITS.unpack_from(self._map, 0)
+            granted: bool = taken <= 0 or (before + taken <= bounds.documents and not self._over(bounds))
+            _PERMITS.pack_into(
+                self._map, 0, stop, before + taken if granted else before, documents + spent, bytes_ + size
+            )
         finally:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
         return granted
 
-    @property
-    def documents(self) -> int:
-        """Documents that came of permits."""
-        return int(_PERMITS.unpack_from(self._map, 0)[2])
+    def reached(self, bounds: Bounds) -> bool:
+        """Whether the agents have come to what they may come to."""
+        return bool(_PERMITS.unpack_from(self._map, 0)[2] >= bounds.documents) or self._over(bounds)
+
+    def _over(self, bounds: Bounds) -> bool:
+        return bool(_PERMITS.unpack_from(self._map, 0)[3] >= bounds.bytes) or time.time() >= bounds.until
 
 
 class SharedLimit:
     """The permits of all agents of a board (fyke.crawl.run.limit)."""
 
-    def __init__(self, board: Board, documents: int) -> None:
-        self._board, self._documents = board, documents
+    def __init__(self, board: Board, bounds: Bounds) -> None:
+        self._board, self._bounds, self._told = board, bounds, 0
+        self.fetched: Callable[[], int] = lambda: 0
+        """How many bytes have come to this agent; whoever makes it sets this."""
 
     def take(self) -> bool:
         """Take a permit for a visit; return whether there was one."""
-        return self._board.permits(1, self._documents)
+        return self._board.permits(1, self._bounds)
 
     def give_back(self) -> None:
         """Give back the permit of a visit that came to no document."""
-        self._board.permits(-1, self._documents)
+        self._board.permits(-1, self._bounds)
 
     def spend(self) -> None:
         """Note that a visit with a permit came to a document."""
-        self._board.permits(0, self._documents, 1)
+        before, self._told = self._told, self.fetched()
+        self._board.permits(0, self._bounds, 1, self._told - before)
 
     @property
     def reached(self) -> bool:
-        """Whether as many documents have come as are wanted; then every agent is told to stop."""
-        reached = self._board.documents >= self._documents
+        """Whether as many documents or bytes have come as are wanted, or the time is over; then all agents stop."""
+        reached = self._board.reached(self._bounds)
         if reached:
             self._board.stop()
         return reached

@@ -22,22 +22,26 @@ from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.near import FOLDER, Line, LookAlikes, serve
 from fyke.crawl.mail.carrier import Exchange
 from fyke.crawl.mail.outbox import Letter
+from fyke.crawl.politeness.identity import Identity
 from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.board import Board, SharedLimit, Sign
 from fyke.crawl.run.ending import End
-from fyke.crawl.run.limit import PageLimit
+from fyke.crawl.run.limit import Bounds, PageLimit
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.report import has_room, log_freshness, report
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.status import Status
+from fyke.crawl.run.steering import Helm
 from fyke.crawl.run.supervisor import FAILED, FAILURE, Death, Kept, Quarantine, supervise
 from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
 from fyke.spawning import safe_path
 from fyke.store import Store
 from fyke.url import Url
+
+_RUN = "fyke-run-"
 
 Progress = Callable[[Status], None]
 Make = Callable[["Run", Store], Callable[[Ties, PageLimit | None], tuple[Agent, Any]]]
@@ -51,10 +55,16 @@ class Run:
     store: Path
     plan: Plan
     agents: int
-    pages_left: int
-    """With ``max_pages``: what this run may still fetch."""
+    left: Bounds = Bounds()  # noqa: RUF009 - frozen
+    """What this run may still come to."""
+    only: str = ""
+    """Only sites whose names begin so are served (``Frontier``)."""
     folder: Path = Path()
     """Board and sockets of several agents."""
+    identity: Identity = Identity()  # noqa: RUF009 - frozen
+    """As whom it goes."""
+    verbose: bool = False
+    """Whether agents tell on stderr what they do."""
     parent: int = 0
     """The process that started them: without it they end. (Asked for here: it may die before they could ask.)"""
 
@@ -70,7 +80,7 @@ class Run:
 def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
     """Crawl with ``run.agents`` processes; return why it ended."""
     context = multiprocessing.get_context("spawn")
-    folder = Path(tempfile.mkdtemp(prefix="fyke-run-"))
+    folder = _run_folder(run.store)
     interrupted: list[int] = []
     board = Board(folder / "board", run.agents)
     board.clear()
@@ -92,6 +102,8 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
     def poll() -> bool:
         nonlocal last
         index.keep()
+        if helm.look().stop:
+            interrupted.append(0)
         if time.time() - last >= 1:
             last = time.time()
             progress(statuses.total(statuses.read(run.store), last))
@@ -103,6 +115,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
             *(death.agent, death.status, " ".join(death.urls) or "nothing"),
         )
 
+    helm = Helm(run.store)
     index = Kept(start_index, "the index of duplicates")
     try:
         with Signals(interrupted.append):
@@ -111,7 +124,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
         if not interrupted:
             with Store.open(run.store) as store:
                 strip_all(store)
-        if run.plan.settings.max_pages and board.documents >= run.pages_left:
+        if board.reached(run.left):
             return End.LIMIT
         if interrupted:
             return End.INTERRUPTED
@@ -120,12 +133,25 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
         index.end()
         board.close()
         shutil.rmtree(folder, ignore_errors=True)
+        (run.store / "run").unlink(missing_ok=True)
+
+
+def _run_folder(store: Path) -> Path:
+    """Make the folder of a run, whose path must be short, for its sockets; what a run that was killed left goes."""
+    note = store / "run"
+    if note.exists():
+        left = Path(note.read_text(encoding="utf-8"))
+        if left.name.startswith(_RUN) and left.parent == Path(tempfile.gettempdir()):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=_RUN))
+    note.write_text(str(folder), encoding="utf-8")
+    return folder
 
 
 def _agent_process(run: Run, make: Make, number: int) -> None:
     """What an agent's process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the supervisor's
-    with logging_to(run.store):
+    with logging_to(run.store, run.plan.settings.log_format, run.verbose):
         try:
             run_loop(_agent_main(run, make, number))
         except (FykeError, OSError) as error:  # a disk; the supervisor tells
@@ -151,7 +177,8 @@ def _index_process(run: Run) -> None:
         watch()
         await serve(run.folder, index, done)
 
-    with logging_to(run.store), Store.open(run.store, "r") as store:
+    form = run.plan.settings.log_format
+    with logging_to(run.store, form, run.verbose), Store.open(run.store, "r") as store:
         try:
             with closing(LookAlikes(run.store / FOLDER, store)) as index:
                 run_loop(main(index))
@@ -165,17 +192,21 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
     began = time.time()
-    log_ = Log(run.store, number)
+    log_, helm = Log(run.store, number), Helm(run.store)
+    limit = SharedLimit(board, run.left) if run.left else None
 
     def beat(agent: Agent) -> bool:
         now = time.time()
-        statuses.write(run.store, report(number, agent, began))
+        helm.look(agent)
+        statuses.write(run.store, report(number, agent, began, helm.number))
         log_freshness(log_, agent)
         if agent.revisits is not None:
             threshold = agent.revisits.budget.threshold
             threshold.value = board.threshold(number, threshold.value)
         resting = agent.idle.until if agent.resting(now) else 0.0
         board.show(number, Sign(now, resting, agent.delivery.received, agent.tally.pages))
+        if limit is not None and limit.reached:
+            return False
         return (
             not board.stopping and os.getppid() == run.parent and has_room(run.store, run.plan.settings.min_free_disk)
         )
@@ -189,8 +220,8 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         ThreadPoolExecutor(1, "fyke-examination") as thread,
     ):
         ties = Ties(beat, lambda hrefs: board.work_on(number, hrefs), send=send, ask=line.ask, thread=thread)
-        limit = SharedLimit(board, run.pages_left) if run.plan.settings.max_pages else None
         agent, transport = make(run, store)(ties, limit)
+        helm.look(agent)
         exchange = Exchange(run.folder, number, agent.receive)
         try:
             agent.restore()

@@ -22,8 +22,8 @@ def starting(counters: dict[str, int]) -> AgentStatus:
     return AgentStatus(statuses.VERSION, 0, os.getpid(), now, now, counters=dict(counters), waiting=waiting)
 
 
-def report(number: int, agent: Agent, began: float) -> AgentStatus:
-    """The status of an agent that began at ``began``."""
+def report(number: int, agent: Agent, began: float, steering: int = 0) -> AgentStatus:
+    """The status of an agent that began at ``began`` and follows the change ``steering``."""
     counts = agent.frontier.counts()
     counters: dict[str, int] = {}
     for tablet in agent.queues.store.tablets():
@@ -51,6 +51,7 @@ def report(number: int, agent: Agent, began: float) -> AgentStatus:
         waiting_until=idle.until if resting and idle.until != float("inf") else 0.0,
         waiting_detail=idle.detail if resting else "",
         troubles=agent.keeper.troubles,
+        steering=steering,
         fresh=gauge.read(now) if gauge is not None else None,
         fresh_hosts=gauge.hosts(now) if gauge is not None else {},
     )

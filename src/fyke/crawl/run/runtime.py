@@ -5,19 +5,27 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import re
 import signal
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import uvloop
 
+from fyke.values import Failed, Moved, Outcome, Request
+
 T = TypeVar("T")
+Start = Callable[[Request, Callable[[Outcome], None]], object]
 log = logging.getLogger("fyke")
 
-_YOUNG = 10_000
-"""Objects between two looks for young cycles: those of some dozen pages."""
+_UNSAFE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_YOUNG = 50_000
+"""Objects between two looks for young cycles: those of some hundred pages."""
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
@@ -37,17 +45,80 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         gc.unfreeze()
 
 
+class _Text(logging.Formatter):
+    """A line for a person; what a terminal or a reader of lines would obey is shown as Python writes it."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(process)d %(levelname)s %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - of logging
+        return _UNSAFE.sub(lambda found: repr(found[0])[1:-1], super().formatMessage(record))
+
+
+class _Json(logging.Formatter):
+    """One JSON object a line: time, process, level, message, and the facts that a record brings."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z"),
+            "process": record.process,
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **getattr(record, "facts", {}),
+        }
+        if record.exc_info:
+            told["traceback"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(told).decode()
+
+
 @contextmanager
-def logging_to(store: Path) -> Iterator[None]:
-    """Write what happens to ``fyke.log`` in the store."""
-    handler = logging.FileHandler(store / "fyke.log")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
-    log.addHandler(handler)
+def logging_to(store: Path, form: str = "text", verbose: bool = False) -> Iterator[None]:
+    """Write what happens to ``fyke.log`` in the store, as ``text`` or ``json``; ``verbose``: more, and to stderr."""
+    handlers: list[logging.Handler] = [logging.FileHandler(store / "fyke.log")]
+    before = log.level
+    if verbose:
+        handlers.append(logging.StreamHandler(sys.stderr))
+        log.setLevel(logging.INFO)
+    for handler in handlers:
+        handler.setFormatter(_Json() if form == "json" else _Text())
+        log.addHandler(handler)
     try:
         yield
     finally:
-        log.removeHandler(handler)
-        handler.close()
+        log.setLevel(before)
+        for handler in handlers:
+            log.removeHandler(handler)
+            handler.close()
+
+
+def telling(start: Start) -> Start:
+    """Return ``start``, a ``visit.Means.start``, such that each fetch is logged when it has ended."""
+
+    def begin(request: Request, done: Callable[[Outcome], None]) -> object:
+        def told(outcome: Outcome) -> None:
+            _tell(request, outcome)
+            done(outcome)
+
+        return start(request, told)
+
+    return begin
+
+
+def _tell(request: Request, outcome: Outcome) -> None:
+    exchange = outcome.exchange
+    facts: dict[str, object] = {"url": request.url.href}
+    said = []
+    if exchange is not None:
+        seconds = round(exchange.finished - exchange.started, 3)
+        facts |= {"status": exchange.status, "bytes": len(exchange.body), "seconds": seconds}
+        said.append(f"{exchange.status}, {len(exchange.body):,} bytes, {seconds:g} s")
+    if isinstance(outcome, Moved):
+        facts["redirect"] = outcome.target.href
+        said.append(f"to {outcome.target.href}")
+    elif isinstance(outcome, Failed):
+        facts |= {"error": str(outcome.reason), "detail": outcome.detail}
+        said.append(": ".join(filter(None, (outcome.reason, outcome.detail))))
+    log.info("%s %s: %s", request.method, request.url.href, ", ".join(said), extra={"facts": facts})
 
 
 class Signals:

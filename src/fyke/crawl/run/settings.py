@@ -6,11 +6,36 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from fyke.config import option
+from fyke.config import option, tables
 from fyke.crawl.revisit.weights import parse_weight
+from fyke.crawl.run.plugins import parse as parse_plugin
+from fyke.errors import UrlError
 from fyke.fetch.http import USER_AGENT, FetchSettings
+from fyke.formats.media_types import TypeFilter
 from fyke.sites.scope import span_of
+from fyke.units import Bytes, Seconds
 from fyke.url import Url
+
+_NOT_BELOW_0 = (
+    *("delay", "patience", "max_pages", "max_bytes", "max_time", "max_depth", "max_host_pages", "agents"),
+    *("keep_versions", "request_rate", "min_free_disk"),
+)
+FETCH_OPTIONS = (
+    *("delay", "user_agent", "contact", "resolve", "no_robots", "allow_private", "connect_timeout", "stall_timeout"),
+    *("fetch_timeout", "max_body", "header", "cookies", "netrc", "proxy", "proxy_resolves", "tls", "ca_file"),
+)
+"""Those that one fetch has, too (``fyke fetch``)."""
+_MAIL = re.compile(r"[!-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
+_ABOUT = re.compile(r"https?://[0-9A-Za-z\[][!-~]*")
+_ABOVE_0 = ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class HostSettings:
+    """What holds for one host, where that is another thing than for all."""
+
+    max_pages: int | None = option(None, "Pages of this host at most; 0 for no limit.")
+    delay: Seconds | None = option(None, "Least seconds between two contacts; its own Crawl-delay can lengthen it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +43,8 @@ class CrawlSettings:
     """The settings of a crawl; kept in the store, so that ``fyke resume`` goes on with them."""
 
     max_pages: int = option(0, "Stop when the store holds this many pages; 0 for no limit.")
+    max_bytes: Bytes = option(0, "End when pages of this many bytes are in the store: 50GB; 0 for no limit.")
+    max_time: Seconds = option(0.0, "End after this long: 2h; a resume has as long again. 0 for no limit.")
     max_depth: int = option(0, "Follow links at most this far from the seeds; 0 for no limit.")
     max_host_pages: int = option(0, "Pages of one host at most; 0 for no limit.")
     scope: str = option(
@@ -29,6 +56,9 @@ class CrawlSettings:
     order: Literal["breadth", "quality"] = option(
         "breadth", "Which page first where there is no topic: near the seeds, or important by the links seen so far."
     )
+    types: tuple[str, ...] = option(
+        (), "Store documents of these types alone: text/html,application/pdf or text/*. Other pages are read for links."
+    )
     include: tuple[str, ...] = option((), "Follow only URLs that match this regular expression; repeatable.")
     exclude: tuple[str, ...] = option((), "Do not follow URLs that match this regular expression; repeatable.")
     sitemaps: bool = option(
@@ -36,7 +66,7 @@ class CrawlSettings:
     )
     websub: int = option(0, "Have feeds pushed by their hubs to this port; needs --public-url, runs until stopped.")
     public_url: str = option("", "Where hubs reach --websub: https://you.example/hooks.")
-    delay: float = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
+    delay: Seconds = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
     agents: int = option(0, "Processes; 0 for one, and one per core once that one is busy.")
     concurrency: int = option(256, "Fetches at once for each agent.")
     continuous: bool = option(False, "Go on for ever: revisit pages so that the copies stay fresh, until stopped.")
@@ -50,32 +80,48 @@ class CrawlSettings:
     request_rate: float = option(
         0.0, "Requests a second of a continuous crawl; 0: revisits get a tenth of what politeness allows."
     )
-    patience: float = option(60.0, "End when nothing is due within this many seconds.")
+    patience: Seconds = option(60.0, "End when nothing is due within this long.")
     keep_versions: int = option(0, "Versions kept of a page; 0 for all.")
-    user_agent: str = option(USER_AGENT, "How the crawler names itself to servers.")
+    user_agent: str = option(USER_AGENT, "How the crawler names itself to servers; --contact is added.")
+    contact: str = option(
+        "",
+        "Your mail address, or a URL about your crawl, for the owners of sites: in the User-Agent, a mail in From too.",
+    )
+    header: tuple[str, ...] = option(
+        (), "Send 'Name: value' with every request; a secret one to the seeds' sites alone; repeatable."
+    )
+    cookies: str = option("", "Send the cookies of this file (Netscape, or a browser's storage state as JSON).")
+    auth: str = option("", "Log in to the sites of this TOML file, which names where the secrets are.")
+    netrc: bool = option(False, "Take user names and passwords for the seeds' sites from ~/.netrc.")
+    proxy: str = option("", "Go through a proxy: http://, https://, socks5://HOST:PORT; env: the environment's.")
+    proxy_resolves: bool = option(False, "Trust the proxy to resolve names, as socks5h:// does.")
+    tls: Literal["verify", "accept"] = option("verify", "accept: take certificates that are wrong; rows say what was.")
+    ca_file: str = option("", "Certificate authorities to trust instead of the system's.")
+    plugins: tuple[str, ...] = option(
+        (), "KIND=MODULE:NAME: code of your own, before-fetch, after-reading, prioritizer, …; repeatable."
+    )
     resolve: tuple[str, ...] = option((), "HOST:ADDRESS to use instead of asking DNS; repeatable.")
     no_robots: bool = option(False, "Ignore robots.txt (your own site only); asks for confirmation.")
     allow_private: bool = option(False, "Fetch from private, loopback and link-local addresses whatever links there.")
-    connect_timeout: float = option(10.0, "Seconds to connect.")
-    stall_timeout: float = option(20.0, "Seconds at under 50 bytes/s, waiting for the first byte included.")
-    fetch_timeout: float = option(120.0, "Seconds for a whole document.")
-    max_body: int = option(10_000_000, "Bytes of a document that are kept; the rest is cut off and marked.")
+    connect_timeout: Seconds = option(10.0, "Time to connect.")
+    stall_timeout: Seconds = option(20.0, "Time at under 50 bytes/s, waiting for the first byte included.")
+    fetch_timeout: Seconds = option(120.0, "Time for a whole document.")
+    max_body: Bytes = option(10_000_000, "Bytes of a document that are kept; the rest is cut off and marked.")
+    requisites: bool = option(
+        False, "Fetch the images, styles, scripts and fonts of pages too, from any host, so that an archive replays."
+    )
     warc_dir: str = option("", "Write every exchange to WARC files in this folder as well, while the crawl goes on.")
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
-    min_free_disk: int = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
+    log_format: Literal["text", "json"] = option("text", "Lines of fyke.log in the store, and of -v: text or JSON.")
+    min_free_disk: Bytes = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
+    hosts: dict[str, HostSettings] = tables("Settings of single hosts, by exact name: max_pages, delay.")
 
     def __post_init__(self) -> None:
-        span_of(self.scope)  # a ConfigError tells what is wrong with it
-        for name in ("include", "exclude"):
-            for pattern in getattr(self, name):
-                try:
-                    re.compile(pattern)
-                except re.error as error:
-                    raise ValueError(f"{name}: {pattern!r} is no regular expression ({error})") from None
-        for name in ("delay", "patience", "max_pages", "max_depth", "max_host_pages", "agents", "keep_versions"):
+        self._check_scope()
+        for name in _NOT_BELOW_0:
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: {getattr(self, name)} is below 0")
-        for name in ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout"):
+        for name in _ABOVE_0:
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}: {getattr(self, name)} is not above 0")
         if bool(self.websub) != bool(self.public_url) or not 0 <= self.websub < 65_536:
@@ -84,11 +130,46 @@ class CrawlSettings:
             raise ValueError(f"public_url: {self.public_url!r} is not like https://you.example/hooks")
         if not 0 < self.revisit_share <= 1:
             raise ValueError(f"revisit_share: {self.revisit_share} is not above 0 and at most 1")
-        if self.request_rate < 0:
-            raise ValueError(f"request_rate: {self.request_rate} is below 0")
+        _ = [parse_plugin(text) for text in self.plugins]
+        if not re.fullmatch(r"[\x20-\x7e]*[!-~][\x20-\x7e]*", self.user_agent):
+            raise ValueError("user_agent: is empty, or has signs that no header holds; a crawler says who it is")
+        if self.contact and not _MAIL.fullmatch(self.contact) and not _ABOUT.fullmatch(self.contact):
+            raise ValueError(f"contact: {self.contact!r} is neither a mail address nor a URL")
         _ = [parse_weight(text) for text in self.weights]
         _ = [Url.parse(url) for url in self.trace]  # an UrlError tells what is wrong with it
         self.fixed_addresses()
+
+    def _check_scope(self) -> None:
+        span_of(self.scope)  # a ConfigError tells what is wrong with it
+        TypeFilter(self.types)
+        for name, own in self.hosts.items():
+            if _host(name) and min(own.delay or 0, own.max_pages or 0) < 0:
+                raise ValueError(f'hosts."{name}": a delay or max_pages is below 0')
+        for name in ("include", "exclude"):
+            for pattern in getattr(self, name):
+                try:
+                    re.compile(pattern)
+                except re.error as error:
+                    raise ValueError(f"{name}: {pattern!r} is no regular expression ({error})") from None
+
+    @property
+    def agent(self) -> str:
+        """The User-Agent that is sent: the name, and how to reach whoever crawls."""
+        if not self.contact or self.contact in self.user_agent:
+            return self.user_agent
+        return f"{self.user_agent} ({'' if _MAIL.fullmatch(self.contact) else '+'}{self.contact})"
+
+    def from_header(self) -> tuple[str, ...]:
+        """The From header, where the contact is a mail address."""
+        return (f"From: {self.contact}",) if _MAIL.fullmatch(self.contact) else ()
+
+    def host_delays(self) -> dict[str, float]:
+        """The delays of single hosts."""
+        return {_host(name): own.delay for name, own in self.hosts.items() if own.delay is not None}
+
+    def host_pages(self) -> dict[str, int]:
+        """The most pages of single hosts."""
+        return {_host(name): own.max_pages for name, own in self.hosts.items() if own.max_pages is not None}
 
     def fixed_addresses(self) -> dict[str, str]:
         """What ``resolve`` says, by host."""
@@ -103,9 +184,22 @@ class CrawlSettings:
     def fetch(self) -> FetchSettings:
         """The part that concerns one fetch."""
         return FetchSettings(
-            user_agent=self.user_agent,
+            user_agent=self.agent,
             connect_timeout=self.connect_timeout,
             stall_timeout=self.stall_timeout,
             fetch_timeout=self.fetch_timeout,
             max_body=self.max_body,
+            ca_file=self.ca_file,
+            tls=self.tls,
         )
+
+
+def _host(name: str) -> str:
+    """Return the name of a host as URLs have it. Raises ``ValueError`` for what is none."""
+    try:
+        url = Url.parse(f"http://{name}/")
+    except UrlError:
+        url = None
+    if url is None or url.target != "/" or url.port != 80 or any(sign in name for sign in "/?#@"):
+        raise ValueError(f"hosts: {name!r} is no name of a host; write it as in www.example.org") from None
+    return url.host

@@ -45,6 +45,8 @@ class AgentStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of a site that cannot be had, why."""
     troubles: dict[str, str] = {}
     """Sites that could not be reached, and why; the first few."""
+    steering: int = 0
+    """The last change that was asked for (fyke.crawl.run.steering) and is followed."""
     lag: float = 0.0
     """Seconds that its loop has lost since it started: held, starved or suspended."""
     fresh: Reading | None = None
@@ -90,6 +92,8 @@ class Status(msgspec.Struct, frozen=True):
     """The same of the largest hosts."""
     troubles: dict[str, str] = {}
     """Sites that could not be reached, and why; the first few of each agent."""
+    requisites: int = 0
+    """Images, styles, scripts and fonts of pages that were fetched with them."""
 
 
 def write(store: Path, status: AgentStatus) -> None:
@@ -153,6 +157,7 @@ def total(agents: Iterable[AgentStatus], now: float) -> Status:
         age=_mean(reports, "age"),
         fresh_hosts={host: reading for r in reports for host, reading in r.fresh_hosts.items()},
         troubles={site: why for r in reports for site, why in r.troubles.items()},
+        requisites=counters["requisites"],
     )
 
 
@@ -165,6 +170,7 @@ _WORDS = {
     "refill": "its queues to be read",
     "later": "pages that are due later",
     "budget": "the next request of its budget",
+    "paused": "`fyke control resume`: it is paused",
     "limit": "the last of as many pages as are wanted",
     "empty": "new links: nothing is queued",
     "starting": "everything to be loaded",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fyke.crawl.duplicates.near import Ask
 from fyke.crawl.mail.delivery import Send
@@ -14,6 +14,7 @@ from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.crawl.run.archiving import WarcDir
 from fyke.interfaces import Prioritizer
+from fyke.reading.page import Page
 
 if TYPE_CHECKING:
     from fyke.crawl.agent import Agent
@@ -36,7 +37,30 @@ class Ways:
     """Makes the order in which pages of all hosts are wanted."""
     revisits: RevisitSettings | None = None
     """With it the crawl is continuous: it never ends by itself."""
+    requisites: bool = False
+    """What pages need to be shown is fetched, too."""
     beat_every: float = SYNC_EVERY
+
+
+class Follow(Protocol):
+    """Somebody who takes documents as they are stored, at a pace of their own."""
+
+    wake: Callable[[], object]
+    """Tells the agent that they have caught up, or want no more; it sets this."""
+
+    def take(self, pages: list[Page]) -> None:
+        """Take documents, which are written."""
+        ...
+
+    @property
+    def behind(self) -> bool:
+        """Whether so many wait to be looked at that no more should come."""
+        ...
+
+    @property
+    def over(self) -> bool:
+        """Whether no more are wanted: the crawl stops."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,5 +78,7 @@ class Ties:
     """The index of near copies."""
     thread: Executor | None = None
     """Where pages are examined; without it in the loop."""
+    follow: Follow | None = None
+    """Takes every document once it is stored."""
     captures: WarcDir | None = None
     """Takes every exchange before anything follows from it."""
