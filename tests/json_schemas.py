@@ -27,7 +27,7 @@ def name_of(step: str) -> str:
     """Return the name of the schema of a command line: ``list``, ``store-check``, ``dedupe-plan``."""
     words = shlex.split(step)
     words = words[words.index("fyke") + 1 :]
-    grouped = words[0] in GROUPS or words[1] in BESIDES.get(words[0], ())
+    grouped = words[0] in GROUPS or " ".join(words[1:2]) in BESIDES.get(words[0], ())
     return "-".join(words[:2]) if grouped else words[0]
 
 
