@@ -53,7 +53,7 @@ def get(
     from fyke.store.snippets import snippet as best_passage
 
     with Store.open(store, mode="r") as opened:
-        row = opened.get(address(said), at=parse_time(at) if at else None)
+        row = opened.get(address(said, store), at=parse_time(at) if at else None)
         if row is None:
             raise StorageError(f"{said} is not in {store}; `fyke list` shows what is")
         if snippet:

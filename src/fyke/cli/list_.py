@@ -32,7 +32,7 @@ def list_(
     from fyke.store import Store
 
     with Store.open(store, mode="r") as opened:
-        for row in islice(opened.scan(address(prefix), host, parts=()), limit):
+        for row in islice(opened.scan(address(prefix, store), host, parts=()), limit):
             known = facts(row)
             if json:
                 print_json(known)

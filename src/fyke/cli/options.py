@@ -36,12 +36,15 @@ def confirmed(question: str, yes: bool) -> bool:
     return typer.confirm(plain(question), err=True)
 
 
-def address(said: str) -> str:
+def address(said: str, store: Path) -> str:
     """Return the URL of a document as people write it: a URL, or the path of a local file (``~/notes.md``).
 
-    What begins as no path does, and is none that is there, is taken for a URL.
+    What begins as no path does is one in a store of local files, or if it is there; else it is taken for a URL.
     """
-    if "://" in said or not said or not (said.startswith(("~", "/", ".")) or Path(said).exists()):
+    from fyke.desktop.plan import is_desktop
+
+    is_path = said.startswith(("~", "/", ".")) or is_desktop(store) or Path(said).exists()
+    if "://" in said or not said or not is_path:
         return said
     from fyke.store.imports.files import file_url
 

@@ -30,7 +30,7 @@ def similar(
     from fyke.store import Store
 
     with Store.open(store, mode="r") as opened, bar("looking", None, "rows") as progress:
-        found = find(opened, address(url), threshold, progress)
+        found = find(opened, address(url, store), threshold, progress)
     for each in found[:limit]:
         if json:
             print_json(each)

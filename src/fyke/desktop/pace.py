@@ -22,8 +22,8 @@ CPU, IO = 40.0, 20.0
 """Per cent of ten seconds in which some task waited (PSI, avg10); work goes on at half of that."""
 LOOK = 2.0
 """Seconds between two looks at battery and pressure."""
-PATIENCE = 20.0
-"""Seconds of pressure after which a step is done all the same: a machine may be busy for ever."""
+PATIENCE, TRICKLE = 20.0, 0.1
+"""Seconds of pressure after which work goes on all the same, with this share: a machine may be busy for ever."""
 _IOPRIO = {"x86_64": 251, "aarch64": 30, "riscv64": 30, "ppc64le": 273, "s390x": 282}
 """The number of ``ioprio_set``."""
 _IDLE_CLASS = 3 << 13
@@ -116,9 +116,8 @@ class Pace:
             yield
         finally:
             now = self._clock()
-            self._next = now + (now - began) * (1 / self._share - 1)
-            if self.waits_for:
-                self._since = now
+            share = min(self._share, TRICKLE) if self.waits_for else self._share
+            self._next = now + (now - began) * (1 / share - 1)
 
     def wait(self) -> float:
         """Return the seconds until a step may be done; 0 where it may be now."""

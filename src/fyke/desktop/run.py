@@ -60,24 +60,38 @@ class Report(msgspec.Struct):
 
 @dataclass(slots=True)
 class Work:
-    """Files that are to be read, the newest last: it is taken from the end."""
+    """Files that are to be read: what was added last first, and of that the newest."""
 
-    paths: list[tuple[str, bytes]] = field(default_factory=list)
     again: set[str] = field(default_factory=set)
     """Those whose rows must be made anew, though their bytes are the same: their names say another type now."""
+    _found: dict[str, bytes] = field(default_factory=dict)
+    _order: list[str] = field(default_factory=list)
 
     def add(self, found: Mapping[str, bytes]) -> None:
-        """Add files with their identities."""
-        self.paths += found.items()
-        self.paths.sort(key=lambda each: size_and_time(each[1])[1])
+        """Add files with their identities; one that waits already is read once, as it is now."""
+        self._found.update(found)
+        self._order += sorted(found, key=lambda path: size_and_time(found[path])[1])
 
     def next(self, files: int = FILES, size: int = BYTES) -> list[tuple[str, bytes]]:
         """Take as many as are read at once."""
         taken: list[tuple[str, bytes]] = []
-        while self.paths and len(taken) < files and size > 0:
-            taken.append(self.paths.pop())
-            size -= size_and_time(taken[-1][1])[0]
+        while self._found and len(taken) < files and size > 0:
+            path = self._order.pop()
+            found = self._found.pop(path, None)
+            if found is not None:
+                taken.append((path, found))
+                size -= size_and_time(found)[0]
+        if not self._found:
+            self._order.clear()
         return taken
+
+    def drop(self, paths: Iterable[str]) -> None:
+        """Read some no more: they are elsewhere now, or gone."""
+        for path in paths:
+            self._found.pop(path, None)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 class Desktop:
@@ -106,14 +120,14 @@ class Desktop:
         began = time.monotonic()
         pace = pace or Pace(1.0, pauses=False)
         self.work.add(self.apply(self.look(roots, ask), ask))
-        total = len(self.work.paths)
-        while self.work.paths:
+        total = len(self.work)
+        while self.work:
             if wait := pace.wait():
                 time.sleep(wait)
             with pace.step():
                 self.take(self.work.next())
             if progress is not None:
-                progress(total - len(self.work.paths), total)
+                progress(total - len(self.work), total)
         self.files.sync()
         self.report.seconds = round(time.monotonic() - began, 3)
         return self.told()
@@ -245,6 +259,7 @@ class Desktop:
             if not ask(question):
                 self.left_out["held"] += len(gone)
                 gone = []
+        self.work.drop((*gone, *hidden))
         self.files.move(moved, identities)
         self.files.bury(gone)
         self.files.forget(hidden)

@@ -106,18 +106,18 @@ class Watching:
                 self._again(self._desktop.take(self._desktop.work.next(STEP, STEP_BYTES)))
         elif now >= self._rescan:
             self._rescan_some()
-        elif not self._resting and now - self._worked > IDLE and not self._desktop.work.paths:
+        elif not self._resting and now - self._worked > IDLE and not self._desktop.work:
             self._resting = True
             self._desktop.files.sync()
             give_back()
         self._desktop.converter.rest()
-        if settled or events.overflow or self._desktop.work.paths:
+        if settled or events.overflow or self._desktop.work:
             self._worked, self._resting = now, False
         self._tell()
 
     def _may_step(self) -> bool:
         """Whether a step of the backlog may be done; a short one is not worth waiting for."""
-        left = len(self._desktop.work.paths)
+        left = len(self._desktop.work)
         return 0 < left <= FILES or (left > 0 and not self._pace.wait())
 
     def _wait(self) -> float:
@@ -127,7 +127,7 @@ class Watching:
         settling = self._settling.wait(now)
         if settling is not None:
             due.append(settling)
-        if self._desktop.work.paths:
+        if self._desktop.work:
             due.append(0.0 if self._may_step() else self._pace.wait())
         elif not self._resting:
             due.append(max(0.1, IDLE - (now - self._worked)))
@@ -177,7 +177,7 @@ class Watching:
 
     def status(self) -> Status:
         """Return what is being done."""
-        report, work = self._desktop.told(), len(self._desktop.work.paths)
+        report, work = self._desktop.told(), len(self._desktop.work)
         waits = self._pace.waits_for if work > FILES else "folder" if self._missing() else ""
         return Status(
             process=os.getpid(),
