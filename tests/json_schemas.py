@@ -26,6 +26,9 @@ SHARED = {"dedupe-find": "dedupe"}
 GROUPS = frozenset({"archive", "graph", "store", "topic"})
 """Commands whose second word is a command."""
 
+BESIDES = {"dedupe": ("plan", "merge", "find"), "desktop": ("scan", "check", "purge")}
+"""Commands whose second word may be one."""
+
 Schema = dict[str, Any]
 
 
@@ -33,7 +36,7 @@ def name_of(step: str) -> str:
     """Return the name of the schema of a command line: ``list``, ``store-check``, ``dedupe-plan``."""
     words = shlex.split(step)
     words = words[words.index("fyke") + 1 :]
-    grouped = words[0] in GROUPS or (words[0] == "dedupe" and words[1] in ("plan", "merge", "find"))
+    grouped = words[0] in GROUPS or " ".join(words[1:2]) in BESIDES.get(words[0], ())
     return "-".join(words[:2]) if grouped else words[0]
 
 

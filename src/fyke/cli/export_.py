@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, needs, print_json
+from fyke.cli.options import Json, StorePath, Yes, confirmed, needs, print_json
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def export(
     changes_since: Annotated[
         str | None, typer.Option(metavar="CURSOR", help="Only what changed since that export; 0 to begin.")
     ] = None,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Write a store to a file, by its ending. WARC has every capture; datasets have documents.
@@ -68,6 +69,7 @@ def export(
     from fyke.store.exports.dataset import FORMATS, Dataset, kind_of
     from fyke.store.where import Where
 
+    private = private or _may_leave(store, yes)
     where = Where(
         status=tuple(several(status)), type=tuple(several(type_)), language=tuple(several(language)),
         since=moment(since), until=moment(until), host=tuple(host or ()), prefix=tuple(prefix or ()),
@@ -91,6 +93,17 @@ def export(
     dataset = Dataset.of(several(columns), where, schema=schema, text=text, raw=raw)
     facts = _export_dataset(path, kind, store, dataset, _size(shard_size), changes_since)
     _tell(facts, path, json)
+
+
+def _may_leave(store: Path, yes: bool) -> bool:
+    """Whether the rows of local files may leave their store: of such a store the user is asked."""
+    from fyke.desktop.plan import is_desktop
+
+    if not is_desktop(store):
+        return False
+    if not confirmed(f"{store} holds local files, which nobody else can read there. Export them?", yes):
+        raise typer.Exit(1)
+    return True
 
 
 def _export_dataset(

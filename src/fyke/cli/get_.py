@@ -9,10 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, print_json
+from fyke.cli.options import Json, StorePath, address, print_json
 from fyke.errors import StorageError, UserError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Show(StrEnum):
 
 @app.command()
 def get(
-    address: Annotated[str, typer.Argument(metavar="URL", help="An absolute URL.")],
+    said: Annotated[str, typer.Argument(metavar="URL", help="An absolute URL, or a local file: ~/notes.md.")],
     store: StorePath = Path("fyke-store"),
     show: Annotated[Show, typer.Option(help="What to print.")] = Show.TEXT,
     at: Annotated[str, typer.Option(metavar="TIME", help="The version of that time: 2026-11-15T12:00 (UTC).")] = "",
@@ -52,9 +53,9 @@ def get(
     from fyke.store.snippets import snippet as best_passage
 
     with Store.open(store, mode="r") as opened:
-        row = opened.get(address, at=parse_time(at) if at else None)
+        row = opened.get(address(said, store), at=parse_time(at) if at else None)
         if row is None:
-            raise StorageError(f"{address} is not in {store}; `fyke list` shows what is")
+            raise StorageError(f"{said} is not in {store}; `fyke list` shows what is")
         if snippet:
             passage = best_passage(row.whole or "", snippet)
             if json:
@@ -83,7 +84,7 @@ def facts(row: Row) -> dict[str, object]:
         "url": row.url,
         "status": meta.status,
         "type": meta.type,
-        "length": meta.length if row.version is not None and row.version.page else 0,
+        "length": meta.length if row.version is not None and (row.version.page or is_local(row)) else 0,
         "fetched": iso(row.fetched) if row.stamp else "",
         "title": meta.title,
         "language": meta.language,
@@ -105,11 +106,45 @@ def facts(row: Row) -> dict[str, object]:
     if meta.signals is not None:
         named |= {"robots": meta.signals.robots, "tdm_policy": meta.signals.policy}
         named["usage"] = [use._asdict() for use in meta.signals.usage]
+    if is_local(row):
+        named |= _of_file(row)
     document = meta.document
     if document is not None:
         named |= {name: getattr(document, name) for name in document.__slots__ if getattr(document, name)}
     always = ("url", "status", "type", "length", "fetched")
     return {name: value for name, value in named.items() if name in always or not _says_nothing(value)}
+
+
+def is_local(row: Row) -> bool:
+    """Whether a row is of a local file, which is its own raw."""
+    return row.url.startswith("file:")
+
+
+def _of_file(row: Row) -> dict[str, object]:
+    """What the file system said of a local file: owner, mode, when it was modified."""
+    from fyke.desktop.documents import COLUMN
+
+    packed = row.columns.get(COLUMN)
+    return {} if packed is None else dict(msgspec.msgpack.decode(packed))
+
+
+def _raw(row: Row) -> bytes:
+    """The bytes of a document; of a local file those that it has now, if it is still the one that was read."""
+    kept = row.raw
+    if kept is not None or not is_local(row) or not row.meta.digest:
+        return kept or b""
+    from fyke.store.codec import sha1
+    from fyke.store.imports.files import path_of
+    from fyke.url import Url
+
+    path = path_of(Url(row.url))
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}; the store holds its text") from None
+    if sha1(body) != row.meta.digest:
+        raise StorageError(f"{path} has changed since it was read; run `fyke desktop` again, or show its text")
+    return body
 
 
 def _says_nothing(value: object) -> bool:
@@ -123,7 +158,7 @@ def iso(when: datetime) -> str:
 
 def _print(row: Row, show: Show) -> None:
     if show is Show.RAW:
-        sys.stdout.buffer.write(row.raw or b"")
+        sys.stdout.buffer.write(_raw(row))
         sys.stdout.buffer.flush()
     elif show in _TEXTS:
         echo(_TEXTS[show](row).removesuffix("\n"))
