@@ -32,7 +32,7 @@ def delete(
     Example: fyke store delete --host old.example --store fish --yes
     """
     from fyke.cli.progress import bar
-    from fyke.crawl.duplicates.exact import forget_deleted
+    from fyke.crawl.duplicates import exact, near
     from fyke.store import Store
     from fyke.store.deleting import delete as remove
 
@@ -44,7 +44,8 @@ def delete(
             raise typer.Exit(1)
         with bar("delete", None, "rows") as progress:
             count = remove(opened, host=host, prefix=prefix, before=when, progress=progress)
-            forget_deleted(opened)
+            exact.forget_deleted(opened)
+            near.forget_deleted(opened)
     if json:
         print_json({"rows": count})
     else:

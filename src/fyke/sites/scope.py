@@ -100,11 +100,15 @@ class SeedScope:
 
     def judge(self, url: Url) -> Drop | None:
         """Return None where ``url`` belongs, else why it does not."""
+        if not self._spans(url):
+            return Drop.SCOPE
+        return self.judge_outside(url)
+
+    def judge_outside(self, url: Url) -> Drop | None:
+        """Return why ``url`` is not wanted, wherever it is; None where it may be."""
         href = url.href
         if len(href) > MAX_LENGTH:
             return Drop.LENGTH
-        if not self._spans(url):
-            return Drop.SCOPE
         if not self._all_types and NO_DOCUMENT.search(url.path) and not self._wants(url.path):
             return Drop.TYPE
         if any(pattern.search(href) for pattern in self._exclude):
