@@ -21,7 +21,7 @@ from fyke.cli import COMMANDS, command_module
 
 FOLDER = Path(__file__).parent.parent / "docs" / "json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SHARED = {"dedupe-find": "dedupe"}
+SHARED = {"dedupe-find": "dedupe", "desktop-scan": "desktop"}
 """Commands that have the schema of another: the one that is meant where none is named."""
 GROUPS = frozenset({"archive", "graph", "store", "topic"})
 """Commands whose second word is a command."""
