@@ -110,9 +110,11 @@ class Stage:
         return Answer(started.returncode, output, errors)
 
     def call(self, command: str, *more: str) -> Answer:
-        """Run a command in this process: quicker, for tests."""
+        """Run a command in this process: quicker, for tests; not one that makes its process quiet for good."""
         words = [*self.words(command), *more]
         assert words[0] == "fyke", command
+        if words[1] == "desktop":
+            return self.run(command, *more)
         ended = self.stopping(words, 0.0, os.getpid())
         with contextlib.chdir(self.folder), CliRunner().isolation() as streams, ended:
             status = run(words[1:])

@@ -18,6 +18,7 @@ from fyke.errors import UserError
 from fyke.store import Store
 from fyke.store.cells import FAMILIES, LINKS, OWN, PAGE, TEXT
 from fyke.store.imports.files import file_url
+from tests import json_schemas
 from tests.desktop.helpers import audited, live, scan, texts
 
 CANARY = "canary" + secrets.token_hex(16)
@@ -137,7 +138,7 @@ def test_local_files_have_a_store_of_their_own(tmp_path: Path, store: Path) -> N
 
 
 @pytest.mark.parametrize("keep_raw", [False, True])
-def test_a_purge_leaves_no_byte(tmp_path: Path, store: Path, keep_raw: bool) -> None:
+def test_a_purge_leaves_no_byte(tmp_path: Path, store: Path, capfd: pytest.CaptureFixture[str], keep_raw: bool) -> None:
     home = tmp_path / "home"
     (home / "diary").mkdir(parents=True)
     for number in range(40):
@@ -153,7 +154,10 @@ def test_a_purge_leaves_no_byte(tmp_path: Path, store: Path, keep_raw: bool) -> 
     (home / "diary" / "old.zip").unlink()
     scan(store, home)
     assert run(["desktop", "purge", str(home / "diary"), "--store", str(store)]) == 2, "it asks"
-    assert run(["desktop", "purge", str(home / "diary"), "--store", str(store), "--yes"]) == 0
+    assert run(["desktop", "purge", str(home / "diary"), "--store", str(store), "--yes", "--json"]) == 0
+    said = capfd.readouterr().out
+    assert said == '{"rows":2}\n', "the page, and the tombstone of the archive"
+    assert json_schemas.faults("desktop-purge", said) == []
     assert CANARY.encode() not in cells(store)
     assert CANARY.encode() not in files_of(store)
     assert b"diary" not in files_of(store)

@@ -227,14 +227,17 @@ def purge(
     from fyke.desktop.purge import count
     from fyke.desktop.purge import purge as take_out
 
-    os.umask(PRIVATE)
     if bool(path) == everything:
         raise UserError("nothing says what to purge; give a PATH, or --all" if not path else "give PATH or --all")
     plan.read(store)
     rows = count(store, path)
     if not confirmed(f"Purge {rows:,} rows of {path or store} for good?", yes):
         raise typer.Exit(1)
-    take_out(store, path)
+    before = os.umask(PRIVATE)
+    try:
+        take_out(store, path)
+    finally:
+        os.umask(before)
     if json:
         print_json({"rows": rows})
     else:

@@ -86,8 +86,9 @@ class Rules:
     def belongs_or_is_near(self, url: Url) -> Drop | None:
         """The same as ``belongs`` for a link that may lead out of the scope."""
         why = self.belongs(url)
-        judge = getattr(self._scope, "judge_outside", lambda url: None)
-        return judge(url) if why is Drop.SCOPE else why
+        if why is not Drop.SCOPE:
+            return why
+        return self._scope.judge(url, anywhere=True) if isinstance(self._scope, SeedScope) else None
 
     def numbered(self, offers: list[Offer], hop: int) -> list[Offer]:
         """Return offers, those that are out of the scope with the number of the link that led there."""
