@@ -26,6 +26,8 @@ dedupe merge {0}/all {0}/sketches
 store delete --host b.test --yes --store {0}/s
 world --facts --hosts 3 --pages 20
 world --truth http://www.northern-tribune.test/ --hosts 3 --pages 20
+desktop {0}/files --store {0}/desk
+desktop purge {0}/files/a.txt --store {0}/desk --yes
 warm crawl
 doctor
 """.split("\n")[1:-1]
@@ -39,6 +41,8 @@ def test_every_answer_is_as_docs_json_says(
         for n in range(12):
             page = f"<p>Eels of weir {n} and nets of every hoop, counted by hand."
             store.put(f"http://{'ab'[n % 2]}.test/{n}", raw=page.encode(), text=page[3:], fetched=1e9 + n)
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.txt").write_text("Eels and weirs, told at length to whoever asks.")
     for line in COMMANDS:
         words = [word.format(tmp_path) for word in line.split()]
         status = run([*words, "--json"])
