@@ -30,8 +30,8 @@ from fyke.store.exports.dataset import Dataset, rows_of, write_dataset
 from fyke.store.importing import Importer
 from fyke.url import Url
 
-PAGES, TURNS = 800, 8
-"""Real pages, each several times with a comment of its own: a store costs two tenths of a second to open and close."""
+PAGES, TURNS = 800, 4
+"""Real pages, each several times with a comment of its own: a store costs a tenth of a second to open and close."""
 
 
 def warcio_loop(path: Path) -> None:

@@ -47,7 +47,7 @@ time to write and little more than half the time to read."""
 KEPT = 40 << 20
 """Bytes of dictionaries and compressors kept ready in a process: forty small hosts, or sixteen with the largest."""
 
-KEPT_TO_READ = 12 << 20
+KEPT_TO_READ = 6 << 20
 """The same where nothing is written: a scan comes to one host after another."""
 
 TABLES = ((192 << 10, 15), (640 << 10, 16), (1 << 62, 17))
