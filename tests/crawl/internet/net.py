@@ -35,7 +35,7 @@ NXDOMAIN, SERVFAIL, SILENT = "nxdomain", "servfail", "silent"
 RESET = "reset"
 Reply = "bytes | list[bytes | float | str]"
 """An answer as it goes over the wire: bytes to send, seconds to wait, ``RESET``."""
-DEADLINE = 240.0
+DEADLINE = 800.0
 """Seconds for a whole scenario: generous, as the machine may be busy."""
 
 

@@ -70,7 +70,7 @@ async def stopped_while_starting(net: Internet) -> Any:
     net.host("fine.example", "93.184.5.2", site(4))
     await net.open()
     process = await net.start("crawl", "http://fine.example/", "--store", str(net.store), *QUICK)
-    async with asyncio.timeout(100):
+    async with asyncio.timeout(700):
         while not (net.store / "crawl.json").exists():
             await asyncio.sleep(0.001)
     process.kill()
@@ -97,7 +97,7 @@ async def dead_agent(net: Internet) -> Any:
         *("--store", str(net.store), "--json", "--delay", "0.3", "--no-sitemaps", "--agents", "3"),
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    async with asyncio.timeout(200):
+    async with asyncio.timeout(700):
         while len(net.log) < 40:
             await asyncio.sleep(0.05)
         reports = [json.loads(path.read_bytes()) for path in (net.store / "status").glob("agent-1.json")]

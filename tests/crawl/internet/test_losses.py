@@ -32,7 +32,7 @@ async def odd_etag(net: Internet) -> Any:
     process = await net.start(
         "crawl", "http://odd.example/", "--store", str(net.store), "--continuous", "--request-rate", "20", *QUICK
     )
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(700):
         while sum(each.target == "/" for each in net.log) < 4 and process.returncode is None:
             await asyncio.sleep(0.05)
     if process.returncode is None:
@@ -104,7 +104,7 @@ async def outage(net: Internet) -> Any:
         "crawl", "http://h0.example/", "--scope", "any", "--store", str(net.store), "--json", *words
     )
     said = ""
-    async with asyncio.timeout(200):
+    async with asyncio.timeout(700):
         while len(net.log) < 12:
             await asyncio.sleep(0.05)
         down[0] = True
@@ -245,7 +245,7 @@ async def stopped(net: Internet) -> Any:
         *("--stall-timeout", "3", "--connect-timeout", "2", "--fetch-timeout", "4"),
         stdout=asyncio.subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
-    async with asyncio.timeout(200):
+    async with asyncio.timeout(700):
         while len(net.log) < 20:
             await asyncio.sleep(0.05)
         os.killpg(process.pid, signal.SIGSTOP)
@@ -278,7 +278,7 @@ async def moved_for_now(net: Internet) -> Any:
     await net.open()
     words = ("--store", str(net.store), "--continuous", "--request-rate", "20", "--no-sitemaps", *QUICK)
     process = await net.start("crawl", "http://login.example/", *words)
-    async with asyncio.timeout(150):
+    async with asyncio.timeout(700):
         while visits[0] < 3 and process.returncode is None:
             await asyncio.sleep(0.05)
     process.terminate()

@@ -62,7 +62,7 @@ async def proxied(net: Internet, kind: str) -> Any:
 
 
 async def answering(port: int) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(700):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
