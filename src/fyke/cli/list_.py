@@ -26,8 +26,8 @@ def list_(
 
     Example: fyke list https://example.org/ --limit 10
     """
-    from fyke.cli.get_ import facts
     from fyke.store import Store
+    from fyke.store.facts import facts
 
     with Store.open(store, mode="r") as opened:
         for row in islice(opened.scan(prefix, host, parts=()), limit):
