@@ -7,8 +7,8 @@
                         ‖ freshness, age in days, lag in seconds (f32 each; NaN: not measured) ‖ in flight (u32)
 
 Little-endian. Counts are those of the agent's tablets since the store was made, so agents add up. A record of which all
-but the time is zero says that the agents of a run are gone (``begin``). A file that is full loses every second record
-of its older part: the past is kept in ever larger steps. What follows the last whole record is no record.
+but the time is zero says that the agents of a run are gone (``begin``). A file that is full loses records of its
+older part: the past is kept in steps of a thousandth of its age. What follows the last whole record is no record.
 """
 
 from __future__ import annotations
@@ -159,8 +159,13 @@ def _append(path: Path, moment: Moment) -> None:
 def _thin(path: Path) -> None:
     moments = _moments(path)
     old, recent = moments[:-_RECENT], moments[-_RECENT:]
-    kept = [each for number, each in enumerate(old) if number % 2 == 0 or not any(each[1:6])]
-    kept = kept if len(kept) + len(recent) < MOST * 3 // 4 else old[::2]
+    steps, end, last = MOST // 16, recent[-1].when, -math.inf
+    kept = []
+    for each in old:
+        if each.when - last >= (end - each.when) / steps or not any(each[1:6]):
+            kept.append(each)
+            last = each.when
+    kept = kept if len(kept) + len(recent) < MOST else old[::2]  # the clock was set back, or runs are very short
     fresh = path.with_name(path.name + ".new")
     fresh.write_bytes(_header() + b"".join(_RECORD.pack(*each) for each in (*kept, *recent)))
     fresh.replace(path)
