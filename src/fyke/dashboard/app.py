@@ -80,6 +80,11 @@ class Dashboard:
         routes.append(Route("/{rest:path}", self._safe(self._nothing)))
         self.app = Starlette(routes=routes)
 
+    def warm(self) -> None:
+        """Have the store open and the templates made before the first page is asked for."""
+        with contextlib.suppress(FykeError, OSError):  # the page tells
+            self._thread.submit(self.views.overview).result()
+
     def close(self) -> None:
         """End what reads."""
         self._thread.shutdown()

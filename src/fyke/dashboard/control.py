@@ -14,7 +14,6 @@ from starlette.requests import Request
 
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run import steering
-from fyke.crawl.run.runtime import log, logging_to
 from fyke.errors import UserError
 
 _MAX_FORM = 8_192
@@ -50,6 +49,8 @@ def act(store: Path, given: dict[str, str]) -> dict[str, Any]:
         raise UserError(f"no crawl is running in {store}; `fyke resume --store {store}` starts one")
     if given.get("sure") != "yes":
         return {"said": "", "asked": words + ".", "fields": given}
+    from fyke.crawl.run.runtime import log, logging_to  # it loads another event loop
+
     asked = steering.change(store, lambda known: steering.merged(known, **changes))
     with logging_to(store):
         log.warning("steered from the dashboard (change %d): %s", asked.number, words)

@@ -31,9 +31,10 @@ def serve(
         guard = Guard(_not_yet, number, token, control=control, metrics=metrics)
         dashboard = Dashboard(facts, store, csrf=guard.csrf, control=control)
         guard.app = dashboard.app
+        dashboard.warm()
         config = uvicorn.Config(
-            guard, lifespan="off", log_level="warning", access_log=False, server_header=False, limit_concurrency=256,
-            h11_max_incomplete_event_size=32_768, timeout_graceful_shutdown=3, ws="none",
+            guard, loop="asyncio", lifespan="off", log_level="warning", access_log=False, server_header=False,
+            limit_concurrency=256, h11_max_incomplete_event_size=32_768, timeout_graceful_shutdown=3, ws="none",
         )  # fmt: skip
         try:
             with contextlib.suppress(KeyboardInterrupt):

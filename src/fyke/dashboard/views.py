@@ -238,9 +238,15 @@ def described(row: Row) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def known(row: Row) -> list[tuple[str, str]]:
-    """Everything that is known of a row, as words."""
-    return [(name, short(value, 500)) for name, value in facts_of(row).items() if name != "url"]
+def known(row: Row) -> list[tuple[str, str, str]]:
+    """Everything that is known of a row, as words: name, value, and where the document says so."""
+    found = facts_of(row)
+    sources = dict(row.meta.document.sources) if row.meta.document is not None else {}
+    return [
+        (name, short(value, 500), sources.get(name, ""))
+        for name, value in found.items()
+        if name not in ("url", "sources")
+    ]
 
 
 def shaded(row: Row) -> tuple[list[tuple[str, str, int]], bool]:
