@@ -1,4 +1,4 @@
-"""WARC import and export in MB of bodies per CPU second, beside bare loops of warcio and fastwarc; peak memory.
+"""WARC import and export in MB of bodies per CPU second, beside loops of warcio, fastwarc and datatrove; peak memory.
 
 ``python -m bench.interchange`` measures rates on real pages; with ``--records N`` memory at so many small records.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import shutil
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
+import fyke
 from bench.measure import table
 from bench.warc import HEAD, pages
 from fyke.crawl.imported import Settled
@@ -24,6 +26,7 @@ from fyke.reading.importing import Enricher
 from fyke.store import Batch, Change, Page, RowMeta, Store
 from fyke.store.codec import sha1
 from fyke.store.exporting import export, parts_needed
+from fyke.store.exports.dataset import Dataset, rows_of, write_dataset
 from fyke.store.importing import Importer
 from fyke.url import Url
 
@@ -41,6 +44,15 @@ def fastwarc_loop(path: Path) -> None:
     with path.open("rb") as file:
         for record in FastIterator(file, parse_http=True):
             record.reader.read()
+
+
+def datatrove_loop(path: Path) -> None:
+    """Its reader alone, which makes text of bytes and guesses types; no extractor behind it."""
+    from datatrove.pipeline.readers import WarcReader
+
+    logging.disable(logging.INFO)
+    for _ in WarcReader(str(path.parent), glob_pattern=path.name, doc_progress=False).run():
+        pass
 
 
 def fyke_import(path: Path, folder: Path, *, read: bool, settle: bool = False) -> None:
@@ -76,6 +88,7 @@ def rates(folder: Path) -> None:
         ("export: fyke, with CDXJ", out),
         ("loop: warcio", rate(size, lambda: warcio_loop(path))),
         ("loop: fastwarc", rate(size, lambda: fastwarc_loop(path))),
+        ("loop: datatrove's reader", rate(size, lambda: datatrove_loop(path))),
         ("import: fyke --no-read", rate(size, lambda: fyke_import(path, folder / "t", read=False))),
         ("import: fyke, reading", rate(size, lambda: fyke_import(path, folder / "t", read=True))),
         ("import: fyke, reading, anchors and copies",
@@ -96,7 +109,8 @@ def fill(folder: Path, records: int) -> None:
                 body = b"<p>page %d" % (n // 2)
                 batch = batches.setdefault(store.tablet_of(key), store.tablet(store.tablet_of(key)).batch())
                 meta = RowMeta(200, "text/html", len(body), 1.7e9 + n, digest=sha1(body))
-                batch.put_row(key, Change(meta, Page(b"", HEAD, body)), int((1.7e9 + n) * 1e6))
+                change = Change(meta, Page(b"", HEAD, body), text=f"page {n // 2}")
+                batch.put_row(key, change, int((1.7e9 + n) * 1e6))
             for number, batch in batches.items():
                 store.tablet(number).write(batch)
 
@@ -105,6 +119,15 @@ def write_out(folder: Path) -> None:
     path = folder / "out.warc.gz"
     with Store.open(folder / "s", "r") as store:
         export(store.scan(parts=parts_needed(path)), path)
+
+
+def write_table(folder: Path) -> None:
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # as the command does
+    dataset = Dataset.of()
+    with fyke.Store.open(folder / "s", "r") as store:
+        rows = rows_of(dataset, store, store.derived())
+        count, size = write_dataset(rows, list(dataset.columns), folder / "out.parquet", "parquet")
+    print(f"{count:,} documents, {size:,} bytes")
 
 
 def read_in(folder: Path) -> None:
@@ -119,6 +142,7 @@ def memory(folder: Path, records: int) -> None:
         ("nothing", int),
         ("filled", lambda: fill(folder, records)),
         ("exported", lambda: write_out(folder)),
+        ("as Parquet", lambda: write_table(folder)),
         ("imported", lambda: read_in(folder)),
     ]
     for name, work in steps:

@@ -24,20 +24,27 @@ from bench import crawl_site
 from bench.measure import table
 
 DOORS = {
-    "fetch: reading the answer, decoding": ("fyke.fetch.http:_Transfer.begin", "fyke.fetch.http:_Transfer.result"),
-    "formats: type, encoding, tags": tuple(
-        f"fyke.crawl.capture:{name}" for name in ("parse_head", "sniff", "decoded", "parse")
+    "fetch: asking, reading the answer, decoding": (
+        "fyke.fetch.transfer:Transfer.begin",
+        "fyke.fetch.transfer:Transfer.result",
+    ),
+    "formats: type, encoding, tags": (
+        "fyke.crawl.capture:parse_head",
+        "fyke.crawl.capture:sniff",
+        "fyke.reading.reading:decoded",
+        "fyke.reading.reading:parse_many",
     ),
     "sites: links, robots, traps": (
-        "fyke.crawl.capture:find_links",
+        "fyke.reading.reading:find_links",
         "fyke.crawl.politeness.permissions:Permissions.known",
         "fyke.crawl.politeness.rules:Rules.belongs",
         "fyke.crawl.politeness.rules:Rules.worth",
     ),
-    "convert: metadata": ("fyke.crawl.capture:document",),
-    "clean: main content, text": ("fyke.crawl.capture:main_of",),
+    "text: language": ("fyke.reading.reading:identify",),
+    "convert: metadata": ("fyke.reading.reading:text_document",),
+    "clean: main content, text": ("fyke.reading.reading:main_texts",),
     "dedupe: digests, sketch, index": (
-        "fyke.crawl.maintext:Material.digests",
+        "fyke.reading.reading:Material.digests",
         "fyke.crawl.duplicates.near:LookAlikes.ask",
     ),
     "frontier: queues, politeness, seen-set": (
@@ -45,11 +52,11 @@ DOORS = {
         "fyke.frontier.seen:SeenSet.add",
         "fyke.frontier.priority:DefaultPrioritizer.priority",
     ),
-    "store: rows and cells": ("fyke.store.batch:Batch.put_row",),
+    "store: rows and cells": ("fyke.store.batch:Batch.put_row", "fyke.store.tablet:merged"),
     "store: compression": ("fyke.store.tablet:Tablet.encode",),
-    "store: RocksDB's write": ("fyke.store.tablet:Tablet.write",),
+    "store: RocksDB's write": ("fyke.store.tablet:Tablet._write",),
     "crawl: the batch of a page, anchors, mail": (
-        "fyke.crawl.capture:Processor.page",
+        "fyke.crawl.capture:Processor.read_many",
         "fyke.crawl.commit:Keeper.keep",
         "fyke.crawl.mail.anchors:Anchors.step",
         "fyke.crawl.queue.queues:Queues.apply",

@@ -9,13 +9,25 @@ from __future__ import annotations
 import json
 import shlex
 import tempfile
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+import typer
+
+from fyke.cli import COMMANDS, command_module
+
 FOLDER = Path(__file__).parent.parent / "docs" / "json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+SHARED = {"dedupe-find": "dedupe", "desktop-scan": "desktop"}
+"""Commands that have the schema of another: the one that is meant where none is named."""
 GROUPS = frozenset({"archive", "graph", "store", "topic"})
 """Commands whose second word is a command."""
+
+BESIDES = {"dedupe": ("plan", "merge", "find"), "desktop": ("scan", "check", "purge")}
+"""Commands whose second word may be one."""
 
 Schema = dict[str, Any]
 
@@ -24,7 +36,7 @@ def name_of(step: str) -> str:
     """Return the name of the schema of a command line: ``list``, ``store-check``, ``dedupe-plan``."""
     words = shlex.split(step)
     words = words[words.index("fyke") + 1 :]
-    grouped = words[0] in GROUPS or (words[0] == "dedupe" and words[1] in ("plan", "merge", "find"))
+    grouped = words[0] in GROUPS or " ".join(words[1:2]) in BESIDES.get(words[0], ())
     return "-".join(words[:2]) if grouped else words[0]
 
 
@@ -34,6 +46,26 @@ def schema_of(name: str) -> Schema:
     assert path.is_file(), f"{path} is missing: run python -m tests.json_schemas, and tell what the fields mean"
     found: Schema = json.loads(path.read_text(encoding="utf-8"))
     return found
+
+
+def faults(name: str, output: str) -> list[str]:
+    """Return where what a command said, an object a line, is not as its schema has it."""
+    shape = jsonschema.Draft202012Validator(schema_of(name))
+    return [
+        f"{fault.json_path}: {fault.message[:200]}"
+        for line in output.splitlines()
+        for fault in shape.iter_errors(json.loads(line))
+    ]
+
+
+def commands() -> Iterator[str]:
+    """Yield the name of the schema of each command and subcommand that takes ``--json``."""
+    for name in COMMANDS:
+        command = typer.main.get_command(import_module(command_module(name)).app)
+        parts = {f"{name}-{part}": each for part, each in getattr(command, "commands", {}).items()} or {name: command}
+        for whole, each in parts.items():
+            if any(parameter.name == "json" for parameter in each.params):
+                yield SHARED.get(whole, whole)
 
 
 def inferred(value: Any) -> Schema:

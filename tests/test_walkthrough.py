@@ -13,6 +13,11 @@ from fyke.cli import COMMANDS
 from tests import json_schemas, walkthrough
 
 TOUR, *HOWTO = walkthrough.PAGES
+BESIDE = frozenset(
+    {"archive-combine", "archive-sub", "dedupe-merge", "demo", "doctor", "store-backup",
+     "store-compact", "store-delete", "store-merge", "store-prune", "store-restore", "store-split", "warm", "world"}
+)  # fmt: skip
+"""Commands that are not on the tour: their answers are held against their schemas in tests/cli."""
 
 
 def walk(page: Path, folder: Path, *more: str) -> dict[str, str]:
@@ -34,20 +39,21 @@ def walk(page: Path, folder: Path, *more: str) -> dict[str, str]:
 
 def test_every_command_of_the_tour_speaks_json(tmp_path: Path) -> None:
     for step, output in walk(TOUR, tmp_path, "--json").items():
-        lines = output.splitlines()
-        assert lines, f"{step} says nothing"
-        shape = jsonschema.Draft202012Validator(json_schemas.schema_of(json_schemas.name_of(step)))
-        for line in lines:
-            wrong = [f"{fault.json_path}: {fault.message[:200]}" for fault in shape.iter_errors(json.loads(line))]
-            assert not wrong, f"{step} is not as docs/json says: {wrong}"
+        assert output.splitlines(), f"{step} says nothing"
+        wrong = json_schemas.faults(json_schemas.name_of(step), output)
+        assert not wrong, f"{step} is not as docs/json says: {wrong}"
 
 
 def test_schemas_are_schemas_of_commands() -> None:
-    known = {json_schemas.name_of(step) for language, step in walkthrough.steps(TOUR.read_text("utf-8")) if
-             language == "console"}  # fmt: skip
     for path in sorted(json_schemas.FOLDER.glob("*.json")):
         jsonschema.Draft202012Validator.check_schema(json.loads(path.read_text("utf-8")))
-        assert path.stem in known, f"{path.name} is of no command of the tour, so nothing is held against it"
+    have = {path.stem for path in json_schemas.FOLDER.glob("*.json")}
+    groups = {"control"}  # all its commands say the same
+    wanted = {name.partition("-")[0] if name.partition("-")[0] in groups else name for name in json_schemas.commands()}
+    assert have == wanted
+    steps = [step for language, step in walkthrough.steps(TOUR.read_text("utf-8")) if language == "console"]
+    checked = {json_schemas.name_of(step) for step in steps if not walkthrough.unread(step)}
+    assert have - checked == BESIDE, "of the others, nothing is held against their schemas"
 
 
 def test_the_tour_shows_every_command() -> None:

@@ -29,7 +29,6 @@ from fyke.crawl.discovery.subscriptions import serving
 from fyke.crawl.duplicates.near import FOLDER, Beside
 from fyke.crawl.order.choice import prepare
 from fyke.crawl.politeness.identity import identity_of, without_secrets
-from fyke.crawl.politeness.rules import BAD_PORTS
 from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.run import history, steering, steps
 from fyke.crawl.run import plan as plans
@@ -49,6 +48,7 @@ from fyke.crawl.run.supervisor import Suspect
 from fyke.crawl.run.ties import Follow, Ties
 from fyke.errors import StorageError, UserError
 from fyke.fetch.http import HttpTransport
+from fyke.fetching import parse_url
 from fyke.frontier.keys import REQUISITE
 from fyke.interfaces import Prioritizer
 from fyke.outfit import agent_maker
@@ -184,12 +184,7 @@ def _compile_ahead(kernels: str) -> None:
 
 def parse_seed(seed: str) -> Url:
     """Return the URL of a seed. Raises ``UserError`` for what names no document that fyke fetches."""
-    url = Url.parse(seed)
-    if url.scheme not in {"http", "https"}:
-        raise UserError(f"{seed!r} is no seed: fyke crawls http and https, not {url.scheme}")
-    if url.port in BAD_PORTS:
-        raise UserError(f"{seed!r} is no seed: port {url.port} is another protocol's, and browsers refuse it too")
-    return url
+    return parse_url(seed, "is no seed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,10 +112,15 @@ def _plain(kind: type[Any], settings: Mapping[str, object], where: str) -> dict[
                 found[key] = unit.parse(value)
             except UserError as error:
                 raise ValueError(f"{key}: {error}") from None
-        elif get_origin(hints[key]) is dict and isinstance(value, dict):
-            inner = get_args(hints[key])[1]
+        elif isinstance(value, dict) and (inner := _of_tables(hints[key])) is not None:
             found[key] = {name: _table(inner, each, f'[{key}."{name}"] of {where}') for name, each in value.items()}
     return found
+
+
+def _of_tables(hint: object) -> type[Any] | None:
+    """Return the dataclass that the tables of a ``dict[str, dataclass]`` are."""
+    inner = get_args(hint)[1] if get_origin(hint) is dict else None
+    return inner if dataclasses.is_dataclass(inner) and isinstance(inner, type) else None
 
 
 def _table(kind: type[Any], table: object, where: str) -> object:

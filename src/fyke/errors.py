@@ -7,6 +7,7 @@
     │   ├── ConfigError       an unknown key, a value of the wrong kind
     │   └── UrlError          a string that is no URL fyke can name
     └── StorageError          disks and files: foreign, damaged, locked or full (exit status 1)
+        ├── DiskFullError     no room is left: free some, and go on
         └── SupersededError   a version that was pruned while it was read: get the row again
 
 What a web site does is never an exception: it is a value (``values.Outcome``).
@@ -31,6 +32,10 @@ class UrlError(UserError):
 
 class StorageError(FykeError):
     """A file or directory that is foreign, damaged, locked or full; the command line exits with status 1."""
+
+
+class DiskFullError(StorageError):
+    """A disk without room; what was acknowledged before is kept."""
 
 
 class SupersededError(StorageError):

@@ -85,15 +85,13 @@ def fetch_all(
         return beside.submit(asyncio.run, _fetch_all(urls, settings, waiting)).result()
 
 
-def parse_url(text: str) -> Url:
-    """Return the URL of something that can be fetched. Raises ``UserError``."""
+def parse_url(text: str, what: str = "is not on the web") -> Url:
+    """Return the URL of something that can be fetched. Raises ``UserError``: that it ``what``, and why."""
     url = Url.parse(text)
     if url.scheme not in {"http", "https"}:
-        raise UserError(f"{text!r} is not on the web: fyke fetches http and https, not {url.scheme}")
+        raise UserError(f"{text!r} {what}: fyke fetches http and https, not {url.scheme}")
     if url.port in BAD_PORTS:
-        raise UserError(
-            f"{text!r} is not on the web: port {url.port} is another protocol's, and browsers refuse it too"
-        )
+        raise UserError(f"{text!r} {what}: port {url.port} is another protocol's, and browsers refuse it too")
     return url
 
 

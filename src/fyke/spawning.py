@@ -1,7 +1,9 @@
-"""Starting processes of our own: none of them imports what lies in the current folder.
+"""Starting processes of our own: none of them imports what lies in the current folder, or runs the caller's program.
 
 A Python that is started with ``-m`` or ``-c`` looks for modules in the current folder first: a ``bz2.py`` that lies
-beside a downloaded document would be run. ``python`` is for subprocess, ``safe_path`` for multiprocessing.
+beside a downloaded document would be run. ``python`` is for subprocess, ``safe_path`` for multiprocessing, whose
+processes would also import the main module: a script that calls fyke without ``if __name__ == "__main__"`` would be run
+again in each of them. They need nothing of it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
 _VARIABLE = "PYTHONSAFEPATH"
 _lock = threading.Lock()
@@ -23,13 +26,16 @@ def python(module: str, *arguments: str) -> list[str]:
 
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """Let Pythons that multiprocessing spawns meanwhile not look into the current folder."""
+    """Let Pythons that multiprocessing spawns meanwhile not look into the current folder, nor at the main module."""
     with _lock:
-        before = os.environ.get(_VARIABLE)
+        before, main = os.environ.get(_VARIABLE), sys.modules.get("__main__")
         os.environ[_VARIABLE] = "1"
+        sys.modules["__main__"] = ModuleType("__main__")
         try:
             yield
         finally:
+            if main is not None:
+                sys.modules["__main__"] = main
             if before is None:
                 del os.environ[_VARIABLE]
             else:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fyke.cli import demo_acts, run
+from tests import json_schemas
 
 # No Crawl-delay to wait for, no worker to start for other formats, no trap to give up.
 SMALL = ["--hosts", "5", "--pages", "60", "--no-robots", "--no-formats", "--no-traps"]
@@ -28,6 +29,7 @@ def test_demo_tells_the_story_draws_and_leaves_a_store(tmp_path: Path, capfd: py
     assert {path.name for path in out.iterdir()} == {"README.txt", "store", *pictures}
     assert all((out / name).stat().st_size > 5000 for name in pictures)
     facts = json.loads(result.stdout)
+    assert json_schemas.faults("demo", result.stdout) == []
     assert facts["hosts"]["hosts"] == 5
     assert facts["crawl"]["found"] == facts["crawl"]["expected"] > 20
     assert facts["crawl"]["early"] == 0

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from fyke.cli import run as fyke_command
 from fyke.crawl.duplicates.exact import Duplicates, strip_all
 from fyke.crawl.duplicates.examination import Examination
-from fyke.crawl.duplicates.near import Answer, Ask, Beside, Line, LookAlikes, serve
+from fyke.crawl.duplicates.near import FOLDER, Answer, Ask, Beside, Line, LookAlikes, serve
 from fyke.crawl.mail.outbox import INDEX, Mark
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import Queues
@@ -253,6 +254,25 @@ def test_a_near_copy_is_marked_whichever_of_its_twins_is_asked_about_first(tmp_p
                 "http://younger.test/": ("http://elder.test/", "text"),
             }
             assert counted(store, "near") == 2
+
+
+def test_what_was_deleted_is_no_original(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pages = texts(6)
+    with opened(tmp_path / "s") as store:
+        for href, text in pages.items():
+            store.put(href, raw=text.encode(), text=text)
+        index = LookAlikes(tmp_path / "s" / FOLDER, store)
+        index.ask(list(pages.items()))
+        index.close()
+    command = ["store", "delete", "--host", "h2.test", "--yes", "--store", str(tmp_path / "s")]
+    assert fyke_command(command) == 0, capfd.readouterr().err
+    with opened(tmp_path / "s") as store:
+        index = LookAlikes(tmp_path / "s" / FOLDER, store)
+        asked = [(f"http://new{i}.test/", pages[f"http://h{i}.test/"] + " more") for i in (0, 2, 4)]
+        assert [answer.original for answer in index.ask(asked)] == [
+            "http://h0.test/", "http://h3.test/", "http://h4.test/",
+        ]  # fmt: skip
+        index.close()
 
 
 def test_a_host_that_says_not_found_with_status_200_is_counted(tmp_path: Path) -> None:

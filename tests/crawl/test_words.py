@@ -22,7 +22,7 @@ from fyke.errors import ConfigError
 from fyke.store import Store
 from fyke.url import Url
 from tests.json_schemas import schema_of
-from tests.little_site import Answer, page, serving
+from tests.little_site import Answer, moved, page, serving
 
 PAGES = 60
 LARGE = {
@@ -294,3 +294,30 @@ def test_a_host_may_have_settings_of_its_own(tmp_path: Path, capfd: pytest.Captu
 def test_wrong_settings_of_a_host_are_named(hosts: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         config.build(CrawlSettings, {"hosts": hosts})
+
+
+def test_links_out_of_the_scope_are_followed_so_far(tmp_path: Path) -> None:
+    """near is a link away from home, far two, beyond three; near leads back home, and a redirect is no link."""
+    pages: dict[str, Answer] = {}
+    with serving(pages) as site:
+        port = site.root.rpartition(":")[2]
+        home, near, far, beyond = (f"http://{name}.test:{port}" for name in ("home", "near", "far", "beyond"))
+        pages["/"] = page("start", f"{near}/moved", f"{near}/shut", f"{near}/a.zip")
+        pages["/moved"] = moved(f"{near}/near")
+        pages["/near"] = page("near", f"{far}/far", f"{home}/back")
+        pages["/far"] = page("far", f"{beyond}/beyond")
+        pages["/back"] = page("back", f"{far}/from-back")
+        pages["/shut"] = pages["/from-back"] = pages["/beyond"] = page("a page")
+        resolve = tuple(f"{name}.test:127.0.0.1" for name in ("home", "near", "far", "beyond"))
+        found = {}
+        for hops in range(4):
+            for order in ({}, {"order": "quality"}) if hops == 2 else ({},):
+                store = tmp_path / f"{hops}{len(order)}"
+                how: dict[str, Any] = {"resolve": resolve, "allow_private": True, "exclude": ("shut",), **order}
+                summary = run([f"{home}/"], store, hops_off=hops, **how)
+                found[hops, len(order)] = {href.rpartition("/")[2] for href in stored(store)}
+                assert summary.queued == 0
+    assert found[0, 0] == {""}
+    assert found[1, 0] == {"", "near", "back", "from-back"}
+    assert found[2, 0] == found[2, 1] == {"", "near", "back", "from-back", "far"}
+    assert found[3, 0] == {"", "near", "back", "from-back", "far", "beyond"}

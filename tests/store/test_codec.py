@@ -55,7 +55,7 @@ def test_too_little_makes_no_dictionary() -> None:
 
 def test_dictionaries_at_hand_are_bounded_and_do_not_thrash(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice as many dictionaries as can be kept, used in turns: most pages go without, few are digested."""
-    monkeypatch.setattr(module, "KEPT", 4 * 930_000)
+    monkeypatch.setattr(module, "KEPT", 4 * 980_000)
     dictionaries = {}
     for n in range(8):
         made = train([sample + b"%d" % n for sample in SAMPLES], 8_000)

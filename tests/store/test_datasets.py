@@ -429,4 +429,4 @@ def test_rows_are_written_as_they_come(tmp_path: Path) -> None:
     rows = ([f"{number}", "x" * 1_000_000] for number in range(100))
     columns = [column for column in SCHEMAS["fineweb"] if column.name in ("url", "text")]
     assert write_dataset(rows, columns, tmp_path / "o.parquet", "parquet")[0] == 100
-    assert parquet.ParquetFile(tmp_path / "o.parquet").metadata.num_row_groups == 20
+    assert parquet.ParquetFile(tmp_path / "o.parquet").metadata.num_row_groups == 34

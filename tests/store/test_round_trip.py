@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import permutations
 from pathlib import Path
 
 import hypothesis.strategies as st
 import msgspec
+import pytest
 from hypothesis import Phase, given, settings
 
+from fyke.formats.warc_record import sha1_base32
 from fyke.store import EXACT, Page, Settings, Store
 from fyke.store.exporting import export, parts_needed
 from fyke.store.exports.warc import captures
@@ -126,3 +129,37 @@ def test_a_copy_without_its_original_is_exported_whole(tmp_path: Path) -> None:
         row = copy.get("http://c.test/x")
         assert row is not None
         assert row.raw == BODIES[2]
+
+
+def _record(kind: str, when: int, body: bytes, of: bytes = b"") -> bytes:
+    head = b"HTTP/1.1 200 OK\r\nX-At: %d\r\n\r\n" % when
+    stated = sha1_base32(of or body)
+    lines = [
+        "WARC/1.0", f"WARC-Type: {kind}", f"WARC-Record-ID: <urn:uuid:{when}>", f"WARC-Date: 2020-01-01T00:00:0{when}Z",
+        "WARC-Target-URI: http://a.test/x", f"WARC-Payload-Digest: {stated}",
+        "Content-Type: application/http; msgtype=response", f"Content-Length: {len(head) + len(body)}",
+    ]  # fmt: skip
+    if kind == "revisit":
+        lines.append("WARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest")
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + head + body + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_a_revisit_has_the_body_that_it_names_whatever_comes_first(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """A, B, and revisits of either; the same file again is no change."""
+    records = [
+        _record("response", 1, b"A"), _record("response", 2, b"B"), _record("revisit", 3, b"", b"A"),
+        _record("revisit", 4, b"", b"B"),
+    ]  # fmt: skip
+    (tmp_path / "in.warc").write_bytes(b"".join(records[n] for n in order))
+    with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+        for _ in range(2):
+            with Importer(store) as importer:
+                importer.file(tmp_path / "in.warc")
+            assert importer.unresolved == 0
+            row = store.get("http://a.test/x")
+            assert row is not None
+            found = sorted(
+                (version.page.response_head[23:24], version.raw) for version in row.history() if version.page
+            )
+            assert found == [(b"1", b"A"), (b"2", b"B"), (b"3", b"A"), (b"4", b"B")]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fyke.errors import StorageError, UserError
-from fyke.store import RowMeta, Settings, Store
+from fyke.store import RowMeta, Settings, Store, manifest
 from fyke.url import Url
 from fyke.values import Link, Meta
 
@@ -55,6 +55,9 @@ def test_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
             row = reader.get(URL)
             assert row is not None
             assert row.raw == b"1"
+            with pytest.raises(StorageError, match="being written by process"):
+                Store.open(tmp_path / "s", settings=Settings(tablets=2, keep_versions=7))
+            assert manifest.read(tmp_path / "s").settings == SMALL, "nobody's settings who has not the lock"
             with pytest.raises(UserError, match="open for reading"):
                 reader.put(URL, raw=b"2")
     Store.open(tmp_path / "s").close()

@@ -81,7 +81,7 @@ def add(
 @app.command()
 def slow(
     host: Annotated[str, typer.Argument(help="A host, as in its URLs.")],
-    seconds: Annotated[float, typer.Argument(help="Least seconds between two requests to it.", min=0.0)],
+    gap: Annotated[str, typer.Argument(metavar="SECONDS", help="Least time between two requests to it: 10, 1m.")],
     store: StorePath = Path("fyke-store"),
     json: Json = False,
 ) -> None:
@@ -89,6 +89,9 @@ def slow(
 
     Example: fyke control slow example.org 10 --store example
     """
+    from fyke.units import parse_duration
+
+    seconds = parse_duration(gap)
     _ask(store, json, f"{host} is asked every {seconds:g} s at most", slow={host.lower(): seconds})
 
 

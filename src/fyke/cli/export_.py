@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, needs, print_json
+from fyke.cli.options import Json, StorePath, Yes, confirmed, needs, print_json
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def export(
     changes_since: Annotated[
         str | None, typer.Option(metavar="CURSOR", help="Only what changed since that export; 0 to begin.")
     ] = None,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Write a store to a file, by its ending. WARC has every capture; datasets have documents.
@@ -67,6 +69,7 @@ def export(
     from fyke.store.exports.dataset import FORMATS, Dataset, kind_of
     from fyke.store.where import Where
 
+    private = private or _may_leave(store, yes)
     where = Where(
         status=tuple(several(status)), type=tuple(several(type_)), language=tuple(several(language)),
         since=moment(since), until=moment(until), host=tuple(host or ()), prefix=tuple(prefix or ()),
@@ -86,9 +89,21 @@ def export(
         return
     if kind == "parquet":
         needs("pyarrow", "parquet", "Parquet")
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own keeps 10 MB more
     dataset = Dataset.of(several(columns), where, schema=schema, text=text, raw=raw)
     facts = _export_dataset(path, kind, store, dataset, _size(shard_size), changes_since)
     _tell(facts, path, json)
+
+
+def _may_leave(store: Path, yes: bool) -> bool:
+    """Whether the rows of local files may leave their store: of such a store the user is asked."""
+    from fyke.desktop.plan import is_desktop
+
+    if not is_desktop(store):
+        return False
+    if not confirmed(f"{store} holds local files, which nobody else can read there. Export them?", yes):
+        raise typer.Exit(1)
+    return True
 
 
 def _export_dataset(

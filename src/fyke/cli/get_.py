@@ -9,10 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, print_json
+from fyke.cli.options import Json, StorePath, address, print_json
 from fyke.errors import StorageError, UserError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Show(StrEnum):
 
 @app.command()
 def get(
-    address: Annotated[str, typer.Argument(metavar="URL", help="An absolute URL.")],
+    said: Annotated[str, typer.Argument(metavar="URL", help="An absolute URL, or a local file: ~/notes.md.")],
     store: StorePath = Path("fyke-store"),
     show: Annotated[Show, typer.Option(help="What to print.")] = Show.TEXT,
     at: Annotated[str, typer.Option(metavar="TIME", help="The version of that time: 2026-11-15T12:00 (UTC).")] = "",
@@ -52,9 +53,9 @@ def get(
     from fyke.store.snippets import snippet as best_passage
 
     with Store.open(store, mode="r") as opened:
-        row = opened.get(address, at=parse_time(at) if at else None)
+        row = opened.get(address(said, store), at=parse_time(at) if at else None)
         if row is None:
-            raise StorageError(f"{address} is not in {store}; `fyke list` shows what is")
+            raise StorageError(f"{said} is not in {store}; `fyke list` shows what is")
         if snippet:
             passage = best_passage(row.whole or "", snippet)
             if json:
@@ -76,11 +77,45 @@ def parse_time(text: str) -> datetime:
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
+def facts(row: Row) -> dict[str, object]:
+    """What is known of a row, by the names of the contract, with what the file system said of a local file."""
+    from fyke.store.facts import facts as known
+
+    return known(row, _of_file(row) if row.url.startswith("file:") else {})
+
+
+def _of_file(row: Row) -> dict[str, object]:
+    """What the file system said of a local file: owner, mode, when it was modified."""
+    from fyke.desktop.documents import COLUMN
+
+    packed = row.columns.get(COLUMN)
+    return {} if packed is None else dict(msgspec.msgpack.decode(packed))
+
+
+def _raw(row: Row) -> bytes:
+    """The bytes of a document; of a local file those that it has now, if it is still the one that was read."""
+    kept = row.raw
+    if kept is not None or not row.url.startswith("file:") or not row.meta.digest:
+        return kept or b""
+    from fyke.store.codec import sha1
+    from fyke.store.imports.files import path_of
+    from fyke.url import Url
+
+    path = path_of(Url(row.url))
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}; the store holds its text") from None
+    if sha1(body) != row.meta.digest:
+        raise StorageError(f"{path} has changed since it was read; run `fyke desktop` again, or show its text")
+    return body
+
+
 def _print(row: Row, show: Show) -> None:
-    from fyke.store.facts import facts, iso
+    from fyke.store.facts import iso
 
     if show is Show.RAW:
-        sys.stdout.buffer.write(row.raw or b"")
+        sys.stdout.buffer.write(_raw(row))
         sys.stdout.buffer.flush()
     elif show in _TEXTS:
         echo(_TEXTS[show](row).removesuffix("\n"))
@@ -99,8 +134,6 @@ def _print(row: Row, show: Show) -> None:
 
 
 def _print_as_json(row: Row, show: Show) -> None:
-    from fyke.store.facts import facts
-
     if show is Show.META:
         print_json(facts(row))
     elif show is Show.LINKS:

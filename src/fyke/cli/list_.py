@@ -9,14 +9,16 @@ from typing import Annotated
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, print_json
+from fyke.cli.options import Json, StorePath, address, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command(name="list")
 def list_(
-    prefix: Annotated[str, typer.Argument(help="Only URLs that begin so, as in https://example.org/wiki/")] = "",
+    prefix: Annotated[
+        str, typer.Argument(help="Only URLs that begin so, as in https://example.org/wiki/ or ~/notes/")
+    ] = "",
     store: StorePath = Path("fyke-store"),
     host: Annotated[str, typer.Option(help="Only this host.")] = "",
     limit: Annotated[int | None, typer.Option(min=0, help="At most so many.")] = None,
@@ -26,11 +28,11 @@ def list_(
 
     Example: fyke list https://example.org/ --limit 10
     """
+    from fyke.cli.get_ import facts
     from fyke.store import Store
-    from fyke.store.facts import facts
 
     with Store.open(store, mode="r") as opened:
-        for row in islice(opened.scan(prefix, host, parts=()), limit):
+        for row in islice(opened.scan(address(prefix, store), host, parts=()), limit):
             known = facts(row)
             if json:
                 print_json(known)

@@ -36,6 +36,23 @@ def confirmed(question: str, yes: bool) -> bool:
     return typer.confirm(plain(question), err=True)
 
 
+def address(said: str, store: Path) -> str:
+    """Return the URL of a document as people write it: a URL, or the path of a local file (``~/notes.md``).
+
+    What begins as no path does is one in a store of local files, or if it is there; else it is taken for a URL.
+    """
+    from fyke.desktop.plan import is_desktop
+
+    is_path = said.startswith(("~", "/", ".")) or is_desktop(store) or Path(said).exists()
+    if "://" in said or not said or not is_path:
+        return said
+    from fyke.store.imports.files import file_url
+
+    path = Path(said).expanduser().absolute()
+    true = path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
+    return file_url(true).href + "/" * (said.endswith("/") and true.name != "")
+
+
 def print_json(value: object) -> None:
     """Write ``value`` as one line of JSON to stdout."""
     sys.stdout.buffer.write(json_escaped(msgspec.json.encode(value).decode()).encode() + b"\n")

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, print_json
+from fyke.cli.options import Json, StorePath, address, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()
 def similar(
-    url: Annotated[str, typer.Argument(help="The document, as in https://example.org/page")],
+    url: Annotated[str, typer.Argument(help="The document: https://example.org/page, or a local file.")],
     store: StorePath = Path("fyke-store"),
     threshold: Annotated[float, typer.Option(help="Least Jaccard coefficient.", min=0.05, max=1.0)] = 0.8,
     limit: Annotated[int | None, typer.Option(min=0, help="At most so many.")] = None,
@@ -30,7 +30,7 @@ def similar(
     from fyke.store import Store
 
     with Store.open(store, mode="r") as opened, bar("looking", None, "rows") as progress:
-        found = find(opened, url, threshold, progress)
+        found = find(opened, address(url, store), threshold, progress)
     for each in found[:limit]:
         if json:
             print_json(each)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, print_json
+from fyke.cli.options import Json, StorePath, Yes, confirmed, print_json
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 Host = Annotated[str, typer.Option(help="Of this host.")]
 Prefix = Annotated[str, typer.Option(help="Of URLs that begin so.")]
 Before = Annotated[str, typer.Option(metavar="TIME", help="Of what was fetched before then: 2026-01-31.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
 def delete(
@@ -33,7 +32,7 @@ def delete(
     Example: fyke store delete --host old.example --store fish --yes
     """
     from fyke.cli.progress import bar
-    from fyke.crawl.duplicates.exact import forget_deleted
+    from fyke.crawl.duplicates import exact, near
     from fyke.store import Store
     from fyke.store.deleting import delete as remove
 
@@ -41,10 +40,12 @@ def delete(
     if not (host or prefix or when):
         raise UserError("nothing says what to delete; give --host, --prefix or --before")
     with Store.open(store) as opened:
-        _ask(f"Delete {_described(opened, host, prefix, before)}?", yes)
+        if not confirmed(f"Delete {_described(opened, host, prefix, before)}?", yes):
+            raise typer.Exit(1)
         with bar("delete", None, "rows") as progress:
             count = remove(opened, host=host, prefix=prefix, before=when, progress=progress)
-            forget_deleted(opened)
+            exact.forget_deleted(opened)
+            near.forget_deleted(opened)
     if json:
         print_json({"rows": count})
     else:
@@ -154,14 +155,3 @@ def _described(store: Store, host: str, prefix: str, before: str) -> str:
     if before:
         what.append(f"fetched before {before}")
     return " ".join([*what, f"from {store.path}"])
-
-
-def _ask(question: str, yes: bool) -> None:
-    import sys
-
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UserError(f"{question} Nobody is there to answer; give --yes")
-    if not typer.confirm(question, err=True):
-        raise typer.Exit(1)

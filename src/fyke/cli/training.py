@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from fyke.errors import StorageError, UserError
 
 if TYPE_CHECKING:
-    from fyke.sites.robots import Robots
     from fyke.topic.model import PageText
     from fyke.topic.topic import Topic
     from fyke.topic.train import Trained
@@ -87,8 +86,8 @@ def pages_of(names: Sequence[str], base: Path, store: Path | None) -> list[PageT
     urls = [name for name in names if "://" in name]
     stored = stored_pages(store, urls) if store else {}
     found += stored.values()
-    rules: dict[str, Robots | None] = {}
-    return found + [fetched_page(url, rules) for url in urls if url not in stored]
+    wanted = [url for url in urls if url not in stored]
+    return found + (fetched_pages(wanted) if wanted else [])
 
 
 def page_of_file(file: Path) -> PageText:
@@ -131,31 +130,22 @@ def stored_pages(store: Path, urls: Iterable[str]) -> dict[str, PageText]:
     return found
 
 
-def fetched_page(address: str, rules: dict[str, Robots | None]) -> PageText:
-    """Fetch a page, as far as robots.txt lets us; ``rules`` are those known by site, None where nothing is allowed.
+def fetched_pages(addresses: Sequence[str]) -> list[PageText]:
+    """Fetch pages, as far as robots.txt lets us. Raises ``UserError`` where one does not come."""
+    from fyke.crawl.run.settings import CrawlSettings
+    from fyke.fetching import fetch_all
+    from fyke.topic.model import PageText
+    from fyke.values import Drop
 
-    Raises ``UserError`` where it does not come.
-    """
-    from fyke.cli.asking import read_source
-    from fyke.fetch.http import FetchSettings
-    from fyke.sites.robots import MAX_BYTES, Robots, product_token
-    from fyke.sites.standing import Verdict, stand
-    from fyke.url import Url
-
-    settings, url = FetchSettings(), Url.parse(address)
-    agent = settings.user_agent
-    if url.site not in rules:
-        said = read_source(url.href, agent, MAX_BYTES + 1, "/robots.txt")
-        verdict = stand(None, said.status, 0.0, user_agent=agent).verdict
-        rules[url.site] = None if verdict is Verdict.DENY else Robots.parse(said.body if said.status == 200 else b"")
-    known = rules[url.site]
-    if known is None or not known.allows(product_token(agent), url.href):
-        raise UserError(f"{url.href} may not be fetched, its robots.txt says; save it and give the file")
-    answer = read_source(url.href, agent, settings.max_body)
-    if answer.status != 200:
-        why = f"status {answer.status}" if answer.status else "no answer"
-        raise UserError(f"{url.href} did not come ({why}); give another example")
-    return page_of_bytes(answer.body, answer.media_type, answer.url, answer.url)
+    found = []
+    for page in fetch_all(addresses, CrawlSettings()):
+        if page.error == Drop.ROBOTS:
+            raise UserError(f"{page.url} may not be fetched: {page.detail}; save it and give the file")
+        if page.error or not page.text.strip():
+            why = page.detail or page.error or "it has no text"
+            raise UserError(f"{page.url} did not come ({why}); give another example")
+        found.append(PageText(page.text, page.title, page.url, page.language, page.type))
+    return found
 
 
 def drawn(store: Path, count: int) -> list[PageText]:

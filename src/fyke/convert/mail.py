@@ -10,6 +10,7 @@ from dataclasses import replace
 from email.message import EmailMessage
 from email.utils import parseaddr
 from html import escape
+from itertools import islice
 
 from fyke.convert.archive import joined, part
 from fyke.convert.html import document
@@ -17,17 +18,12 @@ from fyke.convert.members import Member
 from fyke.convert.registry import Source
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
+from fyke.formats.mbox import messages
 from fyke.formats.media_types import EMAIL
 from fyke.formats.tags import date
 from fyke.values import Document
 
 _HEADERS = ("Subject", "From", "To", "Date")
-_FROM_LINE = re.compile(
-    rb"(?:^|(?<=\n\n)|(?<=\n\r\n))From \S+[^\n]{0,200}\b(?:19|20)\d\d\b[^\n]{0,40}\n|^From [^\n]*\n(?=[\w-]+:)",
-    re.MULTILINE,
-)
-"""A mailbox's line before each message: with a date behind an empty line, or right before headers."""
-_STUFFED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _QUOTE = re.compile(r"((?:>[ ]?)+)(.*)", re.DOTALL)
 _MAX_QUOTES = 20
 """Quotes within quotes that are kept."""
@@ -73,13 +69,8 @@ def convert(source: Source) -> Document:
 def convert_mailbox(source: Source) -> Document:
     """Return a mailbox: its messages are parts, each converted on its own, so that a damaged one harms no other."""
     one = source.nested or convert
-    starts = [match.start() for match in _FROM_LINE.finditer(source.data)] or [0]
     parts: list[Document] = []
-    for start, end in zip(starts, [*starts[1:], len(source.data)], strict=True):
-        if len(parts) >= source.limits.max_parts:
-            break
-        raw = source.data[start:end]
-        message = _STUFFED.sub(rb"\1", raw.partition(b"\n")[2]) if raw.startswith(b"From ") else raw
+    for message in islice(messages(source.data), source.limits.max_parts):
         inner = one(replace(source, data=message, media_type=EMAIL, depth=source.depth + 1))
         parts.append(replace(inner, name=inner.title))
     whole = joined(parts, source)

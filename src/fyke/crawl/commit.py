@@ -401,26 +401,29 @@ class Keeper:
             kind, hops = redirected(entry.kind)
             if not entry.depth and not is_sitemap(entry.kind):  # a seed is where it leads
                 self.rules.admit(processed.links[0].target)
-        offers = []
+        offers: list[Offer] = []
         targets = Links.of(processed.links).targets
         keys = self.queues.keys(targets) if processed.keys is None else processed.keys
         fresh = self.queues.unseen(targets, keys)
         if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
             fresh = [*targets]  # from one session id of the page to another: follow it, as far as the hops go
+        hop = self.rules.next_hop(entry, processed.redirected) if self.rules.hops_off else 0
+        belongs = self.rules.belongs_or_is_near if hop else self.rules.belongs
         if self.queues.order is not None:
-            refusal = self.rules.belongs if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
+            refusal = belongs if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
             number = self.queues.tablet_of(entry.url)
             visit = Visit.of(batch, number, entry, processed, keys, fresh, depth, kind, refusal)
-            return self.queues.order.offers(visit)
+            offers = self.queues.order.offers(visit)
+            return self.rules.numbered(offers, hop) if hop else offers
         for url in fresh:
-            why = self.rules.belongs(url)
+            why = belongs(url)
             if hops > MAX_HOPS:
                 why = Drop.REDIRECTS
             if why is None:
                 offers.append(Offer(url.href, depth, kind=kind, told=told))
             else:
                 batch.count("dropped:" + why)
-        return offers
+        return self.rules.numbered(offers, hop) if hop else offers
 
 
 def _nowhere(work: Coroutine[None, None, None]) -> None:

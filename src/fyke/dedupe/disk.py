@@ -19,6 +19,7 @@ from __future__ import annotations
 import fcntl
 import os
 import weakref
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -141,18 +142,20 @@ class SketchFolder:
         index_kernels.seal_records(self.signatures, self.facts, self.names, self.count, end)
         self.count, self.used = end, start + len(joined)
 
-    def merge(self, other: SketchFolder) -> None:
-        """Append every record of another folder of equal parameters."""
+    def merge(self, other: SketchFolder, wanted: Callable[[str], bool] = lambda name: True) -> None:
+        """Append every record of another folder of equal parameters whose name is ``wanted``."""
         if other.parameters != self.parameters:
             raise UserError(f"{other.path} and {self.path} have other parameters each; sketch one of them anew")
         for start in range(0, other.count, GROWTH):
             end = min(start + GROWTH, other.count)
-            facts = other.facts[start:end]
+            names = {document: other.name(document) for document in range(start, end)}
+            chosen = [document for document, name in names.items() if wanted(name)]
+            facts = other.facts[chosen]
             self.append(
-                [other.name(d) for d in range(start, end)],
+                [names[document] for document in chosen],
                 Sketches(
                     self.parameters,
-                    other.signatures[start:end].astype(np.uint32),
+                    other.signatures[chosen].astype(np.uint32),
                     facts[:, index_kernels.SIMHASH].copy(),
                     (facts[:, index_kernels.SHINGLES] & np.uint64(0xFFFFFFFF)).astype(np.int64),
                     facts[:, index_kernels.TEXT_KEY].copy(),

@@ -100,6 +100,8 @@ class Sessions:
         self._private = {*private, *self._credentials}
         self._domains = tuple({"." + line.split("\t")[0].removeprefix("#HttpOnly_").lstrip(".") for line in cookies})
         self._given = tuple(cookies)
+        self.plain = not self._private and not self._domains
+        """Whether nobody has rights of their own anywhere: then there is nothing to ask for each request."""
         self._share = pycurl.CurlShare()
         self._share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_COOKIE)
         self._met = 0
@@ -112,6 +114,7 @@ class Sessions:
         """Send these to an origin from now on."""
         self._credentials[origin] = credentials
         self._private.add(origin)
+        self.plain = False
 
     def is_private(self, url: Url) -> bool:
         """Whether what is had from ``url`` is had with somebody's rights."""

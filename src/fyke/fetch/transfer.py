@@ -141,7 +141,7 @@ class Transfer:
             shown = [*shown, *(shown_line(name, value) for name, value in request.headers)]
         if self._credentials is not None:
             self._sign(None)
-        credentials = self._sessions.of(url)
+        credentials = None if self._sessions.plain else self._sessions.of(url)
         if credentials is not None:
             self._sign(credentials)
             more, headers, shown = [b""], [*headers, *credentials.lines], [*shown, *credentials.shown]
@@ -191,7 +191,7 @@ class Transfer:
             return Failed(url, _REASONS.get(code, Reason.PROTOCOL), detail=message, certain=_REFUSED in message.lower())
         response_head = _final_head(self._head)
         head = parse_head(response_head)
-        private = self._sessions.is_private(url)
+        private = not self._sessions.plain and self._sessions.is_private(url)
         if head.get("set-cookie"):
             self._sessions.met_cookies(self.curl)
             if private:

@@ -55,6 +55,8 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What the link that led here looked like, for a crawl that learns from it (fyke.topic.links)."""
     worth: float = -1.0
     """What a sitemap says of its priority; negative where none does."""
+    off: int = 0
+    """Links since the last page within the scope, where it is outside (``--hops-off``)."""
 
     @property
     def url(self) -> Url:

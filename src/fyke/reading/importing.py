@@ -45,16 +45,21 @@ class Enricher:
     def _with(self, change: Change, reading: Reading | None) -> Change:
         if reading is None:
             return change
-        made = reading.document
-        meta = msgspec.structs.replace(change.meta, signals=reading.signals)
-        change = replace(change, meta=meta, weights=reading.weights, links=reading.links)
-        if made.failure is not None:
-            return change
-        self.texts += 1
-        meta = msgspec.structs.replace(
-            meta, title=made.title, language=made.language, encoding=made.encoding, document=made.meta
-        )
-        return replace(change, meta=meta, text=reading.blocks)
+        self.texts += reading.document.failure is None
+        return with_reading(change, reading)
+
+
+def with_reading(change: Change, reading: Reading) -> Change:
+    """Return a change with what reading its page has found: no text and title where that failed."""
+    made = reading.document
+    meta = msgspec.structs.replace(change.meta, signals=reading.signals)
+    change = replace(change, meta=meta, weights=reading.weights, links=reading.links)
+    if made.failure is not None:
+        return change
+    meta = msgspec.structs.replace(
+        meta, title=made.title, language=made.language, encoding=made.encoding, document=made.meta
+    )
+    return replace(change, meta=meta, text=reading.blocks)
 
 
 def _head(page: Page, media_type: str) -> Head:

@@ -98,12 +98,12 @@ class SeedScope:
         if self._span is Span.DOMAIN:
             self._domains.add(url.domain)
 
-    def judge(self, url: Url) -> Drop | None:
-        """Return None where ``url`` belongs, else why it does not."""
+    def judge(self, url: Url, anywhere: bool = False) -> Drop | None:
+        """Return None where ``url`` belongs, else why it does not; with ``anywhere`` it need not be where seeds are."""
         href = url.href
         if len(href) > MAX_LENGTH:
             return Drop.LENGTH
-        if not self._spans(url):
+        if not anywhere and not self._spans(url):
             return Drop.SCOPE
         if not self._all_types and NO_DOCUMENT.search(url.path) and not self._wants(url.path):
             return Drop.TYPE

@@ -47,6 +47,9 @@ time to write and little more than half the time to read."""
 KEPT = 40 << 20
 """Bytes of dictionaries and compressors kept ready in a process: forty small hosts, or sixteen with the largest."""
 
+KEPT_TO_READ = 6 << 20
+"""The same where nothing is written: a scan comes to one host after another."""
+
 TABLES = ((192 << 10, 15), (640 << 10, 16), (1 << 62, 17))
 """Up to which size of dictionary its hash tables have 2**n entries. Smaller ones than zstd's own for small dictionaries
 are quicker to set up for each page, and compress as well."""
@@ -123,8 +126,10 @@ def is_worth(dictionary: bytes, unseen: Sequence[bytes]) -> bool:
 class Codecs:
     """Compressors and decompressors of one process, safe to share between threads."""
 
-    def __init__(self, level: int = LEVEL) -> None:
+    def __init__(self, level: int = LEVEL, *, reads: bool = False) -> None:
+        """``reads``: nothing will be compressed."""
         self._level = level
+        self._kept = KEPT_TO_READ if reads else KEPT
         self._lock = threading.Lock()
         self._compress = zstandard.ZstdCompressor(level=ALONE, write_content_size=True)
         self._compress_text = zstandard.ZstdCompressor(level=QUICK, write_content_size=True)
@@ -137,7 +142,7 @@ class Codecs:
         """Bytes that a new dictionary may have so that all those in use can be kept."""
         with self._lock:
             writing = sum(ready.compressor is not None for ready in self._ready.values())
-        share = KEPT // (writing + 1)
+        share = self._kept // (writing + 1)
         return max(min(largest, share - _table_bytes(log)) for largest, log in TABLES)
 
     def retire(self, identity: bytes) -> None:
@@ -190,7 +195,7 @@ class Codecs:
         self._since += 1
         ready = self._ready.get(identity)
         if ready is None or ready.compressor is None:
-            if self._bytes >= KEPT * 7 // 8 and self._since < PATIENCE:
+            if self._bytes >= self._kept * 7 // 8 and self._since < PATIENCE:
                 return None
             self._since = 0
             ready = self._get(identity, find)
@@ -210,7 +215,7 @@ class Codecs:
         if ready is None:
             dictionary = zstandard.ZstdCompressionDict(_existing(identity, find))
             ready = self._ready[identity] = _Ready(dictionary, zstandard.ZstdDecompressor(dict_data=dictionary))
-            self._grow(ready, len(dictionary))
+            self._grow(ready, 2 * len(dictionary) + _DECOMPRESSOR)  # zstd has a copy of its own
         else:
             self._ready.move_to_end(identity)
         return ready
@@ -218,8 +223,12 @@ class Codecs:
     def _grow(self, ready: _Ready, size: int) -> None:
         ready.size += size
         self._bytes += size
-        while self._bytes > KEPT and len(self._ready) > 1:
+        while self._bytes > self._kept and len(self._ready) > 1:
             self._bytes -= self._ready.popitem(last=False)[1].size
+
+
+_DECOMPRESSOR = 40 << 10
+"""Bytes of a decompressor beside its dictionary, as measured."""
 
 
 def _table_bytes(log: int) -> int:

@@ -36,8 +36,8 @@ from fyke.values import Links
 
 STEP = 4 << 20
 """Bytes written at once."""
-PLAN = "crawl.json"
-"""The plan of a crawl, which a resumed copy goes on with."""
+PLANS = ("crawl.json", "desktop.json")
+"""The plans of a crawl and of local files, which a copy goes on with; the second also says that it is private."""
 Progress = Callable[[int], None]
 
 
@@ -56,8 +56,9 @@ def copy_store(source: Path, target: Path, progress: Progress | None = None) -> 
                 for number, tablet in tablets.items():
                     copied = _copy_tablet(tablet, new.writable(number), copied, progress)
         manifest.write(half, Manifest(found.settings, secret=found.secret))
-        if (source / PLAN).exists():
-            shutil.copyfile(source / PLAN, half / PLAN)
+        for name in PLANS:
+            if (source / name).exists():
+                shutil.copyfile(source / name, half / name)
         if target.exists():
             target.rmdir()
         half.rename(target)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 from fyke.store.row import Row
 
 
-def facts(row: Row) -> dict[str, object]:
-    """What is known of a row, by the names of the contract; what does not apply is left out."""
+def facts(row: Row, more: Mapping[str, object] = MappingProxyType({})) -> dict[str, object]:
+    """What is known of a row, by the names of the contract, and ``more``; what does not apply is left out."""
     meta = row.meta
     named: dict[str, object] = {
         "url": row.url,
         "status": meta.status,
         "type": meta.type,
-        "length": meta.length if row.version is not None and row.version.page else 0,
+        "length": meta.length if row.version is not None and (row.version.page or row.url.startswith("file:")) else 0,
         "fetched": iso(row.fetched) if row.stamp else "",
         "title": meta.title,
         "language": meta.language,
@@ -36,6 +38,7 @@ def facts(row: Row) -> dict[str, object]:
     if meta.signals is not None:
         named |= {"robots": meta.signals.robots, "tdm_policy": meta.signals.policy}
         named["usage"] = [use._asdict() for use in meta.signals.usage]
+    named |= more
     document = meta.document
     if document is not None:
         named |= {name: getattr(document, name) for name in document.__slots__ if getattr(document, name)}

@@ -8,6 +8,7 @@ original may come before it, after it, in another file, or be in the store (fyke
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
@@ -125,14 +126,17 @@ class Importer:
         """Put what is new of some items, each tablet's in one batch."""
         batches: dict[int, Batch] = {}
         new: list[Item] = []
+        at_once: defaultdict[tuple[str, float], list[Item]] = defaultdict(list)
         with self._store.lock:
             for item in items:
                 if item.aside:
                     continue
-                if self._is_known(self._batch(batches, item), item) or any(_same(item, other) for other in new):
+                others = at_once[item.url.href, item.change.meta.fetched]
+                if self._is_known(self._batch(batches, item), item) or any(_same(item, other) for other in others):
                     done.known += 1
                 else:
                     new.append(item)
+                    others.append(item)
             changes = [item.change for item in new]
             if self._enrich is not None:
                 made = iter(self._enrich([(i.url, i.change) for i in new if not i.reference]))
@@ -215,14 +219,11 @@ def _named(digest: bytes) -> bytes:
 
 
 def _same(item: Item, other: Item) -> bool:
-    """Whether two items of a batch are one capture."""
-    mine, others = item.change.meta, other.change.meta
-    if mine.fetched != others.fetched or item.url.href != other.url.href:
-        return False
+    """Whether two items of one URL and time are one capture."""
     if item.reference or other.reference:
         heads = [each.change.page.response_head if each.change.page is not None else b"" for each in (item, other)]
         return heads[0] == heads[1]
-    return mine.digest == others.digest
+    return item.change.meta.digest == other.change.meta.digest
 
 
 def import_file(

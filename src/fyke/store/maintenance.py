@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
@@ -271,3 +272,17 @@ def compact(store: Store, progress: Progress | None = None) -> tuple[int, int]:
         if progress is not None:
             progress(done)
     return before, rocks.disk_bytes(store.path)
+
+
+def scrub(path: Path) -> None:
+    """Rewrite a store so that no file of it holds anything that was deleted: neither data, nor log, nor list of files.
+
+    Deleting hides a row at once; its bytes go when the files that hold them are merged, those of the log when all
+    it holds is in files, and the keys that RocksDB's list of files names when that list is made anew.
+    """
+    with Store.open(path) as store:
+        for tablet in store.tablets():
+            tablet.compact(rewrite=True)
+    with Store.open(path) as store:
+        for tablet in store.tablets():
+            tablet.sync()

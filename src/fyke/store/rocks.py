@@ -20,6 +20,7 @@ from typing import Any
 from rocksdict import (
     AccessType,
     BlockBasedOptions,
+    BottommostLevelCompaction,
     Cache,
     ChecksumType,
     CompactOptions,
@@ -32,7 +33,7 @@ from rocksdict import (
     WriteOptions,
 )
 
-from fyke.errors import StorageError
+from fyke.errors import DiskFullError, StorageError
 from fyke.store.cells import ANCHOR, COLUMN, FAMILIES, LINKS, OWN, PAGE, TEXT
 
 __all__ = [
@@ -57,6 +58,8 @@ _SMALL = 0.02
 """The part of each of the nine others; what is small and changes in place fills little."""
 
 COMPACT = CompactOptions()
+REWRITE = CompactOptions()
+REWRITE.set_bottommost_level_compaction(BottommostLevelCompaction.force())
 SYNCED = WriteOptions()
 SYNCED.sync = True
 
@@ -153,15 +156,16 @@ def explain(path: Path, error: Exception) -> Exception:
     """Turn RocksDB's complaint into a sentence with a remedy; any other error is returned as it is."""
     if type(error) is not Exception:  # rocksdict raises bare exceptions, and only for RocksDB's complaints
         return error
+    low = str(error).lower()
+    if "no space left" in low or "file too large" in low or "quota" in low:
+        return DiskFullError(
+            f"the disk under {path} is full; free some space and open the store again: all acknowledged rows are kept"
+        )
     return StorageError(_sentence(path, str(error)))
 
 
 def _sentence(path: Path, complaint: str) -> str:
     low = complaint.lower()
-    if "no space left" in low or "file too large" in low or "quota" in low:
-        return (
-            f"the disk under {path} is full; free some space and open the store again: all acknowledged rows are kept"
-        )
     if "lock hold" in low or "lock file" in low or "no locks available" in low:
         return f"{path} is open for writing elsewhere; stop that process, or read with mode='r'"
     if "no such file" in low and "current" in low:

@@ -65,7 +65,7 @@ class Store:
         self.owned = tuple(owned)
         """The tablets that this process writes, or may read."""
         self._memory = rocks.Memory.make(len(self.owned))
-        self._codecs = Codecs()
+        self._codecs = Codecs(reads=mode == "r")
         self._tablets: dict[int, Tablet] = {}
         self._fresh: dict[int, float] = {}
         self._locks: list[int] = []

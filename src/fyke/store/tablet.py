@@ -400,12 +400,12 @@ class Tablet:
         except Exception as error:
             raise rocks.explain(self.path, error) from None
 
-    def compact(self) -> None:
-        """Merge all files of each family and drop what was deleted."""
+    def compact(self, rewrite: bool = False) -> None:
+        """Merge all files of each family and drop what was deleted; ``rewrite`` also those that nothing overlaps."""
         try:
             for family in self._families.values():
                 family.flush()
-                family.compact_range(None, None, rocks.COMPACT)
+                family.compact_range(None, None, rocks.REWRITE if rewrite else rocks.COMPACT)
         except Exception as error:
             raise rocks.explain(self.path, error) from None
 

@@ -8,6 +8,7 @@ reading a page again. Of near copies the one that was asked about first is the o
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -18,6 +19,7 @@ import msgspec
 
 from fyke.crawl.mail.carrier import put_frame, take_frame
 from fyke.dedupe.breeding import Breeding
+from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.index import SAME_TEXT, DuplicateIndex, Match
 from fyke.reading.stored import text_of
 from fyke.store import Store
@@ -135,6 +137,27 @@ class Beside:
         """Finish what is being asked."""
         self._thread.shutdown()
         self._index.close()
+
+
+def forget_deleted(store: Store) -> None:
+    """Take deleted rows out of the index: else a later page would be marked as a copy of what is gone.
+
+    Of rows with the same words the index knows one; where that is deleted, later near copies of the others are not
+    found. REQUIRES: the store is all ours, and nobody has its index open.
+    """
+    folder, half = store.path / FOLDER, store.path / f"{FOLDER}.half"
+    if not (folder / "header.json").exists():
+        return
+    shutil.rmtree(half, ignore_errors=True)
+    known = SketchFolder.open(folder)
+    left = SketchFolder.open(half, known.parameters, create=True)
+    left.merge(known, lambda href: store.tablet(store.tablet_of(href)).version(Url(href).key) is not None)
+    left.close()
+    if left.count == known.count:
+        shutil.rmtree(half)
+        return
+    shutil.rmtree(folder)
+    half.rename(folder)
 
 
 # ---- a process of its own

@@ -29,27 +29,27 @@ def _number(data: Any, at: int, width: int) -> int:
     """Return ``width`` bytes as a number, the first one highest."""
     found = 0
     for here in range(at, at + width):
-        found = found * 256 + data[here]
+        found = found * 256 + int(data[here])
     return found
 
 
 @leaf
 def _content(data: Any, at: int) -> int:
     """Return where the string that is packed at ``at`` begins."""
-    return at + 1 if data[at] < _STRINGS else at + 1 + (1 << (data[at] - _STRINGS))
+    return at + 1 if data[at] < _STRINGS else at + 1 + (1 << (int(data[at]) - _STRINGS))
 
 
 @leaf
 def _end(data: Any, at: int) -> int:
     """Return where the string that is packed at ``at`` ends."""
     begin = _content(data, at)
-    return begin + (data[at] - _FIXED_STRING if begin == at + 1 else _number(data, at + 1, begin - at - 1))
+    return begin + (int(data[at]) - _FIXED_STRING if begin == at + 1 else _number(data, at + 1, begin - at - 1))
 
 
 @leaf
 def _first(data: Any, at: int) -> int:
     """Return where the first member of the array that is packed at ``at`` is."""
-    return at + 1 if data[at] < _ARRAYS else at + 1 + (2 << (data[at] - _ARRAYS))
+    return at + 1 if data[at] < _ARRAYS else at + 1 + (2 << (int(data[at]) - _ARRAYS))
 
 
 @kernel

@@ -65,6 +65,8 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc
     """How the link looked (fyke.topic.links)."""
     cash: float = 0.0
     """OPIC's, on its way to the URL."""
+    off: int = 0
+    """Links since the last page within the scope, where it is outside (``--hops-off``)."""
 
 
 class Sighting(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):

@@ -83,12 +83,23 @@ def identity_of(settings: CrawlSettings, seeds: Iterable[str]) -> Identity:
 
 
 def without_secrets(settings: CrawlSettings) -> CrawlSettings:
-    """Return settings as they may be kept: a resume asks for what is missing."""
+    """Return settings as they may be kept: a resume asks for what is missing, and finds what is named."""
     headers = tuple(
         f"{name}: {REDACTED}" if is_secret(name) else f"{name}: {value}"
         for name, value in map(parse_header, settings.header)
     )
-    return replace(settings, header=headers, proxy=without_password(settings.proxy))
+    return replace(
+        settings,
+        header=headers,
+        proxy=without_password(settings.proxy),
+        auth=_absolute(settings.auth),
+        cookies=_absolute(settings.cookies),
+        ca_file=_absolute(settings.ca_file),
+    )
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute()) if path else ""
 
 
 def _given(text: str) -> tuple[str, str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
+from fyke.crawl.mail.outbox import Offer
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.formats.media_types import TypeFilter
-from fyke.frontier.keys import REQUISITE
+from fyke.frontier.keys import REQUISITE, Entry
 from fyke.sites.scope import Scope, SeedScope
 from fyke.sites.traps import HostHistory, TrapJudge, TrapLimits
 from fyke.url import Url
@@ -35,6 +38,8 @@ class Rules:
         self._judge = judge
         self._known = known
         self._histories: OrderedDict[str, HostHistory] = OrderedDict()
+        self.hops_off = 0
+        """Links that may be followed out of the scope."""
         self.refusals: list[Callable[[Url], Drop | None]] = []
         """Further judges of what belongs."""
 
@@ -50,7 +55,9 @@ class Rules:
         endings = TypeFilter(settings.types).endings() if settings.types else ()
         scope = scope or SeedScope(seeds, settings.scope, settings.include, settings.exclude, endings=endings)
         limits = TrapLimits(settings.max_depth, settings.max_host_pages, settings.host_pages())
-        return cls(scope, TrapJudge(limits), known)
+        rules = cls(scope, TrapJudge(limits), known)
+        rules.hops_off = settings.hops_off
+        return rules
 
     def belongs(self, url: Url) -> Drop | None:
         """Why ``url`` is outside of the crawl; None where it belongs."""
@@ -69,6 +76,24 @@ class Rules:
             return Drop.PORT
         excludes = getattr(self._scope, "excludes", None)
         return Drop.EXCLUDED if excludes is not None and excludes(url.href) else None
+
+    def next_hop(self, entry: Entry, redirected: bool) -> int:
+        """The number of the link that leads from a page out of the scope; 0 where none may. A redirect is none."""
+        inside = not entry.off and (not entry.depth or self._scope.judge(entry.url) is not Drop.SCOPE)
+        hop = entry.off + (not redirected) if entry.off else 1 if inside else 2  # the first is what led here
+        return hop if hop <= self.hops_off else 0
+
+    def belongs_or_is_near(self, url: Url) -> Drop | None:
+        """The same as ``belongs`` for a link that may lead out of the scope."""
+        why = self.belongs(url)
+        if why is not Drop.SCOPE:
+            return why
+        return self._scope.judge(url, anywhere=True) if isinstance(self._scope, SeedScope) else None
+
+    def numbered(self, offers: list[Offer], hop: int) -> list[Offer]:
+        """Return offers, those that are out of the scope with the number of the link that led there."""
+        outside = (self._scope.judge(Url(each.href)) is Drop.SCOPE for each in offers)
+        return [replace(each, off=hop) if out else each for each, out in zip(offers, outside, strict=True)]
 
     def admit(self, url: Url) -> None:
         """Count ``url`` among the seeds: a seed led there."""

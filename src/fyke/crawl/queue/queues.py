@@ -236,7 +236,7 @@ class Queues:
         sites: defaultdict[str, list[Entry]] = defaultdict(list)
         for each, priority in zip(wanted, self._priorities(wanted), strict=True):
             entry = Entry(
-                each.href, priority, each.depth, each.tries, 0, each.kind, each.told, each.clue, each.worth
+                each.href, priority, each.depth, each.tries, 0, each.kind, each.told, each.clue, each.worth, each.off
             )  # fmt: skip
             sites[Url(each.href).site].append(entry)
         for site, entries in sites.items():
@@ -266,7 +266,7 @@ class Queues:
                 batch.count("dropped:" + why)
                 order.reserve.refuse(key)
                 continue
-            entry = Entry(each.href, level, each.depth, each.tries, kind=each.kind, clue=each.clue)
+            entry = Entry(each.href, level, each.depth, each.tries, kind=each.kind, clue=each.clue, off=each.off)
             order.reserve.put(batch, number, entry, key, level)
 
     def _admit(self, batch: Batch, url: Url) -> None:

@@ -17,8 +17,8 @@ from fyke.units import Bytes, Seconds
 from fyke.url import Url
 
 _NOT_BELOW_0 = (
-    *("delay", "patience", "max_pages", "max_bytes", "max_time", "max_depth", "max_host_pages", "agents"),
-    *("keep_versions", "request_rate", "min_free_disk"),
+    *("delay", "patience", "max_pages", "max_bytes", "max_time", "max_depth", "max_host_pages", "hops_off"),
+    *("agents", "keep_versions", "request_rate", "min_free_disk"),
 )
 FETCH_OPTIONS = (
     *("delay", "user_agent", "contact", "resolve", "no_robots", "allow_private", "connect_timeout", "stall_timeout"),
@@ -52,6 +52,7 @@ class CrawlSettings:
         "Which URLs belong: host or domain (those of the seeds), any, a URL prefix (https://example.org/docs/) or a "
         "domain suffix (.edu).",
     )
+    hops_off: int = option(0, "Follow so many links out of the scope, counted from the last page within it.")
     topic: str = option("", "Go for a topic first: a topic file, a folder of examples, or a model (`fyke topic`).")
     order: Literal["breadth", "quality"] = option(
         "breadth", "Which page first where there is no topic: near the seeds, or important by the links seen so far."

@@ -5,10 +5,11 @@ Hidden files and what symbolic links point at are left out; what cannot be read,
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 from fyke.formats.damage import Report
 from fyke.formats.sniff import sniff
@@ -30,8 +31,13 @@ def files_of(folder: Path) -> Iterator[Path]:
 
 
 def file_url(path: Path) -> Url:
-    """Return the address of a file."""
-    return Url.parse("file://" + quote(str(path.absolute())))
+    """Return the address of a file; bytes of its name that are no UTF-8 stay what they are."""
+    return Url.parse("file://" + quote(os.fsencode(path.absolute())))
+
+
+def path_of(url: Url) -> Path:
+    """Return the file at an address. REQUIRES: ``file_url`` made it."""
+    return Path(os.fsdecode(unquote_to_bytes(url.path)))
 
 
 def file_items(paths: Iterator[Path], report: Report) -> Iterator[Item]:
