@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests import json_schemas
+
 
 class Answer(NamedTuple):
     status: int
@@ -67,6 +69,7 @@ def serving(store: Path, *options: str) -> Iterator[Served]:
         try:
             line = process.stdout.readline()
             assert line, process.stderr.read()
+            assert json_schemas.faults("dashboard", line) == []
             told = json.loads(line)
             yield Served(told["origin"], told["token"], process.pid)
         finally:
