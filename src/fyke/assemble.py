@@ -30,9 +30,9 @@ from fyke.crawl.duplicates.near import FOLDER, Beside
 from fyke.crawl.order.choice import prepare
 from fyke.crawl.politeness.identity import identity_of, without_secrets
 from fyke.crawl.revisit.gauge import Log
+from fyke.crawl.run import history, steering, steps
 from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
-from fyke.crawl.run import steering, trace
 from fyke.crawl.run.ending import End, exit_status, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
 from fyke.crawl.run.limit import Bounds, Limit
@@ -130,10 +130,11 @@ def crawl(
     plan = Plan(every, settings)
     steering.begin(path)
     statuses.clear(path)
+    history.begin(path, time.time())
     statuses.write(path, starting({}))
     plans.write(path, msgspec.structs.replace(plan, settings=without_secrets(settings)))
     if settings.trace:
-        trace.begin(path)
+        steps.begin(path)
     alone = prioritizer is not None or scope is not None or follow is not None or bool(settings.websub)
     Plugins(settings.plugins).check()
     if settings.websub and settings.agents > 1:
@@ -202,6 +203,7 @@ def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
         began, log, helm = time.time(), Log(run.store, 0), Helm(run.store)
+        past = history.History(run.store, 0)
         limit = Limit(run.left) if run.left else None
         interrupted: list[int] = []
 
@@ -210,6 +212,7 @@ def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -
                 interrupted.append(0)
             told = report(0, agent, began, helm.number)
             statuses.write(run.store, told)
+            past.note(told)
             log_freshness(log, agent)
             progress(statuses.total([told], time.time()))
             if growth is not None:

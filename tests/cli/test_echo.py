@@ -15,7 +15,7 @@ from rich.console import Console
 from fyke.cli import run
 from fyke.cli.display import Display, table
 from fyke.cli.echo import echo, json_escaped, plain
-from fyke.crawl.revisit.gauge import Reading
+from fyke.crawl.revisit.reading import Reading
 from fyke.crawl.run import status as statuses
 from fyke.store import RowMeta, Store
 

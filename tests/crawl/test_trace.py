@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from fyke.assemble import crawl
 from fyke.cli.crawl_ import show_trace
 from fyke.crawl.run import trace
+from fyke.crawl.run.steps import Step, read
 from fyke.crawl.run.supervisor import Quarantine
 from fyke.store import Store
 from fyke.url import Url
@@ -31,7 +32,7 @@ def served() -> Iterator[Served]:
         yield served
 
 
-Traced = tuple[dict[str, str], Path, dict[str, list[trace.Step]]]
+Traced = tuple[dict[str, str], Path, dict[str, list[Step]]]
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +61,8 @@ def traced(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Traced:
         world.seeds, folder, scope="any", delay=0.0, patience=1.0, agents=1, exclude=(re.escape(plain[-1]),),
         trace=tuple(chosen.values()), resolve=tuple(served.resolve()),
     )  # fmt: skip
-    steps: dict[str, list[trace.Step]] = {}
-    for step in trace.read(folder):
+    steps: dict[str, list[Step]] = {}
+    for step in read(folder):
         steps.setdefault(step.url, []).append(step)
     return chosen, folder, steps
 
@@ -125,7 +126,7 @@ def test_a_second_run_says_what_was_known(traced: Traced, served: Served) -> Non
     chosen, folder, _ = traced
     options: dict[str, Any] = {"scope": "any", "patience": 0.5, "agents": 1, "resolve": tuple(served.resolve())}
     crawl(served.world.seeds, folder, trace=(chosen["page"],), **options)
-    assert trace.read(folder)[0].said == "known from an earlier run: status 200"
+    assert read(folder)[0].said == "known from an earlier run: status 200"
 
 
 def test_nofollow_is_told() -> None:

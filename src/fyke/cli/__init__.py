@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "control": "Steer a crawl: pause, resume, stop, add seeds, slow a host down, exclude URLs.",
     "fetch": "One page or a few, now, without a store: Markdown, text, HTML or JSON of any format.",
     "status": "What a crawl is doing, and why it waits: pages, queue, hosts, errors by reason.",
+    "dashboard": "The live page of a crawl on 127.0.0.1: what it does, why it waits, each document with its versions.",
     "get": "One document of a store: its text, bytes, links, anchors, facts or versions.",
     "freshness": "How fresh a store's copies are: now, per host, and over the crawl.",
     "list": "The documents of a store: url, status, type, length, fetched, duplicate-of.",

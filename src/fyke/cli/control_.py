@@ -130,7 +130,7 @@ def _ask(store: Path, json: bool, said: str, *, running: bool = False, **changes
     is_running = statuses.total(statuses.read(store), time.time()).running
     if running and not is_running:
         raise FykeError(f"no crawl is running in {store}; `fyke resume --store {store}` starts one")
-    asked = steering.change(store, lambda known: _changed(known, changes))
+    asked = steering.change(store, lambda known: steering.merged(known, **changes))
     followed = is_running and _followed(store, asked.number)
     if json:
         print_json({"running": is_running, "followed": followed, **_facts(asked)})
@@ -138,18 +138,6 @@ def _ask(store: Path, json: bool, said: str, *, running: bool = False, **changes
         echo(f"{said}, once the crawl goes on: none is running")
     else:
         echo(said if followed else f"{said}, as soon as the agents look: they have not yet")
-
-
-def _changed(known: Steering, changes: dict[str, Any]) -> Steering:
-    import msgspec
-
-    merged = dict(changes)
-    for name in ("add", "exclude"):
-        if name in changes:
-            merged[name] = tuple(dict.fromkeys([*getattr(known, name), *changes[name]]))
-    if "slow" in changes:
-        merged["slow"] = {**known.slow, **changes["slow"]}
-    return msgspec.structs.replace(known, **merged)
 
 
 def _followed(store: Path, number: int) -> bool:

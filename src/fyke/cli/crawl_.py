@@ -20,7 +20,7 @@ from fyke.errors import UserError
 
 if TYPE_CHECKING:
     from fyke.assemble import Summary
-    from fyke.crawl.run.trace import Step
+    from fyke.crawl.run.steps import Step
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -182,7 +182,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _trace(store: Path) -> list[Step]:
-    from fyke.crawl.run.trace import read
+    from fyke.crawl.run.steps import read
 
     return read(store)
 

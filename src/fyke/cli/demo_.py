@@ -25,7 +25,9 @@ NEXT = """Explore the store of this web:
   fyke dedupe {store}
 Then crawl a site of your own:
   fyke crawl https://your.site/ --max-pages 100 --store mine
-`fyke --help` lists every command, and `fyke COMMAND --help` shows each with an example."""
+`fyke --help` lists every command, and `fyke COMMAND --help` shows each with an example.
+Look at it all in a browser:{install}
+  fyke dashboard --open --store {store}"""
 
 
 @app.command()
@@ -63,7 +65,8 @@ def demo(
     pictures = ", ".join(sorted(path.name for path in out.glob("*.png")))
     missing = "No pictures were drawn: add matplotlib with pip install 'fyke[plot]'."
     drawn = f"The pictures are in {plain(out)}/: {plain(pictures)}." if find_spec("matplotlib") else missing
-    hints = NEXT.format(store=out / "store", url=url)
+    install = "" if find_spec("starlette") else " pip install 'fyke[dashboard]', then"
+    hints = NEXT.format(store=out / "store", url=url, install=install)
     (out / MARK).write_text(f"{_TOLD}\n{hints}\n", encoding="utf-8")
     console.print(f"\n{drawn}\n{plain(hints)}", markup=False)
     if json:

@@ -78,46 +78,10 @@ def parse_time(text: str) -> datetime:
 
 
 def facts(row: Row) -> dict[str, object]:
-    """What is known of a row, by the names of the contract; what does not apply is left out."""
-    meta = row.meta
-    named: dict[str, object] = {
-        "url": row.url,
-        "status": meta.status,
-        "type": meta.type,
-        "length": meta.length if row.version is not None and (row.version.page or is_local(row)) else 0,
-        "fetched": iso(row.fetched) if row.stamp else "",
-        "title": meta.title,
-        "language": meta.language,
-        "depth": meta.depth if meta.depth >= 0 else None,
-        "duplicate_of": meta.duplicate_of,
-        "relevance": meta.relevance if meta.relevance >= 0 else None,
-        "similarity": round(meta.similarity, 4) if meta.duplicate_of else "",
-        "duplicate_by": meta.duplicate_by,
-        "error": meta.error,
-        "truncated": meta.truncated,
-        "encoding": meta.encoding,
-        "digest": meta.digest.hex(),
-        "etag": meta.etag,
-        "last_modified": meta.last_modified,
-        "address": meta.address,
-        "docno": meta.docno,
-    }
-    named |= {"redirect": meta.redirect, "private": meta.private, "requisite": meta.requisite}
-    if meta.signals is not None:
-        named |= {"robots": meta.signals.robots, "tdm_policy": meta.signals.policy}
-        named["usage"] = [use._asdict() for use in meta.signals.usage]
-    if is_local(row):
-        named |= _of_file(row)
-    document = meta.document
-    if document is not None:
-        named |= {name: getattr(document, name) for name in document.__slots__ if getattr(document, name)}
-    always = ("url", "status", "type", "length", "fetched")
-    return {name: value for name, value in named.items() if name in always or not _says_nothing(value)}
+    """What is known of a row, by the names of the contract, with what the file system said of a local file."""
+    from fyke.store.facts import facts as known
 
-
-def is_local(row: Row) -> bool:
-    """Whether a row is of a local file, which is its own raw."""
-    return row.url.startswith("file:")
+    return known(row, _of_file(row) if row.url.startswith("file:") else {})
 
 
 def _of_file(row: Row) -> dict[str, object]:
@@ -131,7 +95,7 @@ def _of_file(row: Row) -> dict[str, object]:
 def _raw(row: Row) -> bytes:
     """The bytes of a document; of a local file those that it has now, if it is still the one that was read."""
     kept = row.raw
-    if kept is not None or not is_local(row) or not row.meta.digest:
+    if kept is not None or not row.url.startswith("file:") or not row.meta.digest:
         return kept or b""
     from fyke.store.codec import sha1
     from fyke.store.imports.files import path_of
@@ -147,16 +111,9 @@ def _raw(row: Row) -> bytes:
     return body
 
 
-def _says_nothing(value: object) -> bool:
-    return value is None or value is False or value in ("", (), [])
-
-
-def iso(when: datetime) -> str:
-    """A time in UTC as ISO 8601."""
-    return when.isoformat().replace("+00:00", "Z")
-
-
 def _print(row: Row, show: Show) -> None:
+    from fyke.store.facts import iso
+
     if show is Show.RAW:
         sys.stdout.buffer.write(_raw(row))
         sys.stdout.buffer.flush()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -12,11 +14,18 @@ from fyke.cli.echo import console, echo
 from fyke.cli.options import Json, StorePath, print_json
 from fyke.errors import UserError
 
+if TYPE_CHECKING:
+    from fyke.crawl.run.status import Status
+
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()
-def status(store: StorePath = Path("fyke-store"), json: Json = False) -> None:
+def status(
+    store: StorePath = Path("fyke-store"),
+    watch: Annotated[bool, typer.Option("--watch", help="Show it anew each second, until the crawl ends.")] = False,
+    json: Json = False,
+) -> None:
     """Show what a crawl is doing, and why it waits.
 
     Example: fyke status --store example
@@ -30,10 +39,33 @@ def status(store: StorePath = Path("fyke-store"), json: Json = False) -> None:
     if not reports:
         raise UserError(f"{store} holds no crawl; start one with `fyke crawl SEED --store {store}`")
     found = statuses.total(reports, time.time())
-    if json:
+    if watch:
+        _watch(store, found, json)
+    elif json:
         print_json(found)
-        return
-    console().print(table(found))
+    else:
+        console().print(table(found))
+
+
+def _watch(store: Path, found: Status, json: bool) -> None:
+    """Show ``found``, and what comes after it each second, until the crawl ends or somebody has seen enough."""
+    from rich.live import Live
+
+    from fyke.cli.display import table
+    from fyke.crawl.run import status as statuses
+
+    shown = None if json else Live(table(found), console=console(), auto_refresh=False)
+    with contextlib.suppress(KeyboardInterrupt), shown or contextlib.nullcontext():
+        while True:
+            if shown is not None:
+                shown.update(table(found), refresh=True)
+            else:
+                print_json(found)
+            if not found.running:
+                return
+            time.sleep(1.0)
+            reports, _ = statuses.read_whole(store)  # one that is torn is whole again in a second
+            found = statuses.total(reports, time.time()) if reports else found
 
 
 def _desktop(store: Path, json: bool) -> bool:

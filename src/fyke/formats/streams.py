@@ -15,8 +15,6 @@ import zstandard
 from fastwarc.stream_io import GzipReader, ZstdReader
 from isal import igzip
 
-from fyke.formats import lzw_kernels as lzw
-
 CHUNK = 1 << 16
 GZIP = b"\x1f\x8b\x08"
 ZSTD = b"\x28\xb5\x2f\xfd"
@@ -100,6 +98,8 @@ class LzwReader:
     """What a .Z stream holds."""
 
     def __init__(self, stream: Readable) -> None:
+        from fyke.formats import lzw_kernels as lzw  # here, as few streams need the compiler
+
         head = _exactly(stream, 3)
         if head[:2] != LZW or len(head) < 3 or not 10 <= head[2] & 31 <= 16:  # gzip cannot read `compress -b 9` either
             raise OSError("not a .Z stream, or one of an unknown width of code")
@@ -129,6 +129,8 @@ class LzwReader:
         return data[:size] if size >= 0 else data
 
     def _more(self) -> bytes:
+        from fyke.formats import lzw_kernels as lzw
+
         if self._state[lzw.CORRUPT]:
             raise OSError("the .Z stream is damaged: a code that was never defined")
         fresh = self._stream.read(CHUNK)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from fyke.crawl.revisit.reading import Reading
 from fyke.errors import StorageError
 from fyke.frontier.revisit import DAY, ChangeState
 from fyke.store import Row
@@ -29,15 +30,6 @@ EVERY = 600.0
 """Seconds between two lines of the file: 53,000 lines, 5 MB, a year."""
 
 Floats = npt.NDArray[np.float64]
-
-
-class Reading(msgspec.Struct, frozen=True):
-    """How fresh pages are."""
-
-    pages: int
-    freshness: float
-    age: float
-    """Days."""
 
 
 class Line(msgspec.Struct, frozen=True):

@@ -27,6 +27,7 @@ from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.board import Board, SharedLimit, Sign
 from fyke.crawl.run.ending import End
+from fyke.crawl.run.history import History
 from fyke.crawl.run.limit import Bounds, PageLimit
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.report import has_room, log_freshness, report
@@ -192,13 +193,15 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
     began = time.time()
-    log_, helm = Log(run.store, number), Helm(run.store)
+    log_, helm, past = Log(run.store, number), Helm(run.store), History(run.store, number)
     limit = SharedLimit(board, run.left) if run.left else None
 
     def beat(agent: Agent) -> bool:
         now = time.time()
         helm.look(agent)
-        statuses.write(run.store, report(number, agent, began, helm.number))
+        told = report(number, agent, began, helm.number)
+        statuses.write(run.store, told)
+        past.note(told)
         log_freshness(log_, agent)
         if agent.revisits is not None:
             threshold = agent.revisits.budget.threshold

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from fyke.crawl.revisit.gauge import Reading
+from fyke.crawl.revisit.reading import Reading
 from fyke.errors import StorageError
 
 VERSION = 1
@@ -114,15 +114,23 @@ def clear(store: Path) -> None:
 
 def read(store: Path) -> list[AgentStatus]:
     """The last report of each agent of the last run, in their order."""
-    found = []
+    found, damaged = read_whole(store)
+    if damaged:
+        raise StorageError(damaged[0])
+    return found
+
+
+def read_whole(store: Path) -> tuple[list[AgentStatus], list[str]]:
+    """The last report of each agent whose file is whole; and of each other file, in words, what is wrong with it."""
+    found, damaged = [], []
     for path in sorted((store / _FOLDER).glob("agent-*.json")):
         try:
             found.append(msgspec.json.decode(path.read_bytes(), type=AgentStatus))
+        except FileNotFoundError:  # a new run has begun
+            continue
         except msgspec.DecodeError as error:
-            raise StorageError(
-                f"{path} is not a status file of this version ({error}); start the crawl again"
-            ) from None
-    return found
+            damaged.append(f"{path} is not a status file of this version ({error}); start the crawl again")
+    return found, damaged
 
 
 def total(agents: Iterable[AgentStatus], now: float) -> Status:

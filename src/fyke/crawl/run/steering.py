@@ -12,7 +12,7 @@ import fcntl
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -67,6 +67,16 @@ def change(store: Path, make: Callable[[Steering], Steering]) -> Steering:
         fresh.write_bytes(msgspec.json.encode(asked))
         fresh.replace(store / FILE)
     return asked
+
+
+def merged(known: Steering, **changes: Any) -> Steering:
+    """Return ``known`` with fields that are replaced; what is added, excluded or slowed down comes to what there is."""
+    for name in ("add", "exclude"):
+        if name in changes:
+            changes[name] = tuple(dict.fromkeys([*getattr(known, name), *changes[name]]))
+    if "slow" in changes:
+        changes["slow"] = {**known.slow, **changes["slow"]}
+    return msgspec.structs.replace(known, **changes)
 
 
 def begin(store: Path) -> None:

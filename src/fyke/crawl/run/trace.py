@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fyke.errors import StorageError
+from fyke.crawl.run.steps import FILE, Step
 from fyke.formats.http import parse_head
 from fyke.formats.sniff import sniff
 from fyke.reading.conversion import MARKUP
@@ -27,37 +27,6 @@ from fyke.values import Failed, Fetched, Moved, Outcome, Request
 
 if TYPE_CHECKING:
     from fyke.crawl.agent import Agent
-
-FILE = "trace.jsonl"
-
-
-class Step(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that happened to a watched URL."""
-
-    at: float
-    """Seconds since 1970."""
-    url: str
-    room: str
-    said: str
-    seconds: float = -1.0
-    """What it took; negative where nothing was to be timed."""
-    version: int = 1
-
-
-def begin(store: Path) -> None:
-    """Forget what earlier runs told."""
-    (store / FILE).unlink(missing_ok=True)
-
-
-def read(store: Path) -> list[Step]:
-    """What was told, in order of time. Raises ``StorageError``."""
-    path = store / FILE
-    try:
-        lines = path.read_bytes().splitlines() if path.exists() else []
-        steps = [msgspec.json.decode(line, type=Step) for line in lines]
-    except msgspec.DecodeError as error:
-        raise StorageError(f"{path} is not a trace ({error}); delete it") from None
-    return sorted(steps, key=lambda step: step.at)
 
 
 def known(store: Path, href: str) -> str:

@@ -21,7 +21,6 @@ from fyke.formats.surt import surt
 from fyke.formats.warc_record import sha1_text
 from fyke.store.cells import LINKS, PAGE, TEXT
 from fyke.store.row import Row
-from fyke.text.words import vocabulary
 from fyke.url import Url, registered_domain
 from fyke.values import BLOCK_END, NO_SIGNALS, Meta, Signals
 
@@ -101,6 +100,8 @@ class Record:
     @lazy
     def words(self) -> tuple[int, int]:
         """How many words the text has, and how many different ones."""
+        from fyke.text.words import vocabulary  # its kernels are no reader's
+
         return vocabulary(self.text)
 
     @property
