@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import fyke as fyke_
 from fyke.cli import COMMANDS
 
 pytest.importorskip("hatchling", reason="the wheel is built by hatchling")
@@ -60,7 +61,11 @@ def test_the_wheel_holds_the_package_and_no_more(wheel: Path) -> None:
         names = archive.namelist()
     others = [name for name in names if not name.endswith(".py")]
     about = {name for name in others if ".dist-info/" in name}
-    assert set(others) - about == {"fyke/py.typed", "fyke/clean/content.model"}
+    source = Path(fyke_.__file__).parent
+    shown = {f"fyke/{path.relative_to(source)}" for part in ("templates", "static") for path in
+             (source / "dashboard" / part).iterdir()}  # fmt: skip
+    assert shown
+    assert set(others) - about == {"fyke/py.typed", "fyke/clean/content.model", *shown}
     assert all(name.startswith("fyke/") for name in set(names) - about)
     assert not [name for name in names if "test" in name.split("/")[-1] or "shared" in name]
     assert {f"fyke/cli/{name}_.py" for name in COMMANDS} <= set(names)
