@@ -47,6 +47,8 @@ GATE_RETRY = 1.0
 """Seconds until a host that another contact holds is tried again."""
 UNREACHED = frozenset({Reason.DNS, Reason.CONNECT, Reason.TLS})
 """Failures of a site, not of a URL: no server was asked, so none has said anything of its rules."""
+_THERE = frozenset({Reason.RESET, Reason.PROTOCOL})
+"""Failures of a server that was connected to: it answers badly, but our network is up."""
 _FINAL = {Reason.TLS: GIVE_UP, Reason.DNS: 2}
 """What a certain failure counts: a certificate will be wrong again, and a name that is not there twice is not there."""
 
@@ -300,12 +302,17 @@ class Visits:
 
     def _heard(self, lease: Lease, outcome: Outcome) -> bool:
         """Whether somebody answered, so that our network is up; learns from either."""
-        now = self._clock.now()
-        if outcome.exchange is None:
+        now, exchange = self._clock.now(), outcome.exchange
+        if exchange is None and not (isinstance(outcome, Failed) and outcome.reason in _THERE):
             self._doubt(lease.host, now)
             return False
         self._frontier.sites.reached(lease.site)
-        if self._keeper.troubles and not isinstance(outcome, Failed) and not outcome.exchange.incomplete:
+        if (
+            self._keeper.troubles
+            and exchange is not None
+            and not isinstance(outcome, Failed)
+            and not exchange.incomplete
+        ):
             self._keeper.troubles.pop(lease.site, None)
         if self.network.answered(now):
             opened = self._frontier.open(UNREACHABLE, now)
