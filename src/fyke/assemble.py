@@ -1,4 +1,4 @@
-"""Where concrete classes are named: settings become transports, agents and processes.
+"""``fyke.crawl``: a whole crawl, from its settings to what it came to; fyke.outfit makes its agents.
 
 ``crawl`` runs a crawl to its end: with one agent in this process, with several each in a process of its own. Both
 ways write the same store, so a crawl may be resumed with another number of agents.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,7 +38,8 @@ def test_json_ld_is_mended(script: str, value: object) -> None:
     | st.lists(st.sampled_from(['{"a":', '"b', '"', ",", "}", "]", "[", "//", "/*", "\n"])).map("".join)
 )
 def test_any_script_is_read_or_not(script: str) -> None:
-    decode_json_ld(script)
+    found = decode_json_ld(script)
+    assert json.loads(json.dumps(found)) == found, "what is read is JSON"
 
 
 def test_things_are_found_in_lists_and_graphs() -> None:
