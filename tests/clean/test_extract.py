@@ -225,6 +225,7 @@ def test_memory_does_not_grow() -> None:
         for n in range(1000):
             fyke.extract(PAGE.replace("Ralph", f"Ralph{n}"))
         gc.collect()
-        assert tracemalloc.get_traced_memory()[0] - first < 10_000
+        # The smallest object kept for each page would be 24,000 bytes; a table that grows once is no leak.
+        assert tracemalloc.get_traced_memory()[0] - first < 20_000
     finally:
         tracemalloc.stop()
