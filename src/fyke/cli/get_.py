@@ -30,6 +30,7 @@ class Show(StrEnum):
     MARKDOWN = "markdown"
     RAW = "raw"
     HTML = "html"
+    RENDERED = "rendered"
     LINKS = "links"
     ANCHORS = "anchors"
     META = "meta"
@@ -81,7 +82,25 @@ def facts(row: Row) -> dict[str, object]:
     """What is known of a row, by the names of the contract, with what the file system said of a local file."""
     from fyke.store.facts import facts as known
 
-    return known(row, _of_file(row) if row.url.startswith("file:") else {})
+    return known(row, _of_file(row) if row.url.startswith("file:") else _of_browser(row))
+
+
+def _of_browser(row: Row) -> dict[str, object]:
+    """Why a page was rendered, and what came of it."""
+    from fyke.crawl.discovery.rendering import TOLD
+
+    told = row.columns.get(TOLD)
+    return {} if told is None else {"render": told.decode("utf-8", "replace")}
+
+
+def _rendered(row: Row) -> str:
+    """The page as a browser showed it. Raises ``StorageError`` where none did."""
+    from fyke.crawl.discovery.rendering import RENDERED
+
+    html = row.columns.get(RENDERED)
+    if html is None:
+        raise StorageError(f"{row.url} was not rendered; `fyke render` does it now, `fyke crawl --render` always")
+    return html.decode("utf-8", "replace")
 
 
 def _of_file(row: Row) -> dict[str, object]:
@@ -166,4 +185,5 @@ _TEXTS: dict[Show, Callable[[Row], str]] = {
     Show.WHOLE: lambda row: row.whole or "",
     Show.MARKDOWN: _markdown,
     Show.HTML: _decoded,
+    Show.RENDERED: _rendered,
 }

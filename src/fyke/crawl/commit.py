@@ -21,6 +21,7 @@ from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
 from fyke.crawl.capture import Processed, Processor, page_of, refused
 from fyke.crawl.discovery.discovery import Discovery, Listing, is_guess, is_poll, is_sitemap, redirected, tell
 from fyke.crawl.discovery.lister import Lister
+from fyke.crawl.discovery.rendering import Rendering
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.examination import Examination
 from fyke.crawl.hooks import Hook, after_reading
@@ -100,6 +101,8 @@ class Keeper:
         """Takes every exchange before anything follows from it."""
         self.requisites: Requisites | None = None
         """Finds what pages need to be shown, where that is wanted."""
+        self.rendering: Rendering | None = None
+        """Shows pages in a browser, where that is wanted and worth it."""
         self.after_reading: Hook | None = None
         """A user's, asked of each document that was read."""
         self.follow: Callable[[PageOfRow], None] | None = None
@@ -145,17 +148,7 @@ class Keeper:
             return
         self.work_on([each.lease.entry.href for each, _ in pages])
         for (each, _), processed in zip(pages, self._read(pages), strict=True):
-            if self.after_reading is not None:
-                self.beside(self._finish_hooked(each, processed, self.after_reading))
-                continue
-            try:
-                self._finish(each, processed)
-            except (FykeError, OSError):
-                raise
-            except Exception:
-                self.fault(each.lease)
-            else:
-                self.ended(each.lease)
+            self._conclude(each, processed)
         self.queues.flush()
         self.work_on(())
 
@@ -216,10 +209,29 @@ class Keeper:
         failure = Failed(each.outcome.url, Reason.UNREADABLE, exchange=each.outcome.exchange)
         return self.processor.failed(failure, each.lease.entry.depth, self._clock.now())
 
-    async def _finish_hooked(self, each: Arrival, processed: Processed, hook: Hook) -> None:
-        """Commit a document as the user's hook wants it."""
+    def _conclude(self, each: Arrival, processed: Processed) -> None:
+        """Commit a page that was read: now, or beside where a browser or a hook is to see it first."""
         try:
-            self._finish(each, await self._edited(each, processed, hook))
+            processed, why = self._look(each, processed)
+            if why or self.after_reading is not None:
+                self.beside(self._finish_made(each, processed, why))
+                return
+            self._finish(each, processed)
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(each.lease)
+        else:
+            self.ended(each.lease)
+
+    def _look(self, each: Arrival, processed: Processed) -> tuple[Processed, str]:
+        """Why a browser is to show a page; empty where it is not."""
+        return (processed, "") if self.rendering is None else self.rendering.look(each, processed)
+
+    async def _finish_made(self, each: Arrival, processed: Processed, why: str) -> None:
+        """Commit a document as a browser and the user's hook have it."""
+        try:
+            self._finish(*await self._made(each, processed, why))
             self.ended(each.lease)
         except (FykeError, OSError):
             raise
@@ -227,6 +239,14 @@ class Keeper:
             self.fault(each.lease)
         finally:
             self.queues.flush()
+
+    async def _made(self, each: Arrival, processed: Processed, why: str) -> tuple[Arrival, Processed]:
+        """What is kept of a document: as a browser shows it, if there is a reason, and as the user's hook wants it."""
+        if why and self.rendering is not None:
+            each, processed = await self.rendering.render(each, processed, why)
+        if self.after_reading is not None:
+            processed = await self._edited(each, processed, self.after_reading)
+        return each, processed
 
     async def _edited(self, each: Arrival, processed: Processed, hook: Hook) -> Processed:
         if processed.change.meta.error:
@@ -263,9 +283,7 @@ class Keeper:
                     raise
                 except Exception:
                     processed = self._unreadable(each)
-                if self.after_reading is not None:
-                    processed = await self._edited(each, processed, self.after_reading)
-                self._finish(each, processed)
+                self._finish(*await self._made(each, *self._look(each, processed)))
             elif listing is None:
                 self.lister.forget(lease, contact_of(outcome, 0.0, self._clock.now()))
             self.ended(lease)
@@ -343,6 +361,8 @@ class Keeper:
             self._documents.add(id(lease))
         for why, count in processed.dropped:
             batch.count("dropped:" + why, count)
+        for name, count in processed.counts:
+            batch.count(name, count)
         self.queues.frontier.done(lease, now, contact)
         self.queues.finish(batch, lease)
         self.sight(batch, number, entry, stamp, processed)
