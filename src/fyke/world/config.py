@@ -34,6 +34,8 @@ class WorldConfig:
     slow: bool = option(True, "Hosts that take their time.")
     flaky: bool = option(True, "Hosts that fail one time in six, for ten seconds each time, never twice in a row.")
 
+    scripted: bool = option(False, "Every fifth host is made by scripts, in five manners: its server sends shells.")
+
     def __post_init__(self) -> None:
         """Refuse what makes no world."""
         if not 1 <= self.hosts <= 100_000:
