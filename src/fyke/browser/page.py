@@ -203,7 +203,7 @@ class _Shown:
         for _ in range(self._limits.scroll if there else 0):
             before = await self._ask(page.evaluate(GROWTH))
             await self._ask(page.evaluate(SCROLL))
-            there = await self._settle(page)
+            there = await self._settle(page, QUIET)
             if not there or await self._ask(page.evaluate(GROWTH)) == before:
                 break
         if self._crashed.is_set():
@@ -217,7 +217,7 @@ class _Shown:
             return Rendered(self._url, error=Reason.RENDER_CRASH, detail="the page's process ended")
         return Rendered(self._url, error=Reason.RENDER_TIMEOUT, detail="a script of the page runs on and on")
 
-    async def _settle(self, page: Page) -> bool:
+    async def _settle(self, page: Page, least: float = LEAST) -> bool:
         """Wait until the page has settled; False where its time is over, or it asks for too much."""
         limits, began = self._limits, time.monotonic()
         last, grown, looked, spent, waited = began, began, began, 0.0, 0.0
@@ -240,7 +240,7 @@ class _Shown:
                     found, look = _result(look), None
                     if found is None or not found[0] or found != size:
                         size, grown = found, now
-                    elif now - grown >= QUIET and now - began >= LEAST and not self._waiting:
+                    elif now - grown >= QUIET and now - began >= least and not self._waiting:
                         return True
                 if look is None:
                     looked = now

@@ -122,13 +122,14 @@ class Embedded(NamedTuple):
 
     text: str = ""
     links: tuple[str, ...] = ()
+    title: str = ""
 
 
 def embedded(body: bytes) -> Embedded:
     """Return what the JSON in a page says: ``__NEXT_DATA__``, JSON-LD, states. Never raises for what it is."""
     texts: dict[str, None] = {}
     links: dict[str, None] = {}
-    left = MAX_DATA
+    left, title = MAX_DATA, ""
     for found in _SCRIPT.finditer(body):
         script = found[2]
         if not _JSON.search(found[1]):
@@ -144,7 +145,9 @@ def embedded(body: bytes) -> Embedded:
                 links[said] = None
             elif len(said) >= _LEAST_SENTENCE and " " in said:
                 texts[" ".join(_TAGS.sub(" ", said).split())] = None
-    return Embedded("\n".join(texts), tuple(links))
+            if not title and name in ("title", "headline"):
+                title = " ".join(said.split())[:500]
+    return Embedded("\n".join(texts), tuple(links), title)
 
 
 def _strings(value: Any) -> Iterator[tuple[str, str]]:

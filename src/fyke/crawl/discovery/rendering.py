@@ -34,6 +34,7 @@ from fyke.frontier.keys import is_requisite
 from fyke.interfaces import Clock
 from fyke.reading.conversion import MARKUP
 from fyke.sites.scripted import (
+    ONE_IN,
     SHORT,
     UNKNOWN,
     Embedded,
@@ -58,6 +59,8 @@ CACHED = 64_000_000
 """Bytes of scripts (and images, where they are wanted) that pages of a site share."""
 FRESH = 3600.0
 """Seconds that one of them is used."""
+ENOUGH = 0.8
+"""Of the links and the text that rendering brings: what the data in a page must say."""
 MAX_HOPS = 5
 _REMEMBERED = 20_000  # hosts and templates
 _JUDGED = 500  # links of a page that are looked at
@@ -125,7 +128,7 @@ class Rendering:
         key = (url.host, template(url))
         learnt = self._learnt[key] = self._known(key).noted(bool(looks))
         why = decide(learnt, self._known((url.host, "")), bool(looks))
-        if why and learnt.data_is_enough and learnt.suspects % learnt.tries:
+        if why and learnt.data_is_enough and learnt.suspects % ONE_IN:
             return self._with_data(url, processed), ""
         return processed, f"{looks}, {why}" if looks and why else why
 
@@ -164,7 +167,8 @@ class Rendering:
         if blocks and processed.change.text and not processed.change.weights:
             weights = b"\x00" * (processed.change.text.count(BLOCK_END) + 1) + b"\xff" * len(blocks)
         every = Links.of([*processed.links, *links])
-        change = replace(processed.change, text=text or None, weights=weights, links=every)
+        meta = msgspec.structs.replace(processed.change.meta, title=found.title or processed.change.meta.title)
+        change = replace(processed.change, meta=meta, text=text or None, weights=weights, links=every)
         change = replace(change, columns=(*change.columns, (TOLD, b"not rendered: its data says as much")))
         return replace(processed, change=change, links=every, keys=None, main=found.text or processed.main)
 
@@ -436,9 +440,9 @@ def _targets(url: Url, found: Embedded) -> list[Url]:
 
 
 def _says_as_much(outcome: Fetched, text: str, new: set[str]) -> bool:
-    """Whether the data in a page says nine tenths of what rendering brought."""
+    """Whether the data in a page says most of what rendering brought."""
     found = embedded(outcome.exchange.body)
     if not found.text and not found.links:
         return False
     there = {target.href for target in _targets(outcome.url, found)}
-    return len(new & there) >= 0.9 * len(new) and len(found.text) >= 0.9 * len(text)
+    return len(new & there) >= ENOUGH * len(new) and len(found.text) >= ENOUGH * len(text)
