@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-import uvloop
 
 from fyke.values import Failed, Moved, Outcome, Request
 
@@ -29,7 +28,7 @@ _YOUNG = 50_000
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on uvloop.
+    """Run a coroutine on an event loop of its own.
 
     What is there before it lives as long as the run, so the collector of cycles need not look at it again and again;
     and it looks for young cycles less often, as a page makes hundreds of objects and next to no cycle.
@@ -38,7 +37,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     gc.freeze()
     gc.set_threshold(_YOUNG, *thresholds[1:])
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with asyncio.Runner() as runner:
             return runner.run(main)
     finally:
         gc.set_threshold(*thresholds)
