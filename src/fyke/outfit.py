@@ -70,12 +70,11 @@ def agent_maker(
         clock = SystemClock()
         named = {(seed.host, seed.port) for seed in seeds}
         veto = Veto((host for host, _ in named), settings.allow_private, named)
-        resolver = Resolver(clock, settings.fixed_addresses())
-        proxy = run.identity.proxy
-        transport = HttpTransport(settings.fetch(), resolver, veto, clock, run.identity.sessions(), proxy)
-        names = None if proxy is not None and proxy.resolves else resolver
+        proxies = run.identity.proxies
+        resolver = Resolver(clock, settings.fixed_addresses(), elsewhere=proxies.resolve)
+        transport = HttpTransport(settings.fetch(), resolver, veto, clock, run.identity.sessions(), proxies)
         types = TypeFilter(settings.types) if settings.types else None
-        processor = Processor(product, _converting(plugins.load("converter")), types)
+        processor = Processor(product, _converting(plugins.load("converter")), types, settings.host_methods())
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
         gate.take_over(clock.now())
         transport.on_sent = lambda host: gate.sent(host, clock.now())
@@ -86,7 +85,7 @@ def agent_maker(
             clock,
             gate,
             limit or Unlimited(),
-            names,
+            resolver,
             quarantine.read(),
             quarantine.suspects(),
             quarantine.acquit,

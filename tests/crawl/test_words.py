@@ -289,11 +289,32 @@ def test_a_host_may_have_settings_of_its_own(tmp_path: Path, capfd: pytest.Captu
         ({"a.org": {"delay": -1}}, "below 0"),
         ({"a.org/x": {}}, "is no name of a host"),
         ({"a.org": 3}, "hosts"),
+        ({"a.org": {"content": "div[["}}, "is no CSS selector"),
     ],
 )
 def test_wrong_settings_of_a_host_are_named(hosts: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         config.build(CrawlSettings, {"hosts": hosts})
+
+
+def test_a_host_may_say_where_its_content_is(tmp_path: Path) -> None:
+    answer = Answer(b"<body><p>Words that look like the content of a page, a lot of them.</p><div id=own>The note.</div>")
+    file = tmp_path / "crawl.toml"
+    with serving({"/": answer}) as site:
+        port = site.root.rpartition(":")[2]
+        names = ["own.test", "other.test"]
+        file.write_text(
+            f"seeds = {json.dumps([f'http://{name}:{port}/' for name in names])}\nagents = 1\nsitemaps = false\n"
+            f"resolve = {json.dumps([f'{name}:127.0.0.1' for name in names])}\n"
+            '[hosts."own.test"]\ncontent = "#own"\n'
+        )
+        assert fyke_command(["crawl", "--config", str(file), "--store", str(tmp_path / "s")]) == 0
+    with Store.open(tmp_path / "s", "r") as store:
+        own, other = (store.get(f"http://{name}:{port}/") for name in names)
+        assert own is not None
+        assert other is not None
+        assert own.text == "The note."
+        assert other.text != own.text
 
 
 def test_links_out_of_the_scope_are_followed_so_far(tmp_path: Path) -> None:

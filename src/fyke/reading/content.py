@@ -40,10 +40,10 @@ def extract(
 ) -> Content:
     """Return the main content of a page. Bytes are decoded as a browser would.
 
-    ``method`` is ``auto``, ``plateau``, ``slices``, ``dom`` or ``layout``, or one of these with settings of its own
-    (``Plateau(c=0.5)``). ``url`` makes the links of ``Content.html`` absolute. A switch that is off drops
-    blocks of that kind; without ``links`` there are none, and their text stays. ``favour`` is
-    ``precision`` or ``recall``: what ``auto`` should rather have.
+    ``method`` is ``auto``, ``plateau``, ``slices``, ``dom``, ``layout`` or ``css:SELECTOR``, or one of these with
+    settings of its own (``Plateau(c=0.5)``). ``url`` makes the links of ``Content.html`` absolute. A switch that is off
+    drops blocks of that kind; without ``links`` there are none, and their text stays. ``favour`` is ``precision`` or
+    ``recall``: what ``auto`` should rather have.
     """
     text = html if isinstance(html, str) else decoded(html, "text/html").text
     page = parse(text)
