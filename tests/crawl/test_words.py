@@ -298,7 +298,9 @@ def test_wrong_settings_of_a_host_are_named(hosts: dict[str, object], words: str
 
 
 def test_a_host_may_say_where_its_content_is(tmp_path: Path) -> None:
-    answer = Answer(b"<body><p>Words that look like the content of a page, a lot of them.</p><div id=own>The note.</div>")
+    answer = Answer(
+        b"<body><p>Words that look like the content of a page, a lot of them.</p><div id=own>The note.</div>"
+    )
     file = tmp_path / "crawl.toml"
     with serving({"/": answer}) as site:
         port = site.root.rpartition(":")[2]
