@@ -17,6 +17,7 @@ from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.hooks import PATIENCE as HOOK_PATIENCE
 from fyke.crawl.hooks import Hook
 from fyke.crawl.order.choice import order_of
+from fyke.crawl.politeness.cookies import Cookies, read_kept
 from fyke.crawl.politeness.gate import Gate
 from fyke.crawl.politeness.login import Logins
 from fyke.crawl.politeness.permissions import Permissions
@@ -70,9 +71,10 @@ def agent_maker(
         clock = SystemClock()
         named = {(seed.host, seed.port) for seed in seeds}
         veto = Veto((host for host, _ in named), settings.allow_private, named)
-        proxies = run.identity.proxies
+        kept, proxies = read_kept(store), run.identity.proxies
+        sessions = run.identity.sessions(line for lines in kept.values() for line in lines)
         resolver = Resolver(clock, settings.fixed_addresses(), elsewhere=proxies.resolve)
-        transport = HttpTransport(settings.fetch(), resolver, veto, clock, run.identity.sessions(), proxies)
+        transport = HttpTransport(settings.fetch(), resolver, veto, clock, sessions, proxies)
         types = TypeFilter(settings.types) if settings.types else None
         processor = Processor(product, _converting(plugins.load("converter")), types, settings.host_methods())
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
@@ -93,6 +95,7 @@ def agent_maker(
         means.named = lambda url: veto.name(url.host, url.port)
         means.logins = Logins(run.identity.logins) if run.identity.logins else None
         means.hold = transport.lag.hold
+        means.remember = Cookies(store, sessions, kept).keep
         if run.verbose:
             means.start = telling(means.start)
         ways = Ways(

@@ -213,6 +213,7 @@ class Agent:
                 self._ties.captures.close()
         self.queues.anchors.step(self._clock.now(), everything=True)
         await self.delivery.finish(self._clock.now())
+        self.visits.means.remember()
         if self.queues.order is not None:
             self.queues.order.checkpoint(force=True)
         synced = self.queues.post.syncing()
@@ -355,6 +356,7 @@ class Agent:
             return
         self._next_beat = now + self._ways.beat_every
         self._deliver(now, beat=True)
+        self.visits.means.remember()
         if self.queues.order is not None:
             self.queues.order.checkpoint()
         self.queues.duplicates.strip(now)

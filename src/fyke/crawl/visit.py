@@ -105,6 +105,8 @@ class Means:
     """A user's, asked before each fetch of a page."""
     logins: Logins | None = None
     """The sites that are logged in to."""
+    remember: Callable[[], None] = lambda: None
+    """Told each second: what is in memory alone may be written."""
     hold: Callable[[float], None] = lambda seconds: None
     """Told for how long a tick held the loop, so that this is nobody's slowness."""
     start: Start = field(init=False)

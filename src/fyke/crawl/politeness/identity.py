@@ -48,9 +48,9 @@ class Identity:
             return Drop.LOGIN
         return Drop.LOGOUT if ends_session(url) or url.href.startswith(self.avoid) else None
 
-    def sessions(self) -> Sessions:
-        """Return the sessions of one transport."""
-        return Sessions(self.headers, self.credentials, self.cookies, self.origins)
+    def sessions(self, kept: Iterable[str] = ()) -> Sessions:
+        """Return the sessions of one transport, with the cookies that an earlier run kept."""
+        return Sessions(self.headers, self.credentials, self.cookies, self.origins, kept)
 
 
 def identity_of(settings: CrawlSettings, seeds: Iterable[str]) -> Identity:

@@ -1,8 +1,9 @@
 """Logging in by a form, as a person would: its hidden fields go back with it, and a page shows whether it worked.
 
 A session ends without a word, so every page of such an origin is looked at: a 401, a way to the login page, a form
-that asks for a password, or a page without the words that all pages have say that it has ended. Then the URL waits in its queue, one login is made, and it is asked for
-again; a login that is refused closes the origin for a while that doubles.
+that asks for a password, or a page without the words that all pages have say that it has ended. Then the URL waits in
+its queue, one login is made, and it is asked for again; a login that is refused closes the origin for a while that
+doubles.
 """
 
 from __future__ import annotations
