@@ -76,7 +76,7 @@ def agent_maker(
         resolver = Resolver(clock, settings.fixed_addresses(), elsewhere=proxies.resolve)
         transport = HttpTransport(settings.fetch(), resolver, veto, clock, sessions, proxies)
         types = TypeFilter(settings.types) if settings.types else None
-        processor = Processor(product, _converting(plugins.load("converter")), types, settings.host_methods())
+        processor = Processor(product, _converting(plugins.load("converter")), types, settings.host_selectors())
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
         gate.take_over(clock.now())
         transport.on_sent = lambda host: gate.sent(host, clock.now())

@@ -15,7 +15,7 @@ from fyke.convert.html import tagged
 from fyke.convert.metadata import describe
 from fyke.errors import UrlError, UserError
 from fyke.formats.encoding import decoded
-from fyke.formats.html import Page, parse
+from fyke.formats.html import Page, check_selector, parse
 from fyke.formats.markdown import markdown
 from fyke.reading.links import document_links
 from fyke.url import Url
@@ -119,4 +119,4 @@ def _joined(base: Url, href: str) -> Url | None:
         return None
 
 
-__all__ = ["METHODS", "Auto", "Method", "Model", "Switches", "draw", "extract"]
+__all__ = ["METHODS", "Auto", "Method", "Model", "Switches", "check_selector", "draw", "extract"]

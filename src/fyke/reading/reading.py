@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from fyke.clean.extract import Method, find
+from fyke.clean.extract import Select, find
 from fyke.clean.furniture import Hosts
 from fyke.clean.main import NOTHING, Main, main_of, main_texts
 from fyke.convert.html import text_document
@@ -153,14 +153,16 @@ class Reader:
         convert: Callable[[Source], Document] = convert_here,
         memo: LinkMemo | None = None,
         hosts: Hosts | None = None,
-        methods: Mapping[str, Method] | None = None,
+        selectors: Mapping[str, str] | None = None,
     ) -> None:
         """``agent`` is the product token that robots directives may address; ``convert`` reads what is no page.
 
         ``hosts`` learns the furniture of hosts from the pages that are read, and takes it out of the main text: what
-        a page's main text is then depends on the pages before it. ``methods`` finds the content of single hosts.
+        a page's main text is then depends on the pages before it. ``selectors`` are CSS: where the content of single
+        hosts is.
         """
-        self._agent, self._convert, self._hosts, self._methods = agent, convert, hosts, methods
+        self._agent, self._convert, self._hosts = agent, convert, hosts
+        self._selects = {host: Select(css) for host, css in (selectors or {}).items()}
         self._memo = memo if memo is not None else LinkMemo()
 
     def read(self, body: bytes, head: Head, url: Url) -> Reading:
@@ -192,7 +194,7 @@ class Reader:
         cut = parse_many([utf8(body, text) for (body, _, _), text in zip(given, texts, strict=True)])
         hosts = self._hosts
         mains = main_texts(cut, None if hosts is None else [hosts[url.host] for _, _, url in given])
-        if self._methods:
+        if self._selects:
             mains = [self._by_host(main, page, url) for main, page, (_, _, url) in zip(mains, cut, given, strict=True)]
         languages = [identify(main.text or main.blocks) for main in mains]  # by itself: its tables fill a core's cache
         found = [self._links(page, head, url) for page, (_, head, url) in zip(cut, given, strict=True)]
@@ -208,9 +210,9 @@ class Reader:
         ]
 
     def _by_host(self, main: Main, page: Page, url: Url) -> Main:
-        """The main text by the method of the page's host, where it has one and that finds something."""
-        method = self._methods.get(url.host) if self._methods else None
-        found = find(page, method) if method is not None else None
+        """The main text where the page's host has it, if that is known and something is there."""
+        select = self._selects.get(url.host)
+        found = find(page, select) if select is not None else None
         return main_of(found) if found is not None and found.kept.any() else main
 
     def _links(self, page: Page, head: Head, url: Url) -> PageLinks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from fyke.config import option, tables
 from fyke.crawl.revisit.weights import parse_weight
@@ -15,9 +15,6 @@ from fyke.formats.media_types import TypeFilter
 from fyke.sites.scope import span_of
 from fyke.units import Bytes, Seconds
 from fyke.url import Url
-
-if TYPE_CHECKING:
-    from fyke.clean.select import Select
 
 _NOT_BELOW_0 = (
     *("delay", "patience", "max_pages", "max_bytes", "max_time", "max_depth", "max_host_pages", "hops_off"),
@@ -153,7 +150,7 @@ class CrawlSettings:
         for name, own in self.hosts.items():
             if _host(name) and min(own.delay or 0, own.max_pages or 0) < 0:
                 raise ValueError(f'hosts."{name}": a delay or max_pages is below 0')
-        self.host_methods()
+        self.host_selectors()
         for name in ("include", "exclude"):
             for pattern in getattr(self, name):
                 try:
@@ -184,17 +181,18 @@ class CrawlSettings:
         """The proxies of single hosts."""
         return {_host(name): own.proxy for name, own in self.hosts.items() if own.proxy}
 
-    def host_methods(self) -> dict[str, Select]:
-        """How the content of single hosts is found. Raises ``ValueError`` for what is no selector."""
+    def host_selectors(self) -> dict[str, str]:
+        """Where the content of single hosts is. Raises ``ValueError`` for what is no selector."""
         named = {_host(name): own.content for name, own in self.hosts.items() if own.content}
-        if not named:
-            return {}
-        from fyke.clean.select import Select
+        if named:
+            from fyke.reading.content import check_selector
 
-        try:
-            return {host: Select(css) for host, css in named.items()}
-        except UserError as error:
-            raise ValueError(f"hosts: {error}") from None
+            for css in named.values():
+                try:
+                    check_selector(css)
+                except UserError as error:
+                    raise ValueError(f"hosts: {error}") from None
+        return named
 
     def fixed_addresses(self) -> dict[str, str]:
         """What ``resolve`` says, by host."""
