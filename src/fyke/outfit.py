@@ -94,7 +94,7 @@ def agent_maker(
         )
         means.named = lambda url: veto.name(url.host, url.port)
         means.logins = Logins(run.identity.logins) if run.identity.logins else None
-        means.hold = transport.lag.hold
+        means.lag = transport.lag
         means.remember = Cookies(store, sessions, kept).keep
         if run.verbose:
             means.start = telling(means.start)

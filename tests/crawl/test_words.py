@@ -16,6 +16,7 @@ from fyke import config
 from fyke.assemble import Summary, crawl
 from fyke.cli import run as fyke_command
 from fyke.cli.crawl_ import lacks_contact
+from fyke.crawl.run import runtime
 from fyke.crawl.run.runtime import log, logging_to
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import ConfigError
@@ -344,3 +345,16 @@ def test_links_out_of_the_scope_are_followed_so_far(tmp_path: Path) -> None:
     assert found[1, 0] == {"", "near", "back", "from-back"}
     assert found[2, 0] == found[2, 1] == {"", "near", "back", "from-back", "far"}
     assert found[3, 0] == {"", "near", "back", "from-back", "far", "beyond"}
+
+
+def test_the_log_is_bounded_whoever_writes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "MAX_LOG", 5_000)
+    with logging_to(tmp_path), logging_to(tmp_path):  # as two processes would
+        for n in range(500):
+            log.error("line %d of a log", n)
+    now, before = (tmp_path / name for name in ("fyke.log", "fyke.log.1"))
+    assert sorted(tmp_path.iterdir()) == [now, before]
+    assert max(now.stat().st_size, before.stat().st_size) < 5_200
+    lines = [line.split("line ")[1] for path in (before, now) for line in path.read_text().splitlines()]
+    numbers = [int(line.split()[0]) for line in lines]
+    assert numbers[-100:] == [n for n in range(450, 500) for _ in range(2)], "nothing between the two is missing"

@@ -266,7 +266,7 @@ class Agent:
         self.keeper.take(self.visits.take(some))
         self.queues.flush()
         self._tell()
-        self.visits.means.hold(boot_time() - began)
+        self.visits.means.lag.hold(boot_time() - began)
         self._settled = False  # what they found may have changed what there is to wait for
 
     def _tell(self) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import re
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +25,8 @@ Start = Callable[[Request, Callable[[Outcome], None]], object]
 log = logging.getLogger("fyke")
 
 _UNSAFE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+MAX_LOG = 50_000_000
+"""Bytes of fyke.log; then it becomes fyke.log.1, in the place of the one before."""
 _YOUNG = 50_000
 """Objects between two looks for young cycles: those of some hundred pages."""
 
@@ -70,10 +74,24 @@ class _Json(logging.Formatter):
         return msgspec.json.encode(told).decode()
 
 
+class _Rotated(WatchedFileHandler):
+    """A log that several processes write: who finds it too long puts it aside, and the others follow."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        try:
+            if self.stream is not None and self.stream.tell() > MAX_LOG:
+                path = Path(self.baseFilename)
+                if os.path.samestat(os.fstat(self.stream.fileno()), path.stat()):
+                    path.replace(f"{path}.1")
+        except OSError:
+            self.handleError(record)
+
+
 @contextmanager
 def logging_to(store: Path, form: str = "text", verbose: bool = False) -> Iterator[None]:
     """Write what happens to ``fyke.log`` in the store, as ``text`` or ``json``; ``verbose``: more, and to stderr."""
-    handlers: list[logging.Handler] = [logging.FileHandler(store / "fyke.log")]
+    handlers: list[logging.Handler] = [_Rotated(store / "fyke.log")]
     before = log.level
     if verbose:
         handlers.append(logging.StreamHandler(sys.stderr))
