@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import re
 import tracemalloc
+from collections import Counter
+from html import unescape
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 import fyke
 from fyke.clean.dom import Dom
@@ -263,6 +268,14 @@ def test_a_page_that_is_all_content_is_its_conversion(blocks: list[tuple[str, st
     assert fyke.extract(page, "css:body").html == fyke.convert(page.encode(), "text/html").html
 
 
+def test_lines_and_no_break_spaces_keep_words_apart() -> None:
+    page = "<div>The first line.<br><br><b>The</b> second&nbsp;<i>has&nbsp;</i>an&nbsp;end.<br>\n<br>The third.</div>"
+    found = fyke.extract(page, "css:div")
+    assert found.html == fyke.convert(page.encode(), "text/html").html
+    said = "The first line.", "**The** second *has* an end.", "The third."
+    assert [line.strip(" \\") for line in found.markdown.splitlines() if line.strip(" \\")] == list(said)
+
+
 def test_a_selector_points_at_the_content() -> None:
     page = (
         "<body><nav>Menu of the site</nav>\r\n<div class='post body'>É, the body.<p>And more of it.</div>\r\n"
@@ -274,3 +287,19 @@ def test_a_selector_points_at_the_content() -> None:
     assert fyke.extract(page, "css:.nowhere").text == ""
     with pytest.raises(UserError, match=r"'li\[\[' is no CSS selector"):
         fyke.extract(page, "css:li[[")
+
+
+def test_the_markdown_of_real_pages_has_the_words_of_their_text(shared_data: Path) -> None:
+    """As a CommonMark parser reads it: no word is lost, and none runs into the next."""
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    pages = sorted((shared_data / "extract").rglob("*.html.gz"))[::40]
+    if not pages:
+        pytest.skip("no pages are there")
+    for path in pages:
+        page = fyke.decode(gzip.decompress(path.read_bytes()))[0]
+        content = fyke.extract(page)
+        html = re.sub(r"</?(?:a|em|strong|code|s|img|sup|sub)\b[^>]*>", "", parser.render(content.markdown))
+        read = Counter(re.findall(r"\w+", unescape(re.sub(r"<[^>]+>", " ", html))))
+        wanted = Counter(re.findall(r"\w+", content.text))
+        differ = (read - wanted).total() + (wanted - read).total()
+        assert differ <= max(3, 0.02 * wanted.total()), path

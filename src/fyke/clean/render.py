@@ -126,6 +126,10 @@ def kept_markup(page: Page, kept: Array) -> bytes:
     opened[page.tree.opened[1:][wanted[1:]]] = True
     closing = (rows[:, KIND] == CLOSE_TAG) & ~INLINE[rows[:, ELEMENT_COLUMN] & 255].astype(bool)
     _mark_inline(rows, inside)
+    breaks = np.flatnonzero((rows[:, ELEMENT_COLUMN] & 255) == e.ID["br"])
+    following = np.searchsorted(blocks[:, FIRST], breaks, side="right")
+    both = np.concatenate([[False], kept[:-1] & kept[1:], [False]])  # of each block whether it and the one before stay
+    inside[breaks[both[following]]] = True
     written = np.flatnonzero((inside | opened | closing)[:-1])
     return b"".join(markup.data[start:end] for start, end in rows[written][:, (START, END)].tolist())
 
