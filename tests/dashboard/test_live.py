@@ -49,6 +49,7 @@ def test_a_browser_looks_at_a_crawl(tmp_path: Path) -> None:
                     assert told == sorted(told, reverse=True)
                     tab.open(served.origin + "doc?url=" + quote(served_site.root + "/"))
                     assert "/39" in tab.evaluate("document.body.innerText")
+                    assert tab.evaluate("document.querySelectorAll('svg.slope polyline').length") == 1
                     tab.open(served.origin + "control")
                     tab.submit("form.inline button")
                     assert "Are you sure" in tab.evaluate("document.body.innerText")

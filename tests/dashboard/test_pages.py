@@ -89,6 +89,15 @@ def test_nothing_stored_becomes_markup(served: Served) -> None:
     assert "<img src=x onerror=console.log('owned')>" in document, "it is shown as text"
 
 
+def test_the_page_tells_of_copies_and_of_what_was_logged(served: Served) -> None:
+    copies = served.get("/duplicates").body
+    assert "Documents with the most copies" in copies
+    assert f'<td class="n">{len(CORPUS)}</td>' in copies, "all of one document"
+    assert "onerror" in unescape(served.get("/").body.partition("What was logged last")[2])
+    document = served.get(f"/doc?url={quote('http://copy.test/3')}").body
+    assert "A copy of" in document
+
+
 def test_stored_bytes_are_text_in_a_sandbox(served: Served) -> None:
     answer = served.get(f"/raw?url={quote(URL, safe='')}")
     assert answer.status == 200
