@@ -101,3 +101,19 @@ def test_without_a_browser_it_says_what_to_install(
     assert all(line.startswith("fyke: ") for line in said)
     assert "apt install chromium-headless-shell" in said[-2]
     assert "pip install 'fyke[browser]'" in said[-1]
+
+
+LAYOUT = b"""<!doctype html><title>t</title><style>nav { width: 200px; float: left; background: #ddd; font-size: 11px }
+main { margin-left: 260px; font-size: 17px }</style><nav><p>Home and much else that every page of the site has to say
+</p></nav><main><p id=m></p></main>
+<script>m.textContent = 'Words that a script wrote into the middle. '.repeat(20)</script>"""
+
+
+def test_the_visual_method_gets_a_true_layout(capsys: pytest.CaptureFixture[str]) -> None:
+    program()
+    with serving({"/": Answer(LAYOUT)}) as site:
+        assert run(["extract", "--method", "layout", "--render", f"{site.root}/"]) == 0
+        said = capsys.readouterr().out
+        assert "Words that a script wrote" in said
+        assert "Home and much else" not in said
+        assert run(["extract", "--method", "layout", "--render", f"{site.root}/nothing"]) == 1

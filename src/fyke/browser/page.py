@@ -29,7 +29,7 @@ QUIET = 0.5
 """Seconds without growth after which a page has settled."""
 LEAST = 1.0
 """Seconds that a page is looked at at least: scripts wait before they begin."""
-STEP = 0.1
+STEP = 0.2
 """Seconds between two looks."""
 FLOOD = 4
 """Times the allowed requests, after which a page is taken as it is."""
@@ -56,9 +56,8 @@ async def render(browser: Browser, url: str, serve: Serve, limits: Limits, looks
         raise BrowserGoneError from None
     shown = _Shown(browser, url, serve, limits)
     try:
-        await context.add_init_script(BEFORE)
+        await context.add_init_script(BEFORE.replace("MOST", str((FLOOD + 1) * limits.requests)))
         await context.route("**/*", shown.answer)
-        await context.route_web_socket("**/*", lambda socket: socket.close())
         page = await context.new_page()
         context.on("page", lambda other: shown.beside(other.close()))
         rendered = await shown.show(page, looks)
@@ -268,6 +267,7 @@ class _Shown:
 
     async def _written(self, page: Page, looks: Looks, truncated: bool) -> Rendered:
         most = self._limits.max_html
+        said = str(await self._ask(page.evaluate(looks.script)) or "") if looks.script else ""
         html, whole = await _within(self._browser, page.evaluate(WRITE, [most, False]), self._limits.seconds)
         origin = _origin(page.url)
         others = [each for each in page.frames[1:] if each.url.startswith("http") and _origin(each.url) != origin]
@@ -276,11 +276,7 @@ class _Shown:
             if found is not None:
                 at = html.rfind("</body>")
                 html = f'{html[:at]}<div data-frame="{frame.url}">{found[0]}</div>{html[at:]}'
-        shot, said = b"", ""
-        if looks.shot:
-            shot = await self._ask(page.screenshot(full_page=True, timeout=0)) or b""
-        if looks.script:
-            said = str(await self._ask(page.evaluate(looks.script)) or "")
+        shot = await self._ask(page.screenshot(full_page=True, timeout=0)) or b"" if looks.shot else b""
         return Rendered(self._url, html, truncated=truncated or not whole, shot=shot, said=said)
 
     async def _watch_memory(self) -> None:

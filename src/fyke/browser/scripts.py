@@ -4,8 +4,18 @@ BEFORE = """(() => {
   const attach = Element.prototype.attachShadow;
   Element.prototype.attachShadow = function (how) { return attach.call(this, {...how, mode: "open"}) };
   window.close = () => {};
+  let left = MOST;
+  const fetched = window.fetch, send = XMLHttpRequest.prototype.send;
+  window.fetch = function (...what) {
+    return left-- > 0 ? fetched.apply(this, what) : Promise.reject(new TypeError("Failed to fetch"));
+  };
+  XMLHttpRequest.prototype.send = function (...what) {
+    if (left-- > 0) return send.apply(this, what);
+    setTimeout(() => this.dispatchEvent(new ProgressEvent("error")));
+  };
 })()"""
-"""Shadow trees are open, so that they can be written out; nothing closes the page but we."""
+"""Shadow trees are open, so that they can be written out; nothing closes the page but we; and a flood of requests ends
+after MOST, before it drowns the driver."""
 
 GROWTH = """() => [
   document.readyState !== "loading",

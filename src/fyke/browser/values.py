@@ -41,7 +41,7 @@ class Looks:
     shot: bool = False
     """A picture of the whole page, as PNG."""
     script: str = ""
-    """A function of our own that is run in the page once it has settled; what it returns is ``Rendered.said``."""
+    """A function of our own that is run in the page before it is written out; what it returns is ``Rendered.said``."""
 
 
 @dataclass(frozen=True, slots=True)
