@@ -36,8 +36,18 @@ FLOOD = 4
 DEAF = 2.0
 """Seconds for which a page whose time is over may not have answered: then a script of it runs on, and it is lost."""
 MAX_FRAMES = 10
-_OURS = frozenset({"content-encoding", "content-length", "transfer-encoding", "alt-svc", "connection", "keep-alive"})
-"""Of headers: the body is decoded already, and connections are none of the page's business."""
+_OURS = frozenset(
+    {
+        "content-encoding",
+        "content-length",
+        "transfer-encoding",
+        "alt-svc",
+        "connection",
+        "keep-alive",
+        "content-disposition",
+    }
+)
+"""Of headers: the body is decoded already, connections are none of the page's business, and nothing is saved."""
 _WATCH_MEMORY = 1.0  # seconds between two looks
 
 
@@ -107,6 +117,7 @@ class _Shown:
         self._moved = ""
         self._crashed = asyncio.Event()
         self._over = asyncio.Event()  # nothing more is to be waited for
+        self._spent = self._waited = 0.0  # seconds of its own, and those in which it waited for us
         self._deaf = False  # it does not answer
         self._tasks: set[asyncio.Future[Any]] = set()
 
@@ -219,17 +230,17 @@ class _Shown:
     async def _settle(self, page: Page, least: float = LEAST) -> bool:
         """Wait until the page has settled; False where its time is over, or it asks for too much."""
         limits, began = self._limits, time.monotonic()
-        last, grown, looked, spent, waited = began, began, began, 0.0, 0.0
+        last, grown, looked = began, began, began
         size: object = None
         look: asyncio.Future[Any] | None = None
         try:
-            while spent < limits.seconds and waited < limits.patience:
+            while self._spent < limits.seconds and self._waited < limits.patience:
                 await self._rest(STEP)
                 now = time.monotonic()
                 if self._waiting:
-                    waited, grown = waited + now - last, now
+                    self._waited, grown = self._waited + now - last, now
                 else:
-                    spent += now - last
+                    self._spent += now - last
                 last = now
                 if self._crashed.is_set() or self._over.is_set():
                     return False
@@ -266,6 +277,8 @@ class _Shown:
             return None
 
     async def _written(self, page: Page, looks: Looks, truncated: bool) -> Rendered:
+        if not page.url.startswith("http"):
+            return Rendered(self._url, error=Reason.RENDER_CRASH, detail="the browser did not take the page")
         most = self._limits.max_html
         said = str(await self._ask(page.evaluate(looks.script)) or "") if looks.script else ""
         html, whole = await _within(self._browser, page.evaluate(WRITE, [most, False]), self._limits.seconds)

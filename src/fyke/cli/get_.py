@@ -82,7 +82,7 @@ def facts(row: Row) -> dict[str, object]:
     """What is known of a row, by the names of the contract, with what the file system said of a local file."""
     from fyke.store.facts import facts as known
 
-    return known(row, _of_file(row) if row.url.startswith("file:") else _of_browser(row))
+    return known(row, _of_file(row) if row.url.startswith("file:") else {})
 
 
 def _of_browser(row: Row) -> dict[str, object]:
@@ -148,13 +148,13 @@ def _print(row: Row, show: Show) -> None:
         for when in row.versions:
             echo(iso(when))
     else:
-        for name, value in facts(row).items():
+        for name, value in (facts(row) | _of_browser(row)).items():
             echo(f"{name:14} {value}")
 
 
 def _print_as_json(row: Row, show: Show) -> None:
     if show is Show.META:
-        print_json(facts(row))
+        print_json(facts(row) | _of_browser(row))
     elif show is Show.LINKS:
         for link in row.links:
             print_json({"url": link.target.href, "text": link.text, "rel": link.rel})

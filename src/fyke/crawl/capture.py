@@ -103,8 +103,8 @@ class Processor:
         processed = _processed(outcome, depth, self._reader.converted(begun, made, head))
         return self._wanted(replace(processed, document=made))
 
-    async def rendered(self, outcome: Fetched, depth: int, html: bytes) -> Processed:
-        """A page as a browser showed it: text and links are those of ``html``, the rest is the server's."""
+    async def rendered(self, outcome: Fetched, server_said: Processed, html: bytes) -> Processed:
+        """A page as a browser showed it: text and links are those of ``html``, the rest is as the server said."""
         server = parse_head(outcome.exchange.response_head)
         kept = tuple(each for each in server.headers if each[0].lower() != "content-type")
         head = Head(server.status, (*kept, ("Content-Type", "text/html; charset=utf-8")))
@@ -113,8 +113,9 @@ class Processor:
             reading = await asyncio.to_thread(beside.page, html, head, outcome.url, HTML)
         else:
             reading = self._reader.page(html, head, outcome.url, HTML)
-        made = _processed(outcome, depth, reading)
-        meta = msgspec.structs.replace(made.change.meta, encoding="")
+        said = server_said.change.meta
+        made = _processed(outcome, said.depth, reading)
+        meta = msgspec.structs.replace(made.change.meta, type=said.type, encoding=said.encoding)
         exchange = outcome.exchange
         material = Material(exchange.body, reading.text, exchange.truncated, reading.meta.canonical)
         return self._wanted(replace(made, change=replace(made.change, meta=meta), material=material))

@@ -14,16 +14,16 @@ to the browser, what the server sent is kept, and the reason is counted.
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
-from fyke.browser.values import REQUISITES, Asked, Limits, Looks, Refusal, Rendered, Renderer
+from fyke.browser.values import Limits, Looks, Rendered, Renderer
 from fyke.crawl.arrival import Arrival
 from fyke.crawl.capture import Processed, Processor
+from fyke.crawl.discovery.subrequests import Serving, SubRequests
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import Queues
@@ -46,22 +46,16 @@ from fyke.sites.scripted import (
     suspect,
     template,
 )
-from fyke.store import Tablet
 from fyke.store.imports.columns import CONVERSION
 from fyke.url import Url, host_key
-from fyke.values import BLOCK_END, Drop, Exchange, Failed, Fetched, Link, Links, Moved, Outcome, Request
+from fyke.values import BLOCK_END, Fetched, Link, Links, Moved, Outcome, Request
 
 RENDERED = CONVERSION + "text/html"
 """The column of the DOM, written out: a conversion record in WARC."""
 TOLD = "render"
 """The column that says why a page was rendered, and what came of it."""
-CACHED = 64_000_000
-"""Bytes of scripts (and images, where they are wanted) that pages of a site share."""
-FRESH = 3600.0
-"""Seconds that one of them is used."""
 ENOUGH = 0.8
 """Of the links and the text that rendering brings: what the data in a page must say."""
-MAX_HOPS = 5
 _REMEMBERED = 20_000  # hosts and templates
 _JUDGED = 500  # links of a page that are looked at
 
@@ -98,7 +92,7 @@ class Rendering:
         """Ends the renderer; may block for a moment."""
         self._renderer, self._how, self._clock = renderer, how, clock
         self._queues, self._rules, self._processor = queues, rules, processor
-        self._site = _Site(queues, rules, permissions, fetch, clock)
+        self._site = SubRequests(queues, rules, permissions, fetch, clock)
         self._learnt: OrderedDict[tuple[str, str], Learnt] = OrderedDict()
         self._broken = False
 
@@ -126,8 +120,8 @@ class Rendering:
         looks = suspect(signs_of(body, text, len(processed.links))) if text < SHORT else ""
         url = entry.url
         key = (url.host, template(url))
-        learnt = self._learnt[key] = self._known(key).noted(bool(looks))
-        why = decide(learnt, self._known((url.host, "")), bool(looks))
+        learnt = self._learnt[key] = self._known(url, key).noted(bool(looks))
+        why = decide(learnt, self._known(url, (url.host, "")), bool(looks))
         if why and learnt.data_is_enough and learnt.suspects % ONE_IN:
             return self._with_data(url, processed), ""
         return processed, f"{looks}, {why}" if looks and why else why
@@ -135,12 +129,12 @@ class Rendering:
     def expects(self, url: Url) -> bool:
         """Whether pages like ``url`` are rendered, so that bytes that have not changed say nothing."""
         key = (url.host, template(url))
-        return self._how.always or bool(self._known(key).gains)
+        return self._how.always or bool(self._known(url, key).gains)
 
-    def _known(self, key: tuple[str, str]) -> Learnt:
+    def _known(self, url: Url, key: tuple[str, str]) -> Learnt:
         found = self._learnt.get(key)
         if found is None:
-            stored = self._queues.tablet(Url(f"http://{key[0]}/")).get("host", _key(key))
+            stored = self._queues.tablet(url).get("host", _key(key))
             found = self._learnt[key] = msgspec.msgpack.decode(stored, type=Learnt) if stored else UNKNOWN
             if len(self._learnt) > _REMEMBERED:
                 self._learnt.popitem(last=False)
@@ -151,9 +145,10 @@ class Rendering:
         number = self._queues.tablet_of(url)
         batch = self._queues.store.tablet(number).batch()
         for key in ((url.host, template(url)), (url.host, "")):
-            learnt = self._learnt[key] = self._known(key).proven(gain, data)
+            learnt = self._learnt[key] = self._known(url, key).proven(gain, data)
             batch.put("host", _key(key), msgspec.msgpack.encode(learnt))
         self._queues.commit(number, batch)
+        self._queues.flush()
 
     def _with_data(self, url: Url, processed: Processed) -> Processed:
         """Return a page with what its embedded data says."""
@@ -178,7 +173,7 @@ class Rendering:
         """Show a page; return what is kept of it, and its arrival with the time of the last request to its host."""
         outcome, entry, how = each.outcome, each.lease.entry, self._how
         assert isinstance(outcome, Fetched)
-        serving = _Serving(self._site, outcome)
+        serving = Serving(self._site, outcome)
         try:
             rendered = await self._renderer.render(outcome.url.href, serving, how.limits, Looks(how.agent))
         except UserError as error:  # the browser does not start: the crawl goes on without
@@ -199,7 +194,7 @@ class Rendering:
 
     async def _made(self, each: Arrival, processed: Processed, rendered: Rendered) -> tuple[Processed, str]:
         """Return what is kept, and what there is to say of it."""
-        outcome, entry = each.outcome, each.lease.entry
+        outcome = each.outcome
         assert isinstance(outcome, Fetched)
         counts: tuple[tuple[str, int], ...] = (("rendered", 1),)
         if rendered.error is not None:
@@ -208,7 +203,7 @@ class Rendering:
         if rendered.moved:
             return self._led(processed, rendered.moved, counts), f"led to {rendered.moved}"
         body = rendered.html.encode("utf-8", "replace")
-        made = await self._processor.rendered(outcome, entry.depth, body)
+        made = await self._processor.rendered(outcome, processed, body)
         new = self._new_links(processed.links, made.links)
         gain = gained(len(processed.main), len(made.main), len(new))
         self._learn(outcome.url, gain, gain and _says_as_much(outcome, made.main, new))
@@ -217,8 +212,13 @@ class Rendering:
             said += "; its time was over, or it asked for too much"
         if made.change.meta.error:  # a type that is not wanted
             return replace(made, counts=counts), said
+        if not new and 2 * len(made.main) < len(processed.main):
+            made, said = processed, f"{said}; less than the server sent, which is kept"
         change = replace(made.change, columns=(*made.change.columns, (RENDERED, body)))
         counts += (("rendered:gained", 1),) if gain else ()
+        shown = {link.target.href for link in made.links}
+        if lost := [link for link in processed.links if link.target.href not in shown]:  # they lead on all the same
+            made = replace(made, links=Links.of([*made.links, *lost]), keys=None)
         return replace(made, change=change, counts=counts), said
 
     @staticmethod
@@ -265,168 +265,12 @@ class Rendering:
             self._queues.flush()
 
 
-class _Site:
-    """What the pages of an agent ask for: by the rules, robots.txt and gap of each host; scripts are remembered."""
-
-    def __init__(
-        self,
-        queues: Queues,
-        rules: Rules,
-        permissions: Permissions,
-        fetch: Callable[[Request], Awaitable[Outcome]],
-        clock: Clock,
-    ) -> None:
-        self.clock = clock
-        self._queues, self._rules, self._permissions, self._fetch = queues, rules, permissions, fetch
-        self._turns: OrderedDict[str, asyncio.Lock] = OrderedDict()
-        self._last: OrderedDict[str, float] = OrderedDict()
-        self._cache: OrderedDict[str, tuple[float, Exchange]] = OrderedDict()
-        self._size = 0
-
-    def remembered(self, href: str) -> Exchange | None:
-        """What was had lately of what pages share."""
-        found = self._cache.get(href)
-        if found is None or found[0] < self.clock.now():
-            return None
-        self._cache.move_to_end(href)
-        return found[1]
-
-    def remember(self, href: str, outcome: Outcome) -> None:
-        """Let the next pages have it."""
-        exchange = outcome.exchange
-        if not isinstance(outcome, Fetched) or exchange is None or exchange.private or exchange.incomplete:
-            return
-        before = self._cache.pop(href, None)
-        self._cache[href] = (self.clock.now() + FRESH, exchange)
-        self._size += len(exchange.body) - (len(before[1].body) if before is not None else 0)
-        while self._size > CACHED:
-            self._size -= len(self._cache.popitem(last=False)[1][1].body)
-
-    def refuses(self, url: Url) -> str:
-        """Why ``url`` is not fetched, by the rules of the crawl."""
-        if url.scheme not in {"http", "https"}:
-            return str(Drop.SCHEME)
-        for refusal in (self._rules.refuses, *self._rules.refusals):
-            if why := refusal(url):
-                return str(why)
-        return ""
-
-    async def contact(self, request: Request) -> Outcome | Refusal:
-        """Fetch once the host's robots.txt allows it and its gap is over; contacts of a host come one by one."""
-        url = request.url
-        turn = self._turns.setdefault(url.host, asyncio.Lock())
-        _bound(self._turns)
-        async with turn:
-            permission = self._permissions.known(url, self._tablet(url), self.clock.now())
-            if permission is None:
-                asked = await self._permissions.ask(url, self._ask)
-                permission = self._permissions.heard(url, asked, self.clock.now())
-                self._last[url.host] = self.clock.now()
-            if not permission.allows(url):
-                return Refusal(str(Drop.ROBOTS))
-            wait = self._last.get(url.host, 0.0) + permission.delay - self.clock.now()
-            if permission.delay and wait > 0:
-                await self.clock.sleep(wait)
-            try:
-                return await self._fetch(request)
-            finally:
-                self._last[url.host] = self.clock.now()
-                _bound(self._last)
-
-    def came(self, url: Url, when: float) -> None:
-        """Note a contact of the crawl's own."""
-        self._last[url.host] = when
-
-    async def _ask(self, request: Request, *, waits: bool) -> Outcome:
-        return await self._fetch(request)
-
-    def _tablet(self, url: Url) -> Tablet | None:
-        number = self._queues.tablet_of(url)
-        return self._queues.store.tablet(number) if number in self._queues.store.owned else None
-
-
-class _Serving:
-    """Answers the requests of one page; the first is its own, which has come already."""
-
-    def __init__(self, site: _Site, page: Fetched) -> None:
-        self.came: list[Outcome] = []
-        """What its requests came to."""
-        self.asked = 0
-        """Requests that were sent for it."""
-        self.last = (page.exchange.started, page.exchange.finished)
-        """When its host was asked last, and answered."""
-        self._site, self._page = site, page
-        self._first = True
-        self._tasks: set[asyncio.Task[object]] = set()
-        site.came(page.url, page.exchange.finished)
-
-    async def end(self) -> None:
-        """Ask for nothing any more."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def __call__(self, asked: Asked) -> Exchange | Refusal:
-        """See ``browser.values.Serve``."""
-        if self._first:
-            self._first = False
-            return self._page.exchange
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            return await self._serve(asked)
-        finally:
-            self._tasks.discard(task)
-
-    async def _serve(self, asked: Asked) -> Exchange | Refusal:
-        try:
-            url = Url.parse(asked.url)
-        except UrlError:
-            return Refusal(str(Drop.INVALID))
-        shared = asked.kind == "script" or asked.kind in REQUISITES
-        if shared and (known := self._site.remembered(url.href)) is not None:
-            return known
-        outcome = await self._follow(url, asked)
-        if isinstance(outcome, Refusal):
-            return outcome
-        if shared:
-            self._site.remember(url.href, outcome)
-        if isinstance(outcome, Failed) and outcome.exchange is None:
-            return Refusal(str(outcome.reason))
-        assert outcome.exchange is not None
-        return outcome.exchange
-
-    async def _follow(self, url: Url, asked: Asked) -> Outcome | Refusal:
-        """Fetch over redirects, each by the rules of its host."""
-        for _ in range(MAX_HOPS):
-            if why := self._site.refuses(url):
-                return Refusal(why)
-            outcome = await self._site.contact(Request(url, headers=asked.headers))
-            if isinstance(outcome, Refusal):
-                return outcome
-            self.asked += 1
-            self.came.append(outcome)
-            if url.host == self._page.url.host:
-                now, exchange = self._site.clock.now(), outcome.exchange
-                self.last = (exchange.started, exchange.finished) if exchange is not None else (now, now)
-            if not isinstance(outcome, Moved):
-                return outcome
-            url = outcome.target
-        return Refusal(str(Drop.REDIRECTS))
-
-
 # ---- small parts
 
 
 def _key(key: tuple[str, str]) -> bytes:
     """Where what is learnt stands in the family ``host``, behind the record of the host."""
     return host_key(key[0]) + b"render " + key[1].encode()[:500]
-
-
-def _bound(table: OrderedDict[str, asyncio.Lock] | OrderedDict[str, float]) -> None:
-    while len(table) > _REMEMBERED:
-        table.popitem(last=False)
 
 
 def _targets(url: Url, found: Embedded) -> list[Url]:
