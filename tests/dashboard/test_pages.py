@@ -254,11 +254,8 @@ def test_agents_add_up_and_those_of_an_earlier_run_do_not(tmp_path: Path) -> Non
 def luminance(colour: str) -> float:
     """Of ``#rgb`` or ``#rrggbb`` (WCAG 2.2, relative luminance)."""
     digits = colour.lstrip("#")
-    parts = (
-        [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-        if len(digits) == 6
-        else [int(d * 2, 16) / 255 for d in digits]
-    )
+    whole = digits if len(digits) == 6 else "".join(2 * digit for digit in digits)
+    parts = [int(whole[at : at + 2], 16) / 255 for at in (0, 2, 4)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
