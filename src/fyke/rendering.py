@@ -26,9 +26,6 @@ from fyke.sites.scripted import gained, signs_of, suspect
 from fyke.url import Url
 from fyke.values import Drop, Exchange, Fetched, Links, Reason
 
-SHOWN_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
-"""Of a page that was written out."""
-
 
 @dataclass(frozen=True, slots=True)
 class Shown:

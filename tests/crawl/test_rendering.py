@@ -108,7 +108,7 @@ def test_gaps_are_kept_with_all_that_pages_load(tmp_path: Path) -> None:
             resolve=served.resolve(), allow_private=True, patience=2.0,
         )  # fmt: skip
         log = served.log()
-    found = wanted = static = rendered = 0
+    found = wanted = static = rendered = by_data = 0
     with Store.open(tmp_path / "s", "r") as opened:
         for url in world.expected(world.seeds, START).pages:
             host, row = world.host(Url(url).host), opened.get(url)
@@ -116,6 +116,7 @@ def test_gaps_are_kept_with_all_that_pages_load(tmp_path: Path) -> None:
             if host.scripted:
                 wanted += 1
                 found += row is not None and world.truth(url, START).title in row.title
+                by_data += row is not None and row.columns.get("render", b"").startswith(b"not rendered")
             else:
                 static += 1
                 rendered += row is not None and "render" in row.columns
@@ -123,6 +124,7 @@ def test_gaps_are_kept_with_all_that_pages_load(tmp_path: Path) -> None:
     assert wanted >= 30
     assert found >= 0.95 * wanted
     assert rendered <= 0.02 * static
+    assert by_data >= 1
     visits = sorted(log, key=lambda visit: (visit.host, visit.started))
     gaps = [after.started - before.ended for before, after in pairwise(visits) if before.host == after.host]
     assert any("/_data/" in visit.target for visit in log)
