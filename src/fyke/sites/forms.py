@@ -118,7 +118,11 @@ class Form:
 
         That of a POST has its data in the query, behind ``POSTED``; ``request_of`` is the inverse. Raises ``UrlError``.
         """
-        data = self.data(values, self.sent + self.pressed)
+        return self.address_of(values, self.sent + self.pressed)
+
+    def address_of(self, values: dict[str, str], sent: tuple[tuple[str, str], ...]) -> Url:
+        """Return the same of other things that are sent. Raises ``UrlError``."""
+        data = self.data(values, sent)
         parts = (self.target.query, POSTED, data) if self.method == "POST" else (data,)
         return Url.parse(self.target.href.partition("?")[0] + "?" + "&".join(filter(None, parts)))
 
