@@ -10,8 +10,7 @@ from fyke.formats.html import parse
 from fyke.sites.form_safety import refusal
 from fyke.sites.forms import forms, request_of
 from fyke.sites.probing import BUDGET, Probe
-from fyke.sites.results import read_answer
-from fyke.text.words import words
+from fyke.sites.results import page_words, read_answer
 from fyke.url import Url
 from fyke.values import Request
 from fyke.world.catalogue import Catalogue
@@ -39,9 +38,8 @@ def probes(catalogue: Catalogue, *, post: bool = False, budget: int = BUDGET) ->
     body = catalogue.answer("/", 0.0).body
     page = parse(body)
     links = [home.join(href) for href in page.links().hrefs]
-    shown = words(" ".join(page.tokens.text(at) for at in range(len(page.tokens)) if page.tokens.kind(at) == 0))
     return [
-        Probe.of(form, links, shown, budget)
+        Probe.of(form, links, page_words(page), budget)
         for form in forms(body, HTML, home)
         if refusal(form, home, post=post) is None and not form.target.path.startswith("/private/")
     ]

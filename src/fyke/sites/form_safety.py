@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
-from urllib.parse import unquote_plus
 
 from fyke.sites.form_words import PLACES, STEMS, VERBS, WORDS, Unsafe
 from fyke.sites.forms import Field, Form
@@ -106,7 +105,7 @@ def _by_fields(form: Form) -> Unsafe | None:
 
 
 def _by_words(form: Form) -> Unsafe | None:
-    path, _, query = unquote_plus(form.action).partition("?")
+    path, _, query = form.action.partition("?")
     last = normal(path.rstrip("/").rpartition("/")[2].partition(".")[0])
     for said in _sayings(form, path, query):
         if why := _meaning(_SAID, said):

@@ -49,6 +49,30 @@ class Unsafe(StrEnum):
     """The host has as many forms already as are tried."""
 
 
+MEANING: dict[Unsafe, str] = {
+    Unsafe.METHOD: "it is posted, which may change something (--post, or a crawl's --forms post, allows it)",
+    Unsafe.ELSEWHERE: "it leads to another host, or to none",
+    Unsafe.TOO_LARGE: "it has more fields than are read",
+    Unsafe.TOKEN: "a hidden token shows that it does something",
+    Unsafe.LOGIN: "it asks for a user or a password",
+    Unsafe.ACCOUNT: "it makes, changes or leaves an account",
+    Unsafe.CONTACT: "it sends a message, or asks for an address or a number",
+    Unsafe.PAYMENT: "it orders, buys or pays",
+    Unsafe.DELETE: "it deletes",
+    Unsafe.SUBSCRIBE: "it subscribes, or ends that",
+    Unsafe.UPLOAD: "it uploads a file",
+    Unsafe.CHANGE: "it changes something: adds, edits, votes, sends",
+    Unsafe.CAPTCHA: "it asks for proof of a person",
+    Unsafe.CONSENT: "it asks for consent",
+    Unsafe.SEVERAL_TEXTS: "it has more than one box for words, so it is no search",
+    Unsafe.NOTHING: "there is nothing to fill in or to choose",
+    Unsafe.ROBOTS: "robots.txt does not allow where it leads",
+    Unsafe.SCOPE: "it leads out of the crawl",
+    Unsafe.PRIVATE: "it is behind a login",
+    Unsafe.TOO_MANY: "its host has as many forms already as are tried",
+}
+"""The reasons in words."""
+
 STEMS: dict[Unsafe, str] = {
     Unsafe.CAPTCHA: "captcha turnstile 验证码 認証コード",
     Unsafe.LOGIN: "password passwort passwd kennwort contrasena contrasenya mot_de_passe motdepasse senha wachtwoord haslo losenord parol пароль κωδικος salasana sifre 密码 密碼 パスワード 비밀번호 كلمه_المرور كلمة_المرور पासवर्ड login logon signin sign_in log_in einloggen anmelde connexion se_connecter iniciar_sesion inloggen zaloguj logga_in войти авториз συνδεση giris_yap oturum_ac 登录 登入 ログイン 로그인 تسجيل_الدخول लॉगिन username user_name benutzername nom_d_utilisateur nombre_de_usuario passcode verification_code verify_identity authenticator",

@@ -11,7 +11,7 @@ import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, unquote_plus, urlencode
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class Form:
     about: str = ""
     """What the form is called: its id, name, class, label and legends."""
     action: str = ""
-    """Where it leads, as it is written."""
+    """Where it leads, as it is written, escapes resolved."""
     multipart: bool = False
     """It is made to send files."""
     whole: bool = True
@@ -142,6 +142,11 @@ def request_of(url: Url) -> Request:
     return Request(Url(f"{head}?{own}" if own else head), "POST", form=data.removeprefix("&").encode())
 
 
+def values_of(data: str) -> dict[str, str]:
+    """Return what a query or posted data says, by name; of several values the last."""
+    return dict(parse_qsl(data, keep_blank_values=True))
+
+
 def forms(body: bytes, content_type: str, url: Url) -> list[Form]:
     """Return the forms of the page at ``url`` whose target is an address. Takes any bytes."""
     page = decoded(body, content_type)
@@ -166,7 +171,7 @@ def read_forms(page: Page, url: Url, encoding: str = "utf-8") -> Iterator[Form]:
             "POST" if tag.get("method").lower() == "post" else "GET",
             tuple(draft.fields),
             fold(" ".join([*(tag.get(name) for name in ("id", "name", "class", "aria-label", "title")), *draft.texts])),
-            action,
+            unquote_plus(action),
             "multipart" in tag.get("enctype").lower(),
             draft.whole,
             encoding,

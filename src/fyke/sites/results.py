@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
-from urllib.parse import parse_qsl
 
 from fyke.errors import UrlError
-from fyke.formats.html import Page
+from fyke.formats.html import Page, parse
 from fyke.formats.markup import CLOSE, OPEN, TEXT, fold
 from fyke.formats.markup_names import ELEMENT
 from fyke.formats.markup_rows import SELF_CLOSING
-from fyke.sites.forms import request_of
+from fyke.sites.forms import request_of, values_of
 from fyke.text.words import words
 from fyke.url import Url
 
@@ -33,7 +32,7 @@ _PAGES = re.compile(
 )
 _PATH_PAGE = re.compile(r"/(?:page|seite|pagina|p)[/=-](\d{1,5})(?=/|$|\?)", re.IGNORECASE)
 _NEXT = re.compile(
-    r"(?:next(?: page)?|older(?: posts)?|more results|weiter|nachste(?: seite)?|nächste(?: seite)?|suivante?s?(?: page)?"
+    r"(?:next(?: page)?|older(?: posts)?|more results|weiter|n[aä]chste(?: seite)?|suivante?s?(?: page)?"
     r"|page suivante|siguientes?|próxim[ao]|proxima|avanti|successiv[ao]|volgende|następn[ay]|далее|следующая|вперед"
     r"|下一页|下一頁|下页|次へ|次のページ|다음|التالي|अगला|[>›»→⟩]{1,2})(?: ?[>›»→⟩]{1,2})?",
     re.IGNORECASE,
@@ -57,6 +56,14 @@ class Answer(NamedTuple):
     """The address of the next page; empty where there is none."""
     text: frozenset[str] = frozenset()
     """The page's words."""
+
+
+def page_words(page: Page | bytes) -> list[str]:
+    """Return the words of a page, in order: those with which a form on it is tried first."""
+    everything: list[str] = []
+    for _ in _anchors(parse(page) if isinstance(page, bytes) else page, everything):
+        pass
+    return words(" ".join(everything)[: 20 * MAX_WORDS])[:MAX_WORDS]
 
 
 def read_answer(page: Page, asked: Url) -> Answer:
@@ -111,7 +118,7 @@ def _anchors(page: Page, everything: list[str]) -> Iterator[tuple[str, str, str]
 def _following(asked: Url, anchors: list[tuple[Url, str, str]]) -> str:
     """The address of the next page: what says so, or the same question with the next number."""
     here = request_of(asked)
-    values = dict(parse_qsl(here.form.decode() if here.method == "POST" else asked.query, keep_blank_values=True))
+    values = values_of(here.form.decode() if here.method == "POST" else asked.query)
     for url, text, rel in anchors:
         if url != asked and ("next" in rel.split() or (_NEXT.match(text) and _same_place(url, here.url))):
             return url.href
@@ -127,7 +134,7 @@ def _step(url: Url, here: Url, values: dict[str, str]) -> int:
     """By how much a link's number is above that of the page it stands on; 0 for one that asks something else."""
     if not _same_place(url, here):
         return 0
-    theirs = dict(parse_qsl(url.query, keep_blank_values=True))
+    theirs = values_of(url.query)
     changed = {name for name in {*theirs, *values} if theirs.get(name, "") != values.get(name, "")}
     if not changed and (number := _PATH_PAGE.search(url.path)):
         now = _PATH_PAGE.search(here.path)

@@ -1,7 +1,7 @@
 """Catalogues: hosts whose records are reached by a form alone, and forms that a program must never send.
 
 Seven kinds of form stand before the same sort of records, by number (``SHAPES``): a text box, selects, both; results
-cut off at a cap; selects that are nothing without words; a form that is posted. Beside it stand canaries (``CANARIES``):
+cut off at a cap; selects that are nothing without words; a form that is posted. Beside it stand ``CANARIES``:
 whoever contacts one of their addresses has sent what a program must not. Records link to nothing but home.
 """
 
