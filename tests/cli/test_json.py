@@ -24,7 +24,7 @@ archive sub {0}/whole {0}/some --sample 0.5
 dedupe {0}/s --save {0}/sketches
 dedupe merge {0}/all {0}/sketches
 store delete --host b.test --yes --store {0}/s
-world --facts --hosts 3 --pages 20
+world --facts --hosts 3 --pages 20 --catalogues 2
 world --truth http://www.northern-tribune.test/ --hosts 3 --pages 20
 desktop {0}/files --store {0}/desk
 desktop purge {0}/files/a.txt --store {0}/desk --yes

@@ -52,7 +52,7 @@ def probe(catalogue: Catalogue, machine: Probe, *, forget: bool = False) -> Prob
         url = Url(ask.href)
         request = request_of(url)
         probed.sent.append(request)
-        answer = catalogue.answer(request.url.target, 0.0, request.form, posted=request.method == "POST")
+        answer = catalogue.answer(request.url.target, 0.0, request.form if request.method == "POST" else None)
         read = read_answer(parse(answer.body), url) if answer.status == 200 else None
         probed.found |= {each.href for each in read.results} if read is not None else set()
         probed.probe.took(read)

@@ -115,10 +115,16 @@ class Catalogue:
         """Where the records are."""
         return frozenset(self.base + record.path for record in self.records)
 
-    def answer(self, target: str, t: float, form: bytes = b"", *, posted: bool = False) -> Answer:
-        """What the host answers for ``target``; ``form`` is what was posted."""
+    @property
+    def linked(self) -> frozenset[str]:
+        """The pages that links lead to."""
+        return frozenset({f"{self.base}/", f"{self.base}/about"})
+
+    def answer(self, target: str, t: float, form: bytes | None = None) -> Answer:
+        """What the host answers for ``target``; ``form`` is what was posted, where it is no GET."""
         path, _, query = target.partition("?")
-        given = dict(parse_qsl(form.decode("utf-8", "replace") if posted else query))
+        posted = form is not None
+        given = dict(parse_qsl(form.decode("utf-8", "replace") if form is not None else query))
         if path == "/robots.txt":
             return make_answer(200, "text/plain", b"User-agent: *\nDisallow: /private/\n", t)
         if path == "/search":
@@ -134,18 +140,14 @@ class Catalogue:
             return self._page(record.title, f"<h1>{record.title}</h1><p>{record.text}</p>", t)
         return self._page("Catalogue", self._home() if path == "/" else f"<p>{self._about()}</p>", t)
 
-    def truth(self, target: str, url: str) -> Truth:
-        """What is true of an address."""
-        answer, record = self.answer(target, 0.0), self._at(target.partition("?")[0])
-        shown = f"{record.title}\n{record.text}" if record else ""
+    def truth(self, url: str) -> Truth:
+        """What is true of an address of this host; the links of results are not told."""
+        target = "/" + url.split("/", 3)[3]
+        record = self._at(target)
+        title, text = (record.title, f"{record.title}\n{record.text}") if record is not None else ("", "")
+        links = tuple(sorted(self.linked)) if record is not None or url in self.linked else ()
         allowed = not target.startswith("/private/")
-        return Truth(url, answer.status, allowed, title=record.title if record else "", main_text=shown)
-
-    def links(self, target: str) -> tuple[str, ...]:
-        """The links of a page; those of results are not told."""
-        path = target.partition("?")[0]
-        known = path in ("/", "/about") or self._at(path) is not None
-        return (f"{self.base}/", f"{self.base}/about") if known else ()
+        return Truth(url, self.answer(target, 0.0).status, allowed, title=title, main_text=text, links=links)
 
     def _at(self, path: str) -> Record | None:
         number = path.removeprefix("/item/")
