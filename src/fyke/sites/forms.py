@@ -127,11 +127,6 @@ class Form:
         return Url.parse(self.target.href.partition("?")[0] + "?" + "&".join(filter(None, parts)))
 
 
-def is_posted(url: Url) -> bool:
-    """Return whether an address is that of the answer to a POST."""
-    return POSTED in url.query
-
-
 def request_of(url: Url) -> Request:
     """Return what asks for the document at an address that ``Form.address`` made."""
     head, _, query = url.href.partition("?")
