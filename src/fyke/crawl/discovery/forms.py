@@ -144,7 +144,8 @@ class Forms:
     def _ask(self, batch: Batch, page: Url, number: int, kept: Kept, now: float) -> None:
         """Queue the next request of a form, and write its state."""
         probe = kept.probe
-        while (ask := probe.next()) is not None:
+        may = self.post or probe.method != "POST"  # of a run that was allowed to
+        while may and (ask := probe.next()) is not None:
             url = Url(ask.href)
             why = self._rules.belongs(url)
             if why is None and self._queues.unseen([url]):
