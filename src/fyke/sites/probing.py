@@ -11,8 +11,8 @@ in what came, one at a time. Requests are of four kinds:
 - **words** for the text box, worth what the last queries brought: first those of the form's own page, then words of
   results, the broadest first, then by what they promise (``_promise``).
 
-It stops when the budget is spent, when nothing is left to ask, or when the last ``WINDOW`` requests brought less than
-``STOP`` new results each.
+It stops when the budget is spent, when nothing is left to ask, when all words bring the same, or when the last
+``WINDOW`` requests (twice as many where results are cut off at a cap) brought less than ``STOP`` new results each.
 """
 
 from __future__ import annotations
@@ -161,8 +161,10 @@ class Probe(msgspec.Struct, array_like=True):
     """How many queries ended after so many results."""
     scale: float = 0.0
     """Hits of a word that stands in every result, as learnt; 0 until then."""
+    widest: int = 0
+    """Results of the fullest page."""
     full: int = 0
-    """Results of the fullest page that had a next one."""
+    """The same of pages that had a next one."""
     barren: int = 0
     """Queries for words in a row without any result."""
     over: str = ""
@@ -194,10 +196,13 @@ class Probe(msgspec.Struct, array_like=True):
     def _why_stop(self) -> str:
         if self.requests >= self.budget:
             return "budget spent"
-        fair = RECENT if self.cap < _NO_CAP else 1  # with a cap the first words are often too broad
-        tried = not self.box or len(self.by_words) >= fair
-        if tried and len(self.brought) == WINDOW and sum(self.brought) < STOP * WINDOW:
+        window = 2 * WINDOW if self.cap < _NO_CAP else WINDOW  # with a cap, what is left is harder to find
+        recent = self.brought[-window:]
+        tried = not self.box or bool(self.by_words)
+        if tried and len(recent) == window and sum(recent) < STOP * window:
             return "little new"
+        if len(self.by_words) == RECENT and len(self.seen) <= self.widest:
+            return "always the same"
         return "no results" if self.barren >= _HOPELESS and not self.seen else ""
 
     def _best(self) -> Ask | None:
@@ -321,7 +326,8 @@ class Probe(msgspec.Struct, array_like=True):
                 new += 1
             self._learn(each.words, fresh)
         self.shown += len(links)
-        self.brought = [*self.brought[1 - WINDOW :], new]
+        self.widest = max(self.widest, len(links))
+        self.brought = [*self.brought[1 - 2 * WINDOW :], new]
         self._follow(ask, answer.following if answer is not None else "", len(links), new)
         if ask.choice >= 0 and ask.values:
             self._judge(ask, answer, links, new)
