@@ -39,7 +39,7 @@ def probes(catalogue: Catalogue, *, post: bool = False, budget: int = BUDGET) ->
     page = parse(body)
     links = [home.join(href) for href in page.links().hrefs]
     return [
-        Probe.of(form, links, page_words(page), budget)
+        Probe.of(form, links, page_words(body, HTML), budget)
         for form in forms(body, HTML, home)
         if refusal(form, home, post=post) is None and not form.target.path.startswith("/private/")
     ]
@@ -53,7 +53,7 @@ def probe(catalogue: Catalogue, machine: Probe, *, forget: bool = False) -> Prob
         request = request_of(url)
         probed.sent.append(request)
         answer = catalogue.answer(request.url.target, 0.0, request.form if request.method == "POST" else None)
-        read = read_answer(parse(answer.body), url) if answer.status == 200 else None
+        read = read_answer(answer.body, HTML, url) if answer.status == 200 else None
         probed.found |= {each.href for each in read.results} if read is not None else set()
         probed.probe.took(read)
         if forget:

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fyke.formats.html import parse
 from fyke.sites.forms import Form, forms
 from fyke.sites.probing import _HOPELESS, BUDGET, RECENT, SAMPLE, Probe
 from fyke.sites.results import Answer, Result, read_answer
@@ -137,6 +136,10 @@ def test_links_of_the_forms_own_page_are_no_results() -> None:
 ASKED = Url("https://a.example/search?q=eel&lang=en")
 
 
+def answer_to(markup: str, asked: Url) -> Answer:
+    return read_answer(markup.encode(), "text/html; charset=utf-8", asked)
+
+
 @pytest.mark.parametrize(
     ("markup", "following"),
     [
@@ -153,7 +156,7 @@ ASKED = Url("https://a.example/search?q=eel&lang=en")
     ],
 )
 def test_where_a_list_goes_on(markup: str, following: str) -> None:
-    found = read_answer(parse(markup), ASKED).following
+    found = answer_to(markup, ASKED).following
     assert following in found
     assert bool(found) is bool(following)
 
@@ -161,15 +164,15 @@ def test_where_a_list_goes_on(markup: str, following: str) -> None:
 def test_the_page_before_is_never_the_next_one() -> None:
     asked = Url("https://a.example/search?q=eel&page=3")
     page = "".join(f"<a href='/search?q=eel&page={n}'>{n}</a>" for n in (1, 2, 3, 4, 5))
-    assert read_answer(parse(page), asked).following == "https://a.example/search?q=eel&page=4"
+    assert answer_to(page, asked).following == "https://a.example/search?q=eel&page=4"
     posted = Form(Url("https://a.example/search"), "POST").address({"q": "eel"})
-    assert read_answer(parse("<a href='/search?q=eel&page=2'>2</a>"), posted).following.endswith("?q=eel&page=2")
+    assert answer_to("<a href='/search?q=eel&page=2'>2</a>", posted).following.endswith("?q=eel&page=2")
 
 
 def test_results_are_links_with_the_words_up_to_the_next() -> None:
     page = """<nav><a href=/>Home</a></nav><li><a href=/item/1><img></a> <a href=/item/1>Grey Eel</a> of the weir</li>
     <li><a href=/item/2>Bream</a><script>no</script><p>in nets</li><a href='/search?q=eel&lang=en&page=2'>2</a>"""
-    results = {each.href: each.words for each in read_answer(parse(page), ASKED).results}
+    results = {each.href: each.words for each in answer_to(page, ASKED).results}
     assert results["https://a.example/item/1"] == ("grey", "eel", "of", "the", "weir")
     assert results["https://a.example/item/2"] == ("bream", "in", "nets")
     assert len(results) == 3
@@ -177,7 +180,7 @@ def test_results_are_links_with_the_words_up_to_the_next() -> None:
 
 @given(st.lists(st.sampled_from(["<a href=/1>", "</a>", "<a>", "x", "next", "<a href='?page=2'>", "<li>", "\0", "<"])))
 def test_any_answer_is_read(pieces: list[str]) -> None:
-    answer = read_answer(parse("".join(pieces)), ASKED)
+    answer = answer_to("".join(pieces), ASKED)
     machine = machine_of("<form action=/s><input name=q></form>")
     machine.next()
     assert machine.took(answer) == len(answer.results)

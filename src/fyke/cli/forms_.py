@@ -38,6 +38,7 @@ def forms(
     from fyke.cli.asking import read_source
     from fyke.errors import FykeError
     from fyke.sites import forms as reading
+    from fyke.sites.results import page_words
     from fyke.url import Url
 
     answer = read_source(source, agent, MAX_BYTES)
@@ -49,7 +50,7 @@ def forms(
     facts = []
     for form in found:
         why = _judge(form, page, allows, post)
-        facts.append(_facts(form, page, why, answer.body))
+        facts.append(_facts(form, page, why, page_words(answer.body, answer.media_type)))
     for each in facts:
         print_json(each) if json else _show(each)
     if not json and not facts:
@@ -77,7 +78,7 @@ def _judge(form: Form, page: Url, allows: Any, post: bool) -> Unsafe | None:
     return Unsafe.ROBOTS if why is None and form.target.site == page.site and not allows(form.target) else why
 
 
-def _facts(form: Form, page: Url, why: Unsafe | None, body: bytes) -> dict[str, Any]:
+def _facts(form: Form, page: Url, why: Unsafe | None, words: list[str]) -> dict[str, Any]:
     from fyke.sites.form_words import MEANING
 
     fields = [
@@ -92,16 +93,15 @@ def _facts(form: Form, page: Url, why: Unsafe | None, body: bytes) -> dict[str, 
         "reason": str(why) if why is not None else None,
         "meaning": MEANING[why] if why is not None else "it asks for documents, and does nothing else",
         "fields": fields,
-        "sends": _first(form, page, body) if why is None else [],
+        "sends": _first(form, words) if why is None else [],
     }
 
 
-def _first(form: Form, page: Url, body: bytes) -> list[str]:
+def _first(form: Form, words: list[str]) -> list[str]:
     """The first requests of a crawl, as far as they do not depend on answers."""
     from fyke.sites.probing import Probe
-    from fyke.sites.results import page_words
 
-    probe, sends = Probe.of(form, [], page_words(body)), list[str]()
+    probe, sends = Probe.of(form, [], words), list[str]()
     while len(sends) < SHOWN and (ask := probe.next()) is not None:
         sends.append(ask.href)
         probe.skip()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fyke.errors import UrlError
+from fyke.formats.encoding import decoded
 from fyke.formats.html import Page, parse
 from fyke.formats.markup import CLOSE, OPEN, TEXT, fold
 from fyke.formats.markup_names import ELEMENT
@@ -58,16 +59,17 @@ class Answer(NamedTuple):
     """The page's words."""
 
 
-def page_words(page: Page | bytes) -> list[str]:
-    """Return the words of a page, in order: those with which a form on it is tried first."""
+def page_words(body: bytes, content_type: str = "") -> list[str]:
+    """Return the words of a page, in order: those with which a form on it is tried first. Takes any bytes."""
     everything: list[str] = []
-    for _ in _anchors(parse(page) if isinstance(page, bytes) else page, everything):
+    for _ in _anchors(parse(decoded(body, content_type).text), everything):
         pass
     return words(" ".join(everything)[: 20 * MAX_WORDS])[:MAX_WORDS]
 
 
-def read_answer(page: Page, asked: Url) -> Answer:
+def read_answer(body: bytes, content_type: str, asked: Url) -> Answer:
     """Return what a page shows; ``asked`` is the address that it answers to, in the form of ``Form.address``."""
+    page = parse(decoded(body, content_type).text)
     here = request_of(asked).url
     anchors: list[tuple[Url, str, str]] = []
     around: dict[str, list[str]] = {}

@@ -28,8 +28,6 @@ from fyke.crawl.capture import Processed
 from fyke.crawl.mail.outbox import Offer
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import Queues
-from fyke.formats.encoding import decoded
-from fyke.formats.html import parse
 from fyke.formats.http import parse_head
 from fyke.frontier.keys import Entry, is_form
 from fyke.reading.conversion import MARKUP
@@ -203,7 +201,7 @@ class Forms:
             self.told(entry.url, f"the form {form.target.href}: {f'not sent ({why})' if why else 'safe'}")
             if why is None:
                 links = Links.of(processed.change.links or processed.links).targets
-                text = page_words(parse(decoded(cell.body, content_type).text))
+                text = page_words(cell.body, content_type)
                 kept = Kept(1, entry.depth + 1, Probe.of(form, [entry.url, *links], text, self._budget))
                 host.kept.append(kept)
                 host.judged.probes = len(host.kept)
@@ -262,8 +260,7 @@ def _read(entry: Entry, processed: Processed) -> Answer | None:
     cell, meta = processed.change.page, processed.change.meta
     if cell is None or meta.error or processed.redirected or not 200 <= meta.status < 300 or meta.type not in MARKUP:
         return None
-    text = decoded(cell.body, parse_head(cell.response_head).get("content-type")).text
-    return read_answer(parse(text), entry.url)
+    return read_answer(cell.body, parse_head(cell.response_head).get("content-type"), entry.url)
 
 
 def _nofollow(processed: Processed) -> bool:
