@@ -22,6 +22,7 @@ from rocksdict import (
     BlockBasedOptions,
     BottommostLevelCompaction,
     Cache,
+    Checkpoint,
     ChecksumType,
     CompactOptions,
     DBCompactionStyle,
@@ -41,6 +42,7 @@ __all__ = [
     "Memory",
     "Rdict",
     "WriteBatch",
+    "checkpoint",
     "explain",
     "open_primary",
     "open_secondary",
@@ -75,11 +77,13 @@ class Memory:
     cache: Cache
     buffers: int
     """Bytes of write buffers of one tablet."""
+    log_ttl: int = 0
+    """Seconds for which logs that the tablets need no more are kept in ``archive/``, for whoever ships them."""
 
     @classmethod
-    def make(cls, tablets: int = 1, cache: int = 8 * MB, buffers: int = 64 * MB) -> Memory:
+    def make(cls, tablets: int = 1, cache: int = 8 * MB, buffers: int = 64 * MB, log_ttl: int = 0) -> Memory:
         """Make the memory of a process with so many tablets; sizes in bytes."""
-        return cls(Cache(cache), buffers // max(tablets, 1))
+        return cls(Cache(cache), buffers // max(tablets, 1), log_ttl)
 
 
 def open_primary(path: Path, memory: Memory) -> Rdict:
@@ -99,6 +103,11 @@ def open_secondary(path: Path, logs: Path, memory: Memory) -> Rdict:
         return Rdict(str(path), options, _families(memory), AccessType.secondary(str(logs)))
     except Exception as error:
         raise explain(path, error) from None
+
+
+def checkpoint(db: Rdict, path: Path) -> None:
+    """Make a tablet of its own at ``path``, with hard links where it can; flushes all families first."""
+    Checkpoint(db).create_checkpoint(str(path))
 
 
 def until(end: bytes, once: bool = False) -> ReadOptions:
@@ -187,6 +196,8 @@ def _options(memory: Memory) -> Options:
     options.set_stats_dump_period_sec(0)
     options.set_stats_persist_period_sec(0)
     options.set_bytes_per_sync(MB)
+    if memory.log_ttl:
+        options.set_wal_ttl_seconds(memory.log_ttl)
     return options
 
 

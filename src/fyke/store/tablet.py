@@ -165,6 +165,18 @@ class Tablet:
             raise rocks.explain(self.path, error) from None
         rocks.HEAP.trim()
 
+    @property
+    def sequence(self) -> int:
+        """RocksDB's number of the last write that is done: it grows with each, and is the tablet's age in writes."""
+        return int(self._db.latest_sequence_number())
+
+    def checkpoint(self, path: Path) -> None:
+        """Make a copy of the tablet at ``path``, which is new and on the same disk, as it is now."""
+        try:
+            rocks.checkpoint(self._db, path)
+        except Exception as error:
+            raise rocks.explain(path, error) from None
+
     def encode(self, family: str, row: bytes, media_type: str, data: bytes) -> bytes:
         """Compress a value of ``family`` as the settings say, with the host's dictionary or else the type's."""
         if len(data) > MAX_CELL:
