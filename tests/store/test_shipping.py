@@ -183,7 +183,6 @@ def test_a_depot_that_fails_holds_nobody_up_and_is_caught_up_with(tmp_path: Path
         assert "fails, as it should" in report.error
         assert report.behind >= 0.2
         silent.clear()
-        shipping.hurry()
         assert shipping.settle()
         assert shipping.report().backlog == 0
     assert fetched(Depot.open(memory), tmp_path / "fetched") == expected(range(300))
@@ -204,7 +203,6 @@ def test_logs_that_were_not_kept_long_enough_cost_a_base(tmp_path: Path) -> None
         for log in (path / "tablet-00" / "archive").glob("*.log"):  # an hour has passed
             log.unlink()
         silent.clear()
-        shipping.hurry()
         assert shipping.settle()
     assert fetched(Depot.open(memory), tmp_path / "fetched") == expected(range(60))
 

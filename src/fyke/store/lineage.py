@@ -3,7 +3,8 @@
 Files in ``depot/`` of the store, of this copy alone::
 
     tablet-03.json    the depot, the owners that this copy was (each claim draws one), its files that are uploaded
-    committed         for each tablet the time (float64) up to which its writes are in the depot; of the run alone
+    committed         for each tablet the time (float64) up to which its writes are in the depot, and when somebody last
+                      asked for that; of the run alone
     tablet-03.base/   a RocksDB checkpoint while it is being uploaded
 
 A copy may go on where the chain's head was written by one of its owners: nobody else has claimed the tablet since. An
@@ -106,17 +107,18 @@ class Committed:
         path = store / FOLDER / "committed"
         path.parent.mkdir(mode=0o700, exist_ok=True)
         self._tablets = tablets
+        size = (tablets + 1) * _FLOAT.size
         with contextlib.suppress(FileExistsError):
             path.touch(exist_ok=False)
         with path.open("r+b") as file:
-            if path.stat().st_size != tablets * _FLOAT.size:
-                file.truncate(tablets * _FLOAT.size)
-            self._map = mmap.mmap(file.fileno(), tablets * _FLOAT.size)
+            if path.stat().st_size != size:
+                file.truncate(size)
+            self._map = mmap.mmap(file.fileno(), size)
 
     def begin(self) -> None:
         """Forget an earlier run, whose times may be of before the machine was started anew."""
-        for tablet in range(self._tablets):
-            self.note(tablet, 0.0)
+        for place in range(self._tablets + 1):
+            self.note(place, 0.0)
 
     def note(self, tablet: int, when: float = _NEVER) -> None:
         """Note that what was written to a tablet before ``when`` is in the depot; without it, that it is closed."""
@@ -124,7 +126,16 @@ class Committed:
 
     def least(self) -> float:
         """The time up to which the writes of every tablet are in the depot."""
-        return min(float(when) for (when,) in _FLOAT.iter_unpack(self._map[:]))
+        return min(float(when) for (when,) in _FLOAT.iter_unpack(self._map[: -_FLOAT.size]))
+
+    @property
+    def wanted(self) -> float:
+        """When somebody last asked every process to commit at once."""
+        return float(_FLOAT.unpack_from(self._map, self._tablets * _FLOAT.size)[0])
+
+    def want(self, when: float) -> None:
+        """Ask every process to commit at once."""
+        self.note(self._tablets, when)
 
     def close(self) -> None:
         """Let go of the file."""

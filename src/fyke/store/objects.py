@@ -80,6 +80,11 @@ def open_objects(url: str, make: bool = False) -> Objects:
     return Remote(url)
 
 
+def absolute(url: str) -> str:
+    """Return a depot's URL so that it names the same from every folder; nothing stays nothing."""
+    return url if not url or "://" in url else str(Path(url).absolute())
+
+
 class Directory:
     """A directory, on a disk or a network file system that knows hard links."""
 
@@ -90,12 +95,10 @@ class Directory:
         self._path = path
         self._made: set[Path] = set()
         self._half = path / _NEW
-        with _told(self.url):
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):  # whoever uses it is told
             for left in self._half.glob("*"):  # of somebody who was killed
-                with contextlib.suppress(FileNotFoundError):
-                    if time.time() - left.stat().st_mtime > _OLD:
-                        left.unlink()
+                if time.time() - left.stat().st_mtime > _OLD:
+                    left.unlink(missing_ok=True)
 
     def create(self, name: str, data: bytes) -> bool:
         """Make an object unless there is one (``Objects.create``)."""
@@ -155,7 +158,7 @@ class Directory:
         """Write the content of an object where nobody looks, synced."""
         folder = (self._path / name).parent
         if folder not in self._made:
-            self._half.mkdir(mode=0o700, exist_ok=True)
+            self._half.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for parent in folder.relative_to(self._path).parents:
                 _sync(self._path / parent)

@@ -34,7 +34,7 @@ PATIENCE = 60.0
 AT_ONCE = 4
 """Tablets whose entries are under way at once."""
 _SLOWEST = 15.0
-_POLL = 0.02
+_POLL, _LOOK = 0.02, 0.1
 _SYNC = 1.0
 
 
@@ -96,13 +96,16 @@ class Shipping:
 
     # ---- for whoever writes the store
 
-    def settle(self, patience: float = float("inf")) -> bool:
+    def settle(self, patience: float = float("inf"), at_once: bool = True) -> bool:
         """Wait until all that was written before, by any process of the crawl, is in the depot; return whether it is.
 
-        Meanwhile the logs are synced each second, so that a power cut loses no more than it does without a depot.
+        ``at_once`` asks for that now, not at the next round. Meanwhile the logs are synced each second, so that a power
+        cut loses no more than it does without a depot.
         """
         now = synced = boot_time()
         self._store.sync()
+        if at_once:
+            self._committed.want(now)
         while self._committed.least() < now:
             if self._failure is not None or not self._thread.is_alive() or boot_time() > now + patience:
                 return False
@@ -121,10 +124,6 @@ class Shipping:
         """How far the depot is behind."""
         backlog = sum(shipper.backlog for shipper in self._shippers.values())
         return Report(max(boot_time() - min(self._own.values(), default=boot_time()), 0.0), backlog, self._error)
-
-    def hurry(self) -> None:
-        """Commit now, not at the next beat."""
-        self._wake.set()
 
     def close(self, patience: float = PATIENCE) -> bool:
         """Ship what is left, as long as there is patience, and end; return whether everything is in the depot."""
@@ -168,7 +167,14 @@ class Shipping:
                     beside.shutdown(wait=False, cancel_futures=True)
                     return
                 pause = min(pause * 2, _SLOWEST) if self._error else self._every
-                self._wake.wait(min(pause, 0.5) if last else max(pause - (boot_time() - began), 0.0))
+                self._rest(began, min(pause, 0.5) if last else pause)
+
+    def _rest(self, began: float, pause: float) -> None:
+        """Wait for the next round: ``pause`` seconds after this one began, or until somebody wants it."""
+        while not self._wake.is_set() and (left := began + pause - boot_time()) > 0:
+            self._wake.wait(min(left, _LOOK))
+            if self._committed.wanted > began and not self._error:
+                return
 
     def _step(self, number: int, beside: ThreadPoolExecutor) -> str:
         """Ship one tablet; return what the depot complains of."""
