@@ -45,7 +45,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 def log(chain: Chain, payload: bytes) -> int:
     pieces = [Piece("000004.log", 0, len(payload))]
-    return chain.append(chain.entry(Kind.LOG, chain.sequence + 1, payload, pieces=pieces))
+    return chain.append(chain.entry(Kind.LOG, chain.sequence + 1, [payload], pieces=pieces))
 
 
 def payloads(chain: Chain) -> list[bytes]:
@@ -90,7 +90,7 @@ def test_storage_that_cannot_be_had_is_named(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(UserError, match="no directory"):
         open_objects(str(tmp_path / "none"))
     with pytest.raises(DepotError, match="fails"):
-        open_objects(str(tmp_path / "file" / "below"), make=True)
+        open_objects(str(tmp_path / "file" / "below"), make=True).put("a/b", b"")
     with pytest.raises(UserError, match="names no depot"):
         open_objects("ftp://host/x")
     with pytest.raises(UserError, match="no secrets"):
@@ -146,7 +146,7 @@ def test_an_answer_that_got_lost_is_found_again(make: Make) -> None:
         chain = Chain(objects, 0)
         chain.claim("owner")
         acts.append(act)
-        data = chain.entry(Kind.LOG, 1, act.encode(), pieces=[Piece("000004.log", 0, len(act))])
+        data = chain.entry(Kind.LOG, 1, [act.encode()], pieces=[Piece("000004.log", 0, len(act))])
         if act == "lost":
             with pytest.raises(DepotError, match="lost"):
                 chain.append(data)
@@ -176,7 +176,7 @@ def test_whatever_the_network_does_the_chain_is_what_was_acknowledged(seed: int)
                 chain.claim(f"owner {which}")
                 continue
             data = doubtful.setdefault(
-                which, chain.entry(Kind.LOG, step, b"%d" % step, pieces=[Piece("000004.log", 0, len(b"%d" % step))])
+                which, chain.entry(Kind.LOG, step, [b"%d" % step], pieces=[Piece("000004.log", 0, len(b"%d" % step))])
             )
             chain.append(data)
             acknowledged[which].append(bytes(decode(data)[1]))
@@ -286,7 +286,7 @@ entries = st.builds(
 @given(entries, st.lists(st.binary(max_size=50), max_size=4), st.data())
 def test_an_entry_comes_back_or_is_known_to_be_damaged(entry: Entry, parts: list[bytes], data: st.DataObject) -> None:
     pieces = [Piece("000001.log", place, len(part)) for place, part in enumerate(parts)]
-    written = encode(msgspec.structs.replace(entry, pieces=pieces), b"".join(parts))
+    written = encode(msgspec.structs.replace(entry, pieces=pieces), parts)
     read, payload = decode(written)
     assert (read.kind, read.epoch, read.owner, read.files, read.pieces) == (
         *(entry.kind, entry.epoch, entry.owner, entry.files, pieces),
@@ -331,7 +331,7 @@ while chains:
     for tablet, chain in list(chains.items()):
         n += 1
         try:
-            chain.append(chain.entry(Kind.LOG, n, b"%d" % n, pieces=[Piece("000004.log", 0, len(b"%d" % n))]))
+            chain.append(chain.entry(Kind.LOG, n, [b"%d" % n], pieces=[Piece("000004.log", 0, len(b"%d" % n))]))
         except FencedError:
             refused += 1
             del chains[tablet]

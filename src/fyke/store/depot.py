@@ -19,7 +19,7 @@ tablet. What a base covers is deleted, claims excepted: the number after an owne
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -95,10 +95,13 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Entry).decode
 
 
-def encode(entry: Entry, payload: bytes = b"") -> bytes:
-    """Return the bytes of an entry."""
-    header = _encode(msgspec.structs.replace(entry, checksum=xxhash.xxh3_64_intdigest(payload)))
-    return b"".join((MAGIC, bytes((VERSION,)), len(header).to_bytes(4, "big"), header, payload))
+def encode(entry: Entry, payload: Sequence[bytes] = ()) -> bytes:
+    """Return the bytes of an entry; ``payload`` are its pieces."""
+    digest = xxhash.xxh3_64()
+    for piece in payload:
+        digest.update(piece)
+    header = _encode(msgspec.structs.replace(entry, checksum=digest.intdigest()))
+    return b"".join((MAGIC, bytes((VERSION,)), len(header).to_bytes(4, "big"), header, *payload))
 
 
 def decode(data: bytes) -> tuple[Entry, memoryview]:
@@ -240,7 +243,7 @@ class Chain:
         self,
         kind: Kind,
         sequence: int,
-        payload: bytes = b"",
+        payload: Sequence[bytes] = (),
         *,
         pieces: list[Piece] | None = None,
         covers: int = 0,

@@ -13,6 +13,7 @@ import contextlib
 import ctypes
 import resource
 import time
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ __all__ = [
     "WriteBatch",
     "checkpoint",
     "explain",
+    "follow",
     "open_primary",
     "open_secondary",
     "raise_file_limit",
@@ -107,7 +109,10 @@ def open_secondary(path: Path, logs: Path, memory: Memory) -> Rdict:
 
 def checkpoint(db: Rdict, path: Path) -> None:
     """Make a tablet of its own at ``path``, with hard links where it can; flushes all families first."""
-    Checkpoint(db).create_checkpoint(str(path))
+    try:
+        Checkpoint(db).create_checkpoint(str(path))
+    except Exception as error:
+        raise explain(path, error) from None
 
 
 def until(end: bytes, once: bool = False) -> ReadOptions:
@@ -237,3 +242,13 @@ def disk_bytes(path: Path) -> int:
 def number(db: Any, name: str) -> int:
     """An integer property of a column family, 0 where RocksDB does not know it."""
     return int(db.property_int_value(f"rocksdb.{name}") or 0)
+
+
+def follow(items: Iterator[tuple[bytes, bytes]]) -> Generator[bytes | None, bytes, None]:
+    """A forward iteration that is sent growing keys and answers each with its value, None where there is none."""
+    wanted = yield None
+    for key, value in items:
+        while key >= wanted:
+            wanted = yield value if key == wanted else None
+    while True:
+        yield None

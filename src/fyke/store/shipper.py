@@ -155,7 +155,7 @@ class Shipper:
                 room -= len(some)
                 last = at == end and place == len(wanted) - 1
                 if last or not room:
-                    self._append_log(pieces, b"".join(data), sequence if last else self._chain.sequence)
+                    self._append_log(pieces, data, sequence if last else self._chain.sequence)
                     pieces, data, room = [], [], ENTRY
         self._tail = next(reversed(logs), self._tail)
         for name, (path, size) in logs.items():
@@ -164,12 +164,14 @@ class Shipper:
         if logs:
             self._at = {name: at for name, at in self._at.items() if name in logs}
 
-    def _append_log(self, pieces: list[Piece], payload: bytes, sequence: int) -> None:
+    def _append_log(self, pieces: list[Piece], payload: list[bytes], sequence: int) -> None:
+        size = sum(map(len, payload))
+
         def done() -> None:
             for piece in pieces:
                 self._at[piece.log] = piece.offset + piece.size
-            self.backlog -= len(payload)
-            self._since += len(payload)
+            self.backlog -= size
+            self._since += size
             self._entries += 1
 
         self._commit(self._chain.entry(Kind.LOG, sequence, payload, pieces=pieces), done)
