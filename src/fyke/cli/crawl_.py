@@ -254,5 +254,6 @@ def describe(summary: Summary, store: Path) -> str:
         lines.append(f"the depot does not have everything yet; `fyke resume --store {store}` brings it there")
     if summary.queued:
         why = "are due later than --patience waits" if summary.deferred else "are queued"
-        lines.append(f"{summary.queued:,} URLs {why}; `fyke resume --store {store}` goes on")
+        more = f" --{summary.limit.replace('_', '-')} MORE" if summary.limit in ("max_pages", "max_bytes") else ""
+        lines.append(f"{summary.queued:,} URLs {why}; `fyke resume --store {store}{more}` goes on")
     return "\n".join(lines)

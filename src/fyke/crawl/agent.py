@@ -218,6 +218,7 @@ class Agent:
                 self._ties.captures.close()
         self.queues.anchors.step(self._clock.now(), everything=True)
         await self.delivery.finish(self._clock.now())
+        self.visits.means.remember()
         if self.queues.order is not None:
             self.queues.order.checkpoint(force=True)
         durable = await self._settle()
@@ -285,7 +286,7 @@ class Agent:
         self.keeper.take(self.visits.take(some))
         self.queues.flush()
         self._tell()
-        self.visits.means.hold(boot_time() - began)
+        self.visits.means.lag.hold(boot_time() - began)
         self._settled = False  # what they found may have changed what there is to wait for
 
     def _tell(self) -> None:
@@ -375,6 +376,7 @@ class Agent:
             return
         self._next_beat = now + self._ways.beat_every
         self._deliver(now, beat=True)
+        self.visits.means.remember()
         if self.queues.order is not None:
             self.queues.order.checkpoint()
         self.queues.duplicates.strip(now)

@@ -20,6 +20,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field, replace
 
+from fyke.clock import LoopLag
 from fyke.crawl.arrival import Arrival, contact_of
 from fyke.crawl.capture import refused
 from fyke.crawl.commit import Keeper
@@ -105,7 +106,9 @@ class Means:
     """A user's, asked before each fetch of a page."""
     logins: Logins | None = None
     """The sites that are logged in to."""
-    hold: Callable[[float], None] = lambda seconds: None
+    remember: Callable[[], None] = lambda: None
+    """Told each second: what is in memory alone may be written."""
+    lag: LoopLag = field(default_factory=LoopLag)
     """Told for how long a tick held the loop, so that this is nobody's slowness."""
     start: Start = field(init=False)
 

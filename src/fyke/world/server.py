@@ -196,9 +196,7 @@ async def _serve(settings: Settings) -> None:
 
 def main() -> None:
     """Serve as the first argument says, until standard input ends."""
-    import uvloop
-
-    uvloop.run(_serve(msgspec.json.decode(sys.argv[1], type=Settings)))
+    asyncio.run(_serve(msgspec.json.decode(sys.argv[1], type=Settings)))
 
 
 if __name__ == "__main__":
