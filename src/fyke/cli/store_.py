@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,10 @@ from fyke.cli import store_rows
 from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, print_json
 from fyke.errors import UserError
+
+if TYPE_CHECKING:
+    from fyke.store.fetching import DepotCheck
+    from fyke.store.maintenance import Check
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -51,17 +55,8 @@ def check(
         total = sum(stats.rows for stats in opened.hosts())
         with bar("check", total, "rows") as progress:
             found = verify(opened, progress)
-    if json:
-        print_json(found)
-    else:
-        echo(
-            f"{found.rows:,} rows, {found.versions:,} versions, {found.cells:,} cells, {found.anchors:,} anchors, "
-            f"{found.faults:,} faults"
-        )
-        for fault in found.named:
-            echo(fault, err=True)
-    if found.faults:
-        raise typer.Exit(1)
+    said = f"{found.rows:,} rows, {found.versions:,} versions, {found.cells:,} cells, {found.anchors:,} anchors"
+    _tell(found, said, json)
 
 
 def _check_depot(url: str, json: bool) -> None:
@@ -72,13 +67,16 @@ def _check_depot(url: str, json: bool) -> None:
     depot = Depot.open(url)
     with bar("check", depot.about.tablets, "tablets") as progress:
         found = verify(depot, progress)
+    said = f"{found.tablets:,} tablets, {found.files:,} files, {found.entries:,} entries, {found.bytes:,} bytes"
+    _tell(found, said, json)
+
+
+def _tell(found: Check | DepotCheck, said: str, json: bool) -> None:
+    """Tell what a check has found; exit status 1 where that is faults."""
     if json:
         print_json(found)
     else:
-        echo(
-            f"{found.tablets:,} tablets, {found.files:,} files, {found.entries:,} entries, {found.bytes:,} bytes, "
-            f"{found.faults:,} faults"
-        )
+        echo(f"{said}, {found.faults:,} faults")
         for fault in found.named:
             echo(fault, err=True)
     if found.faults:

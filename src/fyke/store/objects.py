@@ -110,14 +110,14 @@ class Directory:
                 return False
             finally:
                 half.unlink()
-            _sync((self._path / name).parent)
+            sync_folder((self._path / name).parent)
         return True
 
     def put(self, name: str, source: bytes | Path) -> None:
         """Make an object in the place of what is there."""
         with _told(self.url):
             self._write(name, source).replace(self._path / name)
-            _sync((self._path / name).parent)
+            sync_folder((self._path / name).parent)
 
     def get(self, name: str, limit: int = 0) -> bytes | None:
         """Return an object, or its first ``limit`` bytes; None where there is none."""
@@ -161,7 +161,7 @@ class Directory:
             self._half.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for parent in folder.relative_to(self._path).parents:
-                _sync(self._path / parent)
+                sync_folder(self._path / parent)
             self._made.add(folder)
         half = self._half / f"{os.uname().nodename}-{os.getpid()}-{next(self._numbers)}"
         with half.open("wb") as file:
@@ -186,7 +186,8 @@ def _told(url: str) -> Iterator[None]:
         ) from None
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Bring what a folder lists to the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
