@@ -254,6 +254,8 @@ def describe(summary: Summary, store: Path) -> str:
         lines.append(f"--{summary.limit.replace('_', '-')} is reached")
     if summary.ended == "no-room":
         lines.append("the disk is full: free some of it, or lower --min-free-disk")
+    if summary.backed_up is False:
+        lines.append(f"the depot does not have everything yet; `fyke resume --store {store}` brings it there")
     if summary.queued:
         why = "are due later than --patience waits" if summary.deferred else "are queued"
         more = f" --{summary.limit.replace('_', '-')} MORE" if summary.limit in ("max_pages", "max_bytes") else ""

@@ -406,11 +406,16 @@ class Queues:
 
     # ---- mail
 
-    def deliver(self, now: float, urgent: bool = False) -> None:
-        """Hand letters to the tablets of this agent that they are for; ``urgent`` ones only, or all."""
-        for letters in self.post.take(self.store.owned, urgent, ours=True).values():
+    def deliver(self, now: float, urgent: bool = False) -> bool:
+        """Hand letters to the tablets of this agent that they are for; ``urgent`` ones only, or all.
+
+        Return whether any could leave.
+        """
+        taken = self.post.take(self.store.owned, urgent, ours=True)
+        for letters in taken.values():
             self.apply(letters, now)
             self.post.delivered(letters)
+        return bool(taken)
 
     def apply(self, letters: Sequence[Letter], now: float) -> None:
         """Let letters to one tablet of this agent take effect, once, in one batch."""

@@ -117,6 +117,7 @@ class CrawlSettings:
     requisites: bool = option(
         False, "Fetch the images, styles, scripts and fonts of pages too, from any host, so that an archive replays."
     )
+    depot: str = option("", "Back the crawl up while it runs, to a directory elsewhere or to s3://bucket/prefix.")
     warc_dir: str = option("", "Write every exchange to WARC files in this folder as well, while the crawl goes on.")
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
     log_format: Literal["text", "json"] = option("text", "Lines of fyke.log in the store, and of -v: text or JSON.")

@@ -84,5 +84,9 @@ class Ties:
     """Where pages are examined; without it in the loop."""
     follow: Follow | None = None
     """Takes every document once it is stored."""
+    durable: Callable[[float, bool], bool] | None = None
+    """``durable(patience, at_once)`` waits at most so many seconds until all that any agent has written is durable, and
+    returns whether it is; ``at_once``: somebody has nothing else to do. Without it what is synced is durable. Called in
+    a thread."""
     captures: WarcDir | None = None
     """Takes every exchange before anything follows from it."""
