@@ -88,7 +88,9 @@ def show(seeds: Sequence[str], settings: CrawlSettings, json: bool) -> None:
 
 
 def confirm(settings: CrawlSettings, yes: bool) -> None:
-    """Ask before robots.txt is ignored."""
+    """Ask before robots.txt is ignored, and before forms are posted."""
+    if settings.forms == "post" and not confirmed("Post forms? Their sites may take that for a person's doing.", yes):
+        raise typer.Exit(1)
     if settings.no_robots and not confirmed("Ignore robots.txt? That is for sites of your own.", yes):
         raise typer.Exit(1)
 
@@ -238,6 +240,8 @@ def describe(summary: Summary, store: Path) -> str:
     for name, counts in (("errors", summary.errors), ("dropped", summary.dropped)):
         if counts:
             lines.append(f"{name}: " + ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
+    if summary.forms:
+        lines.append("forms: " + ", ".join(f"{what} {count:,}" for what, count in summary.forms.items()))
     if summary.duplicates:
         lines.append(f"copies: {summary.duplicates:,}, exact or near, are marked")
     if summary.relevant:

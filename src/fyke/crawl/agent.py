@@ -29,6 +29,7 @@ from fyke.clock import boot_time
 from fyke.crawl.capture import Processor
 from fyke.crawl.commit import Keeper, Tally
 from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.discovery.forms import Forms
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.examination import Examination
@@ -110,6 +111,10 @@ class Agent:
         self.keeper.captures = ties.captures
         if ways.requisites:
             self.keeper.requisites = Requisites(self.queues, rules)
+        if ways.form_requests:
+            self.keeper.forms = Forms(
+                self.queues, rules, self._permits, post=ways.post_forms, budget=ways.form_requests
+            )
         self._stored: list[Page] = []  # committed, and not yet told of
         if ties.follow is not None:
             self.keeper.follow = self._stored.append
@@ -127,6 +132,11 @@ class Agent:
         self._restored = False
         self._syncing: asyncio.Future[bool] | None = None
         self._synced: Callable[[], None] = lambda: None
+
+    def _permits(self, url: Url) -> bool:
+        """Whether robots.txt, as far as it is known, allows a URL of one of this agent's hosts."""
+        known = self.visits.means.permissions.known(url, self.queues.tablet(url), self._clock.now())
+        return known is None or known.allows(url)
 
     def _seed(self, urls: Sequence[Url]) -> None:
         """Offer the seeds of this agent's tablets."""

@@ -362,7 +362,8 @@ class Store:
         if store is not None:
             with store.lock, contextlib.suppress(StorageError):  # a full disk is told to whoever writes next
                 store._timer = None
-                store.sync()
+                if not store._closed:  # while this one waited
+                    store.sync()
 
     # ---- living
 

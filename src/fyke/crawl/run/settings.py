@@ -27,7 +27,7 @@ FETCH_OPTIONS = (
 """Those that one fetch has, too (``fyke fetch``)."""
 _MAIL = re.compile(r"[!-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
 _ABOUT = re.compile(r"https?://[0-9A-Za-z\[][!-~]*")
-_ABOVE_0 = ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
+_ABOVE_0 = ("concurrency", "form_requests", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,10 @@ class CrawlSettings:
     sitemaps: bool = option(
         True, "Read sitemaps: named by robots.txt or at /sitemap.xml. Not with --max-depth: their pages have none."
     )
+    forms: Literal["off", "get", "post"] = option(
+        "off", "Ask safe forms for what is behind them, by GET; or by POST too, which asks for confirmation."
+    )
+    form_requests: int = option(200, "Requests of one form at most.")
     websub: int = option(0, "Have feeds pushed by their hubs to this port; needs --public-url, runs until stopped.")
     public_url: str = option("", "Where hubs reach --websub: https://you.example/hooks.")
     delay: Seconds = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
