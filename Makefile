@@ -49,7 +49,7 @@ wheel: $(VENV)/.dev ## a platform wheel with the compiled kernels, for this Pyth
 
 lock: ## pin the dependencies anew (needs uv)
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra dashboard --extra plot --extra pdf -o requirements/main.lock
-	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra dev -c requirements/main.lock -o requirements/dev.lock
+	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra dev -c requirements/main.lock --override requirements/override.in -o requirements/dev.lock
 	uv pip compile $(LOCK) requirements/judges.in -o requirements/judges.lock
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra bench -c requirements/dev.lock --override requirements/override.in -o requirements/bench.lock
 

@@ -106,7 +106,7 @@ class Stage:
             env={**os.environ, "COLUMNS": "110", "NO_COLOR": "1"},
         )  # fmt: skip
         with self.stopping(words, SECONDS, started.pid):
-            output, errors = started.communicate(timeout=300)
+            output, errors = started.communicate(timeout=800)
         return Answer(started.returncode, output, errors)
 
     def call(self, command: str, *more: str) -> Answer:

@@ -35,6 +35,7 @@ from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.run import history, steering, steps
 from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
+from fyke.crawl.run.backup import Backup
 from fyke.crawl.run.ending import End, exit_status, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
 from fyke.crawl.run.limit import Bounds, Limit
@@ -57,6 +58,7 @@ from fyke.outfit import agent_maker
 from fyke.sites.scope import Scope
 from fyke.spawning import python
 from fyke.store import Settings, Store
+from fyke.store.objects import absolute
 from fyke.url import Url
 
 
@@ -75,6 +77,8 @@ class Summary:
     duplicates: int
     requisites: int
     """What pages need to be shown, where it was wanted: images, styles, scripts, fonts."""
+    forms: dict[str, int]
+    """Forms that were tried, their requests and new results; and why others were not, by reason."""
     queued: int
     hosts: int
     relevant: int
@@ -91,6 +95,8 @@ class Summary:
     """URLs that are left since they are due beyond the patience, where the crawl ended by itself."""
     failed_seeds: dict[str, str]
     """Seeds that could not be had, each with its reason."""
+    backed_up: bool | None
+    """Whether the depot has everything; None without one."""
     status: int
     """The exit status of ``fyke crawl``: 0, 1 failed, 3 interrupted with work left."""
 
@@ -117,7 +123,7 @@ def crawl(
     """
     if isinstance(scope, str):
         options["scope"], scope = scope, None
-    settings = settings or build(CrawlSettings, options, "the options of crawl")
+    settings = _settled(settings or build(CrawlSettings, options, "the options of crawl"))
     seeds = list(seeds)
     urls = [parse_seed(seed) for seed in seeds]
     path = Path(store)
@@ -127,6 +133,7 @@ def crawl(
         raise UserError("no seed was given; name at least one URL")
     identity = identity_of(settings, [*every, *seeds])
     Store.open(path, settings=_store_settings(path, settings)).close()
+    backup = Backup.begin(path, settings.depot)
     if why := prepare(settings, path):
         print(f"fyke: {why}", file=sys.stderr, flush=True)
     plan = Plan(every, settings)
@@ -138,8 +145,7 @@ def crawl(
     if settings.trace:
         steps.begin(path)
     alone = prioritizer is not None or scope is not None or follow is not None or bool(settings.websub)
-    Plugins(settings.plugins).check()
-    _need_browser(settings)
+    _check(settings)
     if settings.websub and settings.agents > 1:
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
@@ -151,7 +157,9 @@ def crawl(
     _compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
     until = time.time() + settings.max_time if settings.max_time else float("inf")
-    run = Run(path, plan, agents, _left(settings, counters, until), verbose=verbose, identity=identity)
+    run = Run(
+        path, plan, agents, _left(settings, counters, until), verbose=verbose, identity=identity, backup=backup
+    )  # fmt: skip
     with logging_to(path, settings.log_format, verbose):
         end = None
         if agents == 1:
@@ -165,6 +173,11 @@ def crawl(
         if end is End.LIMIT and settings.requisites and not settings.continuous:
             end = _finish_requisites(run, Own(None, scope, follow), progress)
     return _summary(run, began, cpu, end)
+
+
+def _settled(settings: CrawlSettings) -> CrawlSettings:
+    """Settings that mean the same from every folder, so that a crawl may be resumed from another one."""
+    return replace(settings, depot=absolute(settings.depot))
 
 
 def _finish_requisites(run: Run, own: Own, progress: Progress) -> End:
@@ -202,7 +215,8 @@ class Own:
 def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -> End | None:
     """Crawl with one agent in this process; return why it ended, None where ``growth`` wants more agents."""
     with ExitStack() as stack:
-        store = stack.enter_context(Store.open(run.store))
+        store = stack.enter_context(Store.open(run.store, log_ttl=run.backup.log_ttl))
+        shipping = stack.enter_context(run.backup.of(store))
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
         began, log, helm = time.time(), Log(run.store, 0), Helm(run.store)
@@ -213,7 +227,7 @@ def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -
         def beat(agent: Agent) -> bool:
             if helm.look(agent).stop:
                 interrupted.append(0)
-            told = report(0, agent, began, helm.number)
+            told = run.backup.tell(report(0, agent, began, helm.number), shipping)
             statuses.write(run.store, told)
             past.note(told)
             log_freshness(log, agent)
@@ -229,7 +243,8 @@ def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -
         suspect = stack.enter_context(closing(Suspect(run.store)))
         suspect.judge()
         make = agent_maker(run, store, own.prioritizer, own.scope)
-        ties = Ties(beat, suspect.work_on, ask=index.ask, thread=thread, follow=own.follow)
+        durable = shipping.settle if shipping is not None else None
+        ties = Ties(beat, suspect.work_on, ask=index.ask, thread=thread, follow=own.follow, durable=durable)
         with Signals(interrupted.append):
             run_loop(_run_agent(run, lambda: make(ties, limit), beat))
         if limit is not None and limit.reached:
@@ -271,8 +286,9 @@ async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], 
     beat(agent)
 
 
-def _need_browser(settings: CrawlSettings) -> None:
-    """Say what is to be known of the browser, once. Raises ``UserError`` where it is needed and not there."""
+def _check(settings: CrawlSettings) -> None:
+    """Look for the user's code and the browser, and say once what is to be known. Raises ``UserError``."""
+    Plugins(settings.plugins).check()
     if settings.render == "never":
         return
     try:
@@ -311,6 +327,7 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
         dropped=status.dropped,
         duplicates=sum(status.duplicates.values()),
         requisites=status.requisites,
+        forms=status.forms,
         queued=status.queued,
         hosts=status.hosts,
         relevant=status.relevant,
@@ -320,6 +337,7 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
         limit=_limit_reached(settings, status) if end is End.LIMIT else "",
         deferred=status.queued if end is End.DONE else 0,
         failed_seeds=failed,
+        backed_up=run.backup.is_whole(path) if run.backup.url else None,
         status=exit_status(
             end,
             pages=status.pages,

@@ -8,6 +8,8 @@
     │   └── UrlError          a string that is no URL fyke can name
     └── StorageError          disks and files: foreign, damaged, locked or full (exit status 1)
         ├── DiskFullError     no room is left: free some, and go on
+        ├── DepotError        object storage that is silent or refuses: it may be tried again
+        ├── FencedError       a tablet that somebody else has taken over: this process must end
         └── SupersededError   a version that was pruned while it was read: get the row again
 
 What a web site does is never an exception: it is a value (``values.Outcome``).
@@ -40,3 +42,11 @@ class DiskFullError(StorageError):
 
 class SupersededError(StorageError):
     """A version of a row that was pruned while it was read; the row has a newer one."""
+
+
+class DepotError(StorageError):
+    """Object storage that is silent, fails or refuses; what was asked of it may be done or not, and is tried again."""
+
+
+class FencedError(StorageError):
+    """A tablet of a depot that somebody else has taken over: nothing that this process writes there counts any more."""

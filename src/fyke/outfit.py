@@ -109,6 +109,8 @@ def agent_maker(
             order_of(settings, run.store, store) if not run.only else None,
             _revisits(settings, run.agents) if settings.continuous else None,
             settings.requisites,
+            settings.form_requests if settings.forms != "off" else 0,
+            settings.forms == "post",
         )
         # A page that only a sitemap tells is at no known distance from the seeds.
         discovery = Discovery(

@@ -54,7 +54,7 @@ def start(folder: Path, **environment: str) -> subprocess.Popen[str]:
 
 
 def run(folder: Path, **environment: str) -> tuple[str, str]:
-    out, told = start(folder, **environment).communicate(timeout=110)
+    out, told = start(folder, **environment).communicate(timeout=800)
     assert out.startswith("42 "), told
     return out, told
 
@@ -136,7 +136,7 @@ def test_a_full_disk_leaves_nothing_behind(folder: Path, monkeypatch: pytest.Mon
 def test_processes_that_start_together_compile_once(folder: Path) -> None:
     processes = [start(folder) for _ in range(3)]
     for process in processes:
-        out, told = process.communicate(timeout=110)
+        out, told = process.communicate(timeout=800)
         assert out.startswith("42 "), told
     assert compilations(folder) == 1
 

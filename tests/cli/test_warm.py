@@ -62,7 +62,7 @@ def test_after_warm_no_command_compiles(tmp_path: Path) -> None:
         (tmp_path / "commands.py").write_text(COMMANDS.format(commands=commands))
         subprocess.run(
             [sys.executable, "commands.py"], cwd=tmp_path, env={**os.environ, "FYKE_KERNEL_LOG": str(log)},
-            stdout=subprocess.DEVNULL, check=True, timeout=300,
+            stdout=subprocess.DEVNULL, check=True, timeout=850,
         )  # fmt: skip
     assert not log.exists(), log.read_text()
 
@@ -90,7 +90,7 @@ with serve(WorldConfig(hosts=3, pages=30, slow=False, flaky=False)) as served:
 
 def looked_for(script: str, folder: Path) -> set[str]:
     """Run a program; return the names of the kernels that it looked for."""
-    subprocess.run([sys.executable, "-c", NOTING + script], cwd=folder, check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", NOTING + script], cwd=folder, check=True, timeout=850)
     return {line for line in (folder / "noted").read_text().splitlines() if line.startswith("fyke.")}
 
 

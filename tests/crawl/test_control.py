@@ -98,7 +98,7 @@ def test_a_running_crawl_follows(site: Site, tmp_path: Path, agents: str) -> Non
         site.wait(lambda: "/c/1" in site.log, "what was added is crawled")
 
         assert control(store, "stop")["stop"]
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=800)
         assert process.returncode == 3, err
         assert json.loads(out)["ended"] == "interrupted"
     finally:

@@ -93,7 +93,7 @@ def shown(program: str, folder: Path, address: str, *options: str) -> tuple[str,
         [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
          f"--user-data-dir={folder / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
          "--enable-logging=stderr", "--timeout=2500", *(options or ["--dump-dom"]), address],
-        capture_output=True, check=True, timeout=120,
+        capture_output=True, check=True, timeout=800,
     )  # fmt: skip
     told = done.stderr.decode("utf-8", "replace").splitlines()
     return done.stdout.decode("utf-8", "replace"), [line for line in told if "CONSOLE" in line]

@@ -87,7 +87,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*words: str | Path, **more: object) -> str:
     command = [str(word) for word in words]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, **more)  # type: ignore[call-overload]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=800, **more)  # type: ignore[call-overload]
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return str(done.stdout)
 

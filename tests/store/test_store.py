@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -126,3 +127,13 @@ def test_settings_may_change_but_say_so(tmp_path: Path) -> None:
         row = store.get(URL)
         assert row is not None
         assert len(row.versions) == 2
+
+
+def test_a_sync_that_comes_late_finds_a_closed_store(tmp_path: Path) -> None:
+    """A timer's thread that waits for its turn while the store is closed: nothing is left to sync."""
+    store = Store.open(tmp_path / "s", settings=Settings(tablets=1))
+    store.put("http://a.test/", raw=b"x")
+    tablets = list(store.tablets())
+    store.close()
+    store._tablets.update(enumerate(tablets))  # as the thread sees them that has begun
+    Store._sync_now(weakref.ref(store))

@@ -62,6 +62,6 @@ def test_spawned_agents_run_no_code_of_the_current_folder(hostile_folder: Path) 
 
 def test_a_forked_process_converts() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", FORKED.format(data=RTF)], timeout=300, check=False, capture_output=True
+        [sys.executable, "-c", FORKED.format(data=RTF)], timeout=800, check=False, capture_output=True
     )
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ from rich.text import Text
 from fyke.cli.echo import console, plain
 
 if TYPE_CHECKING:
-    from fyke.crawl.run.status import Status
+    from fyke.crawl.run.status import DepotStatus, Status
 
 
 def table(status: Status) -> Table:
@@ -26,9 +26,12 @@ def table(status: Status) -> Table:
         _row(grid, "harvest", f"{status.harvest:.1%}  ({status.relevant:,} pages are about the topic)")
     if status.mail:
         _row(grid, "mail", f"{status.mail:,} letters between tablets")
+    if status.depot is not None:
+        _row(grid, "depot", backed_up(status.depot))
     for name, counts in (
         ("errors", status.errors),
         ("dropped", status.dropped),
+        ("forms", status.forms),
         ("copies", status.duplicates),
     ):
         if counts:
@@ -45,6 +48,17 @@ def table(status: Status) -> Table:
     if not status.running:
         _row(grid, "", "not running")
     return grid
+
+
+def backed_up(depot: DepotStatus) -> str:
+    """How a depot does, in words."""
+    if depot.silent:
+        why = f" ({depot.error})" if depot.error else ""
+        return (
+            f"{depot.url} has taken nothing for {depot.behind:,.0f} s{why}; the crawl goes on, and it catches up later"
+        )
+    said = f"{depot.url} is {depot.behind:,.1f} s behind"
+    return f"{said}, {depot.backlog / 1e6:,.1f} MB wait" if depot.backlog > 1e6 else said
 
 
 def _row(grid: Table, name: str, said: str) -> None:

@@ -1,15 +1,20 @@
-"""Look after a store: check, stats, compact, split, delete, prune, merge, backup, restore."""
+"""Look after a store: check, stats, compact, split, delete, prune, merge, backup, restore, fetch."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fyke.cli import store_rows
 from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, print_json
+from fyke.errors import UserError
+
+if TYPE_CHECKING:
+    from fyke.store.fetching import DepotCheck
+    from fyke.store.maintenance import Check
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -21,12 +26,27 @@ for _command in (store_rows.delete, store_rows.prune, store_rows.merge, store_ro
     app.command()(_command)
 
 
+DepotUrl = Annotated[str, typer.Option("--depot", metavar="DEPOT", help="A depot: a directory, or s3://bucket/prefix.")]
+
+
 @app.command()
-def check(store: StorePath = Path("fyke-store"), json: Json = False) -> None:
+def check(
+    source: Annotated[str, typer.Argument(metavar="[DEPOT]", help="A depot, instead of a store.")] = "",
+    store: StorePath = Path("fyke-store"),
+    depot: DepotUrl = "",
+    json: Json = False,
+) -> None:
     """Verify checksums, digests and that every version has its cells; exit status 1 where something is wrong.
+
+    Of a depot everything that makes up its tablets is read and compared with its checksums.
 
     Example: fyke store check --store fish
     """
+    if source and depot:
+        raise UserError("name one depot, not two")
+    if source or depot:
+        _check_depot(source or depot, json)
+        return
     from fyke.cli.progress import bar
     from fyke.store import Store
     from fyke.store.maintenance import check as verify
@@ -35,17 +55,55 @@ def check(store: StorePath = Path("fyke-store"), json: Json = False) -> None:
         total = sum(stats.rows for stats in opened.hosts())
         with bar("check", total, "rows") as progress:
             found = verify(opened, progress)
+    said = f"{found.rows:,} rows, {found.versions:,} versions, {found.cells:,} cells, {found.anchors:,} anchors"
+    _tell(found, said, json)
+
+
+def _check_depot(url: str, json: bool) -> None:
+    from fyke.cli.progress import bar
+    from fyke.store.depot import Depot
+    from fyke.store.fetching import check as verify
+
+    depot = Depot.open(url)
+    with bar("check", depot.about.tablets, "tablets") as progress:
+        found = verify(depot, progress)
+    said = f"{found.tablets:,} tablets, {found.files:,} files, {found.entries:,} entries, {found.bytes:,} bytes"
+    _tell(found, said, json)
+
+
+def _tell(found: Check | DepotCheck, said: str, json: bool) -> None:
+    """Tell what a check has found; exit status 1 where that is faults."""
     if json:
         print_json(found)
     else:
-        echo(
-            f"{found.rows:,} rows, {found.versions:,} versions, {found.cells:,} cells, {found.anchors:,} anchors, "
-            f"{found.faults:,} faults"
-        )
+        echo(f"{said}, {found.faults:,} faults")
         for fault in found.named:
             echo(fault, err=True)
     if found.faults:
         raise typer.Exit(1)
+
+
+@app.command()
+def fetch(
+    depot: Annotated[str, typer.Argument(metavar="DEPOT", help="A directory, or s3://bucket/prefix.")],
+    target: Annotated[Path, typer.Argument(metavar="DIR", help="The store to make: a new folder.")],
+    json: Json = False,
+) -> None:
+    """Make a store of a depot, as it was at the last commit; `fyke resume` goes on there, and takes over.
+
+    Example: fyke store fetch s3://bucket/crawl example
+    """
+    from fyke.cli.progress import bar
+    from fyke.store.depot import Depot
+    from fyke.store.fetching import fetch as copy
+
+    opened = Depot.open(depot)
+    with bar("fetch", opened.about.tablets, "tablets") as progress:
+        size = copy(opened, target, progress)
+    if json:
+        print_json({"store": str(target), "tablets": opened.about.tablets, "bytes": size})
+    else:
+        echo(f"{target} has {opened.about.tablets} tablets, {size / 1e6:,.1f} MB of the depot {opened.url}")
 
 
 @app.command()

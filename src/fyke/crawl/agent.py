@@ -29,6 +29,7 @@ from fyke.clock import boot_time
 from fyke.crawl.capture import Processor
 from fyke.crawl.commit import Keeper, Tally
 from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.discovery.forms import Forms
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.examination import Examination
@@ -58,6 +59,10 @@ AT_ONCE = 16
 """Visits that are taken in one tick: enough that kernels and caches are warm, few enough that the loop breathes."""
 BYTES_AT_ONCE = 320_000
 """Of their bodies, after which a tick takes no further one: some 5 ms of reading."""
+DURABLE_PATIENCE = 5.0
+"""Seconds that one wait for a depot takes at most; what it has not got by then is waited for again."""
+FINAL_PATIENCE = 60.0
+"""The same at the end: then what the depot has not got is left to the next run."""
 _PERMIT_RETRY = 0.1  # seconds until it is seen whether what is under way comes to documents
 
 
@@ -80,6 +85,7 @@ class Agent:
         processor.key_by(store.secret)
         seen = SeenSet()
         self.queues = Queues(store, frontier, ways.prioritizer or DefaultPrioritizer(), seen, rules.worth)
+        self.queues.post.strict = ties.durable is not None
         self._seen_runs = SeenRuns(seen, store.path)
         self.frontier = frontier
         if ways.order is not None:
@@ -105,6 +111,10 @@ class Agent:
         self.keeper.captures = ties.captures
         if ways.requisites:
             self.keeper.requisites = Requisites(self.queues, rules)
+        if ways.form_requests:
+            self.keeper.forms = Forms(
+                self.queues, rules, self._permits, post=ways.post_forms, budget=ways.form_requests
+            )
         self._stored: list[Page] = []  # committed, and not yet told of
         if ties.follow is not None:
             self.keeper.follow = self._stored.append
@@ -120,8 +130,13 @@ class Agent:
         self._next_beat = 0.0
         self._settled = False  # ``idle`` is what the frontier says now
         self._restored = False
-        self._syncing: asyncio.Future[None] | None = None
+        self._syncing: asyncio.Future[bool] | None = None
         self._synced: Callable[[], None] = lambda: None
+
+    def _permits(self, url: Url) -> bool:
+        """Whether robots.txt, as far as it is known, allows a URL of one of this agent's hosts."""
+        known = self.visits.means.permissions.known(url, self.queues.tablet(url), self._clock.now())
+        return known is None or known.allows(url)
 
     def _seed(self, urls: Sequence[Url]) -> None:
         """Offer the seeds of this agent's tablets."""
@@ -218,12 +233,27 @@ class Agent:
         self.visits.means.remember()
         if self.queues.order is not None:
             self.queues.order.checkpoint(force=True)
-        synced = self.queues.post.syncing()
-        self.queues.store.sync()
-        synced()
-        if self._ties.send is None and not self._stopping:  # all tablets are ours, and synced: nothing to wait for
+        durable = await self._settle()
+        while durable and self.queues.deliver(self._clock.now()):  # what waited for that
+            durable = await self._settle()
+        # All tablets are ours, and durable: nothing to wait for.
+        if durable and self._ties.send is None and not self._stopping:
             strip_all(self.queues.store)
         return self.tally
+
+    async def _settle(self) -> bool:
+        """Have all that was written made durable; return whether it is."""
+        synced = self.queues.post.syncing()
+        durable = await asyncio.get_running_loop().run_in_executor(None, self._make_durable, FINAL_PATIENCE, True)
+        if durable:
+            synced()
+        return durable
+
+    def _make_durable(self, patience: float, at_once: bool) -> bool:
+        if self._ties.durable is not None:
+            return self._ties.durable(patience, at_once)
+        self.queues.store.sync()
+        return True
 
     def _done(self) -> bool:
         if self._busy:
@@ -364,12 +394,13 @@ class Agent:
         self.queues.duplicates.strip(now)
         self._seen_runs.relieve()
         if self._syncing is None or self._syncing.done():
-            if self._syncing is not None:
-                self._syncing.result()  # a disk that fails is heard of here
+            if self._syncing is None or self._syncing.result():  # a disk that fails is heard of here
                 self._synced()
-            self._synced = self.queues.post.syncing()
-            # In a thread: a slow disk must not hold up the fetches.
-            self._syncing = asyncio.get_running_loop().run_in_executor(None, self.queues.store.sync)
+                self._synced = self.queues.post.syncing()
+            # In a thread: a slow disk, or a depot, must not hold up the fetches.
+            self._syncing = asyncio.get_running_loop().run_in_executor(
+                None, self._make_durable, DURABLE_PATIENCE, not self._busy and self.queues.post.waits_for_sync
+            )
         if not self._ties.beat(self):
             self.stop()
 

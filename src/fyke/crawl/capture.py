@@ -43,6 +43,10 @@ class Processed:
     counts: tuple[tuple[str, int], ...] = ()
     """What else is counted of it."""
 
+    def counted(self) -> list[tuple[str, int]]:
+        """What a tablet counts of it, by the names of its counters."""
+        return [*((f"dropped:{why}", count) for why, count in self.dropped), *self.counts]
+
 
 class Processor:
     """Makes rows of responses; one for each agent, as it remembers what hrefs lead to."""

@@ -13,18 +13,19 @@ A batch is committed when it is complete, and those of a tick are written togeth
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
 from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
-from fyke.crawl.capture import Processed, Processor, page_of, refused
+from fyke.crawl.capture import Processed, Processor, page_of
 from fyke.crawl.discovery.discovery import Discovery, Listing, is_guess, is_poll, is_sitemap, redirected, tell
+from fyke.crawl.discovery.forms import Forms
 from fyke.crawl.discovery.lister import Lister
 from fyke.crawl.discovery.rendering import Rendering
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.examination import Examination
-from fyke.crawl.hooks import Hook, after_reading
+from fyke.crawl.hooks import Hook, edited
 from fyke.crawl.mail.outbox import Offer
 from fyke.crawl.order.order import Visit
 from fyke.crawl.politeness.rules import Rules
@@ -34,14 +35,14 @@ from fyke.crawl.revisit.revisits import Revisits, Seen
 from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
-from fyke.frontier.keys import Entry, is_requisite
+from fyke.frontier.keys import Entry, is_form, is_requisite
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock
 from fyke.reading.page import Page as PageOfRow
 from fyke.sites.traps import seen_form
 from fyke.store import Batch, Change
-from fyke.values import Drop, Failed, Fetched, Link, Links, Moved, Reason, Unchanged
+from fyke.values import Drop, Failed, Fetched, Links, Moved, Reason, Unchanged
 
 MAX_HOPS = 10
 """Redirects in a row, as browsers allow twice as many."""
@@ -103,6 +104,8 @@ class Keeper:
         """Finds what pages need to be shown, where that is wanted."""
         self.rendering: Rendering | None = None
         """Shows pages in a browser, where that is wanted and worth it."""
+        self.forms: Forms | None = None
+        """Asks forms for what is behind them, where that is wanted."""
         self.after_reading: Hook | None = None
         """A user's, asked of each document that was read."""
         self.follow: Callable[[PageOfRow], None] | None = None
@@ -245,21 +248,8 @@ class Keeper:
         if why and self.rendering is not None:
             each, processed = await self.rendering.render(each, processed, why)
         if self.after_reading is not None:
-            processed = await self._edited(each, processed, self.after_reading)
+            processed = await edited(self.after_reading, each.lease.entry, processed, self._clock.now())
         return each, processed
-
-    async def _edited(self, each: Arrival, processed: Processed, hook: Hook) -> Processed:
-        if processed.change.meta.error:
-            return processed
-        edit = await after_reading(hook, page_of(each.lease.entry.href, processed))
-        if edit.drop:
-            gone = refused(each.lease.entry.depth, self._clock.now(), Drop.HOOK)
-            return replace(gone, links=processed.links, keys=processed.keys)
-        links, keys = processed.links, processed.keys
-        if edit.links:
-            links, keys = [*links, *(Link(url, "", "hook") for url in edit.links)], None
-        change = replace(processed.change, columns=processed.change.columns + edit.annotate)
-        return replace(processed, change=change, links=links, keys=keys)
 
     def _finish(self, each: Arrival, processed: Processed) -> None:
         """Commit what was read of a document."""
@@ -345,8 +335,9 @@ class Keeper:
         if self.queues.order is not None and is_page:
             processed = self.queues.order.read(batch, entry, processed, self.queues.anchors.texts(entry.href))
         meta = processed.change.meta
-        # Sitemaps and feeds are asked again in their own rhythm.
-        if self._revisits is not None and listing is None and is_page and 200 <= meta.status < 300 and not meta.error:
+        # Sitemaps and feeds are asked again in their own rhythm; answers to forms are not.
+        again = listing is None and is_page and not is_form(entry.kind)
+        if self._revisits is not None and again and 200 <= meta.status < 300 and not meta.error:
             processed = self._revisits.first(batch, self.queues, entry, processed, now)
         stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
@@ -359,9 +350,7 @@ class Keeper:
             batch.count("pages")
             batch.count("bytes", meta.length)
             self._documents.add(id(lease))
-        for why, count in processed.dropped:
-            batch.count("dropped:" + why, count)
-        for name, count in processed.counts:
+        for name, count in processed.counted():
             batch.count(name, count)
         self.queues.frontier.done(lease, now, contact)
         self.queues.finish(batch, lease)
@@ -372,7 +361,10 @@ class Keeper:
             for name, count in listing.counts:
                 batch.count(name, count)
             self.discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
-        offers += self.offers(batch, lease, processed) if is_page else []
+        shown = processed if self.forms is None else self.forms.sift(entry, processed)
+        offers += self.offers(batch, lease, shown) if is_page else []
+        if self.forms is not None:
+            self.forms.take(batch, entry, processed, offers, now)
         if self.requisites is not None:
             offers += self.requisites.offers(batch, entry, processed)
         self.queues.offer(batch, number, offers, now)

@@ -6,7 +6,6 @@ tablets' moments lie as close together as they can be opened. Half a copy has an
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from fyke.store.cells import (
     unpack_text,
 )
 from fyke.store.manifest import Manifest
+from fyke.store.objects import sync_folder
 from fyke.store.row import Row
 from fyke.store.store import Store
 from fyke.store.tablet import Tablet
@@ -66,7 +66,7 @@ def copy_store(source: Path, target: Path, progress: Progress | None = None) -> 
         raise StorageError(f"cannot copy to {target}: {error.strerror or error}; free space or name another") from None
     finally:
         shutil.rmtree(half, ignore_errors=True)
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
     return copied
 
 
@@ -87,14 +87,6 @@ def _copy_tablet(old: Tablet, new: Tablet, copied: int, progress: Progress | Non
     bodies.list_pages(new)
     new.sync()
     return copied
-
-
-def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @dataclass(slots=True)

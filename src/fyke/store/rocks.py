@@ -13,6 +13,7 @@ import contextlib
 import ctypes
 import resource
 import time
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from rocksdict import (
     BlockBasedOptions,
     BottommostLevelCompaction,
     Cache,
+    Checkpoint,
     ChecksumType,
     CompactOptions,
     DBCompactionStyle,
@@ -41,7 +43,9 @@ __all__ = [
     "Memory",
     "Rdict",
     "WriteBatch",
+    "checkpoint",
     "explain",
+    "follow",
     "open_primary",
     "open_secondary",
     "raise_file_limit",
@@ -75,11 +79,13 @@ class Memory:
     cache: Cache
     buffers: int
     """Bytes of write buffers of one tablet."""
+    log_ttl: int = 0
+    """Seconds for which logs that the tablets need no more are kept in ``archive/``, for whoever ships them."""
 
     @classmethod
-    def make(cls, tablets: int = 1, cache: int = 8 * MB, buffers: int = 64 * MB) -> Memory:
+    def make(cls, tablets: int = 1, cache: int = 8 * MB, buffers: int = 64 * MB, log_ttl: int = 0) -> Memory:
         """Make the memory of a process with so many tablets; sizes in bytes."""
-        return cls(Cache(cache), buffers // max(tablets, 1))
+        return cls(Cache(cache), buffers // max(tablets, 1), log_ttl)
 
 
 def open_primary(path: Path, memory: Memory) -> Rdict:
@@ -97,6 +103,14 @@ def open_secondary(path: Path, logs: Path, memory: Memory) -> Rdict:
     options.set_max_open_files(-1)  # what the writer deletes stays readable while it is held open
     try:
         return Rdict(str(path), options, _families(memory), AccessType.secondary(str(logs)))
+    except Exception as error:
+        raise explain(path, error) from None
+
+
+def checkpoint(db: Rdict, path: Path) -> None:
+    """Make a tablet of its own at ``path``, with hard links where it can; flushes all families first."""
+    try:
+        Checkpoint(db).create_checkpoint(str(path))
     except Exception as error:
         raise explain(path, error) from None
 
@@ -187,6 +201,8 @@ def _options(memory: Memory) -> Options:
     options.set_stats_dump_period_sec(0)
     options.set_stats_persist_period_sec(0)
     options.set_bytes_per_sync(MB)
+    if memory.log_ttl:
+        options.set_wal_ttl_seconds(memory.log_ttl)
     return options
 
 
@@ -226,3 +242,13 @@ def disk_bytes(path: Path) -> int:
 def number(db: Any, name: str) -> int:
     """An integer property of a column family, 0 where RocksDB does not know it."""
     return int(db.property_int_value(f"rocksdb.{name}") or 0)
+
+
+def follow(items: Iterator[tuple[bytes, bytes]]) -> Generator[bytes | None, bytes, None]:
+    """A forward iteration that is sent growing keys and answers each with its value, None where there is none."""
+    wanted = yield None
+    for key, value in items:
+        while key >= wanted:
+            wanted = yield value if key == wanted else None
+    while True:
+        yield None

@@ -55,7 +55,13 @@ class Store:
     """A collection of documents on disk, by URL, in every version. Use ``open``; it is a context manager."""
 
     def __init__(
-        self, path: Path, settings: Settings, mode: Literal["r", "w"], owned: Sequence[int], secret: int
+        self,
+        path: Path,
+        settings: Settings,
+        mode: Literal["r", "w"],
+        owned: Sequence[int],
+        secret: int,
+        log_ttl: int = 0,
     ) -> None:
         self.path = path
         self.settings = settings
@@ -64,7 +70,7 @@ class Store:
         self.mode = mode
         self.owned = tuple(owned)
         """The tablets that this process writes, or may read."""
-        self._memory = rocks.Memory.make(len(self.owned))
+        self._memory = rocks.Memory.make(len(self.owned), log_ttl=log_ttl)
         self._codecs = Codecs(reads=mode == "r")
         self._tablets: dict[int, Tablet] = {}
         self._fresh: dict[int, float] = {}
@@ -81,11 +87,13 @@ class Store:
         mode: Literal["r", "w"] = "w",
         settings: Settings | None = None,
         tablets: Iterable[int] | None = None,
+        log_ttl: int = 0,
     ) -> Store:
         """Open a store; ``mode="w"`` makes it if need be and is refused while somebody else writes.
 
         ``settings`` are those of a new store, and replace an old one's for what is written from now on.
-        ``tablets`` limits a writer to some of them, so that others may write the rest. Raises ``StorageError``.
+        ``tablets`` limits a writer to some of them, so that others may write the rest. ``log_ttl`` keeps logs for
+        whoever ships them (fyke.store.shipping). Raises ``StorageError``.
         """
         path = Path(path)
         if mode not in ("r", "w"):
@@ -100,7 +108,8 @@ class Store:
             )
         for tablet in range(chosen.tablets):
             manifest.check_tablet(manifest.tablet_path(path, tablet))
-        store = cls(path, chosen, mode, range(chosen.tablets) if tablets is None else tuple(tablets), found.secret)
+        owned = range(chosen.tablets) if tablets is None else tuple(tablets)
+        store = cls(path, chosen, mode, owned, found.secret, log_ttl)
         if mode == "w":
             rocks.raise_file_limit()
             rocks.HEAP.settle()
@@ -353,7 +362,8 @@ class Store:
         if store is not None:
             with store.lock, contextlib.suppress(StorageError):  # a full disk is told to whoever writes next
                 store._timer = None
-                store.sync()
+                if not store._closed:  # while this one waited
+                    store.sync()
 
     # ---- living
 

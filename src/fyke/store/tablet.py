@@ -165,6 +165,15 @@ class Tablet:
             raise rocks.explain(self.path, error) from None
         rocks.HEAP.trim()
 
+    @property
+    def sequence(self) -> int:
+        """RocksDB's number of the last write that is done: it grows with each, and is the tablet's age in writes."""
+        return int(self._db.latest_sequence_number())
+
+    def checkpoint(self, path: Path) -> None:
+        """Make a copy of the tablet at ``path``, which is new and on the same disk, as it is now."""
+        rocks.checkpoint(self._db, path)
+
     def encode(self, family: str, row: bytes, media_type: str, data: bytes) -> bytes:
         """Compress a value of ``family`` as the settings say, with the host's dictionary or else the type's."""
         if len(data) > MAX_CELL:
@@ -320,7 +329,7 @@ class Tablet:
     def _scan(self, start: bytes, end: bytes, parts: Sequence[str]) -> Generator[Row, None, None]:
         versions = self._items(META, start, end, once=True)
         first = next(versions, None)  # fixes what is seen of the versions before what is seen of the cells
-        followers = [(part, attrgetter(part), _follow(self._items(part, start, end, once=True))) for part in parts]
+        followers = [(part, attrgetter(part), rocks.follow(self._items(part, start, end, once=True))) for part in parts]
         for _, _, follower in followers:
             next(follower)
         for row, value in () if first is None else chain((first,), versions):
@@ -432,13 +441,3 @@ def _closed(key: bytes) -> None:
 
 class _PrunedError(Exception):
     """A cell that its version names is gone: the version was superseded and pruned meanwhile."""
-
-
-def _follow(items: Iterator[tuple[bytes, bytes]]) -> Generator[bytes | None, bytes, None]:
-    """A forward iteration that is sent growing keys and answers each with its value, None where there is none."""
-    wanted = yield None
-    for key, value in items:
-        while key >= wanted:
-            wanted = yield value if key == wanted else None
-    while True:
-        yield None

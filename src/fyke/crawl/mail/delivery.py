@@ -58,7 +58,8 @@ class Delivery:
             while self._examination.ready(True):
                 await self._examination.examine()
         while any(map(post.waiting, self._queues.store.owned)):  # what is applied may write letters
-            self._queues.deliver(now)
+            if not self._queues.deliver(now):  # what must be durable first
+                break
 
     async def _examine(self) -> None:
         try:

@@ -143,13 +143,17 @@ class Post:
     """The outboxes of the tablets that ``store`` owns, and what of them is on its way."""
 
     def __init__(self, store: Store) -> None:
+        self.strict = False
+        """Whether tablets become durable each by itself, as in a depot: then nothing leaves before its epoch is
+        durable, and letters to our own tablets are as those to others."""
         self._store = store
+        self._begun = False  # the epochs are durable
         self._numbers: dict[int, int] = {}
         self._durable: dict[int, int] = {}  # the number from which on letters of a tablet are not synced yet
         self._waiting: defaultdict[int, list[Letter]] = defaultdict(list)
         self._drafts: defaultdict[int, dict[int, tuple[list[Offer], list[Note]]]] = defaultdict(dict)
         self._urgent: set[int] = set()  # tablets that offers wait for
-        self._applied: list[Letter] = []  # since the last sync began
+        self._applied: list[tuple[int, bytes]] = []  # source and key of letters, since the last sync began
         self._travelling = 0
         for source in store.owned:
             tablet = store.tablet(source)
@@ -169,7 +173,8 @@ class Post:
     def waits_for_sync(self) -> bool:
         """Whether letters to others wait that may have to wait for a sync."""
         return self._numbers != self._durable and any(
-            waiting and number != INDEX and number not in self._numbers for number, waiting in self._waiting.items()
+            waiting and number != INDEX and (self.strict or number not in self._numbers)
+            for number, waiting in self._waiting.items()
         )
 
     @property
@@ -228,9 +233,9 @@ class Post:
     def take(self, destinations: Iterable[int], urgent: bool = False, *, ours: bool = False) -> dict[int, list[Letter]]:
         """Hand over the letters that wait for these tablets, in order; ``delivered`` or ``give_back`` ends that.
 
-        A bundle is bounded, and ends before a letter that must not leave yet; nothing leaves for tablets that are
-        ``ours``: they are synced together. ``urgent`` leaves notes waiting where no offer is among them: they cost a
-        third if they come by the dozen.
+        A bundle is bounded, and ends before a letter that must not leave yet; to tablets that are ``ours`` all may
+        leave, unless ``strict``: they are synced together. ``urgent`` leaves notes waiting where no offer is among
+        them: they cost a third if they come by the dozen.
         """
         if urgent:
             destinations = self._urgent.intersection(destinations)
@@ -248,7 +253,9 @@ class Post:
 
     def _bundle(self, waiting: Sequence[Letter], ours: bool) -> int:
         """Return how many of the letters that wait for a tablet may leave together."""
-        size = 0
+        if self.strict and not self._begun:
+            return 0
+        size, ours = 0, ours and not self.strict
         for count, letter in enumerate(waiting):
             size += letter.size
             if count == BUNDLE or (count and size > BUNDLE_BYTES):
@@ -278,7 +285,7 @@ class Post:
     def delivered(self, letters: Sequence[Letter]) -> None:
         """Note that letters have been applied; they are deleted once that is synced."""
         self._travelling -= len(letters)
-        self._applied += letters
+        self._applied += [(letter.source, letter.key) for letter in letters]
 
     def syncing(self) -> Callable[[], None]:
         """Say that all tablets are about to be synced; return what to call once they are: it clears the outboxes."""
@@ -286,20 +293,21 @@ class Post:
         numbers = dict(self._numbers)
 
         def synced() -> None:
+            self._begun = True
             self._durable.update(numbers)
             self._delete(applied)
 
         return synced
 
-    def _delete(self, letters: Sequence[Letter]) -> None:
-        by_source: defaultdict[int, list[Letter]] = defaultdict(list)
-        for letter in letters:
-            by_source[letter.source].append(letter)
-        for source, own in by_source.items():
+    def _delete(self, letters: Sequence[tuple[int, bytes]]) -> None:
+        by_source: defaultdict[int, list[bytes]] = defaultdict(list)
+        for source, key in letters:
+            by_source[source].append(key)
+        for source, keys in by_source.items():
             tablet = self._store.tablet(source)
             batch = tablet.batch()
-            for letter in own:
-                batch.delete("outbox", letter.key)
+            for key in keys:
+                batch.delete("outbox", key)
             tablet.write(batch)
 
     def _is_new(self, letter: Letter) -> bool:

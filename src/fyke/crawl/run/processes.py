@@ -25,6 +25,7 @@ from fyke.crawl.mail.outbox import Letter
 from fyke.crawl.politeness.identity import Identity
 from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.run import status as statuses
+from fyke.crawl.run.backup import Backup
 from fyke.crawl.run.board import Board, SharedLimit, Sign
 from fyke.crawl.run.ending import End
 from fyke.crawl.run.history import History
@@ -64,6 +65,8 @@ class Run:
     """Board and sockets of several agents."""
     identity: Identity = Identity()  # noqa: RUF009 - frozen
     """As whom it goes."""
+    backup: Backup = Backup()  # noqa: RUF009 - frozen
+    """Where it is backed up."""
     verbose: bool = False
     """Whether agents tell on stderr what they do."""
     parent: int = 0
@@ -122,7 +125,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
         with Signals(interrupted.append):
             supervise(board, start, Quarantine(run.store), poll, died)
         progress(statuses.total(statuses.read(run.store), time.time()))
-        if not interrupted:
+        if not interrupted and run.backup.is_whole(run.store):
             with Store.open(run.store) as store:
                 strip_all(store)
         if board.reached(run.left):
@@ -199,7 +202,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
     def beat(agent: Agent) -> bool:
         now = time.time()
         helm.look(agent)
-        told = report(number, agent, began, helm.number)
+        told = run.backup.tell(report(number, agent, began, helm.number), shipping)
         statuses.write(run.store, told)
         past.note(told)
         log_freshness(log_, agent)
@@ -218,11 +221,15 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         await exchange.send(run.agent_of(tablet, count), letters)
 
     with (
-        Store.open(run.store, tablets=run.tablets(number, count)) as store,
+        Store.open(run.store, tablets=run.tablets(number, count), log_ttl=run.backup.log_ttl) as store,
+        run.backup.of(store) as shipping,
         closing(Line(run.folder)) as line,
         ThreadPoolExecutor(1, "fyke-examination") as thread,
     ):
-        ties = Ties(beat, lambda hrefs: board.work_on(number, hrefs), send=send, ask=line.ask, thread=thread)
+        ties = Ties(
+            beat, lambda hrefs: board.work_on(number, hrefs), send=send, ask=line.ask, thread=thread,
+            durable=shipping.settle if shipping is not None else None,
+        )  # fmt: skip
         agent, transport = make(run, store)(ties, limit)
         helm.look(agent)
         exchange = Exchange(run.folder, number, agent.receive)

@@ -30,13 +30,8 @@ RENDER_OPTIONS = ("render_timeout", "render_requests", "render_scroll", "browser
 _MAIL = re.compile(r"[!-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
 _ABOUT = re.compile(r"https?://[0-9A-Za-z\[][!-~]*")
 _ABOVE_0 = (
-    "concurrency",
-    "max_body",
-    "connect_timeout",
-    "stall_timeout",
-    "fetch_timeout",
-    "render_timeout",
-    "render_requests",
+    *("concurrency", "form_requests", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout"),
+    *("render_timeout", "render_requests"),
 )
 
 
@@ -77,6 +72,10 @@ class CrawlSettings:
     sitemaps: bool = option(
         True, "Read sitemaps: named by robots.txt or at /sitemap.xml. Not with --max-depth: their pages have none."
     )
+    forms: Literal["off", "get", "post"] = option(
+        "off", "Ask safe forms for what is behind them, by GET; or by POST too, which asks for confirmation."
+    )
+    form_requests: int = option(200, "Requests of one form at most.")
     websub: int = option(0, "Have feeds pushed by their hubs to this port; needs --public-url, runs until stopped.")
     public_url: str = option("", "Where hubs reach --websub: https://you.example/hooks.")
     delay: Seconds = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
@@ -133,6 +132,7 @@ class CrawlSettings:
     keep_subresources: bool = option(
         False, "Store what rendered pages load, images and styles too, so that an archive replays them."
     )
+    depot: str = option("", "Back the crawl up while it runs, to a directory elsewhere or to s3://bucket/prefix.")
     warc_dir: str = option("", "Write every exchange to WARC files in this folder as well, while the crawl goes on.")
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
     log_format: Literal["text", "json"] = option("text", "Lines of fyke.log in the store, and of -v: text or JSON.")

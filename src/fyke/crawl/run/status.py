@@ -18,6 +18,20 @@ MAX_DEMOTED = 20
 """Demoted places that a report names."""
 
 
+class DepotStatus(msgspec.Struct, frozen=True):
+    """How a crawl's depot does."""
+
+    url: str
+    behind: float
+    """Seconds: what was written before is in the depot."""
+    backlog: int
+    """Bytes that wait for it."""
+    silent: bool
+    """Whether it has taken nothing for a minute; the crawl goes on, and it gets what it lacks later."""
+    error: str
+    """What it last complained of; empty while it answers."""
+
+
 class AgentStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """An agent's report; counts are those of its tablets since the store was made."""
 
@@ -53,6 +67,8 @@ class AgentStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """How fresh its pages are, in a continuous crawl."""
     fresh_hosts: dict[str, Reading] = {}
     """The same of its largest hosts."""
+    depot: DepotStatus | None = None
+    """How the depot of its tablets does, where there is one."""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -94,6 +110,10 @@ class Status(msgspec.Struct, frozen=True):
     """Sites that could not be reached, and why; the first few of each agent."""
     requisites: int = 0
     """Images, styles, scripts and fonts of pages that were fetched with them."""
+    forms: dict[str, int] = {}
+    """Forms that were tried, their requests and new results; and why others were not, by reason."""
+    depot: DepotStatus | None = None
+    """How the depot does, where there is one: the worst of what agents say."""
 
 
 def write(store: Path, status: AgentStatus) -> None:
@@ -166,6 +186,21 @@ def total(agents: Iterable[AgentStatus], now: float) -> Status:
         fresh_hosts={host: reading for r in reports for host, reading in r.fresh_hosts.items()},
         troubles={site: why for r in reports for site, why in r.troubles.items()},
         requisites=counters["requisites"],
+        forms=_named(counters, "forms:"),
+        depot=_depot(reports),
+    )
+
+
+def _depot(reports: list[AgentStatus]) -> DepotStatus | None:
+    told = [r.depot for r in reports if r.depot is not None]
+    if not told:
+        return None
+    return DepotStatus(
+        told[0].url,
+        max(each.behind for each in told),
+        sum(each.backlog for each in told),
+        any(each.silent for each in told),
+        next((each.error for each in told if each.error), ""),
     )
 
 

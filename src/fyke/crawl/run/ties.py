@@ -39,6 +39,10 @@ class Ways:
     """With it the crawl is continuous: it never ends by itself."""
     requisites: bool = False
     """What pages need to be shown is fetched, too."""
+    form_requests: int = 0
+    """Requests of one form at most, where what is behind forms is asked for."""
+    post_forms: bool = False
+    """Forms that are posted are sent, too."""
     beat_every: float = SYNC_EVERY
 
 
@@ -80,5 +84,9 @@ class Ties:
     """Where pages are examined; without it in the loop."""
     follow: Follow | None = None
     """Takes every document once it is stored."""
+    durable: Callable[[float, bool], bool] | None = None
+    """``durable(patience, at_once)`` waits at most so many seconds until all that any agent has written is durable, and
+    returns whether it is; ``at_once``: somebody has nothing else to do. Without it what is synced is durable. Called in
+    a thread."""
     captures: WarcDir | None = None
     """Takes every exchange before anything follows from it."""
