@@ -105,8 +105,8 @@ def may_isolate() -> bool:
 class Browser:
     """A running browser and the driver that leads to it. REQUIRES: used in the loop that started it."""
 
-    def __init__(self, playwright: Playwright, driven: Driven, group: int, folder: str) -> None:
-        self._playwright, self._driven, self._folder = playwright, driven, folder
+    def __init__(self, playwright: Playwright, driven: Driven, group: int) -> None:
+        self._playwright, self._driven = playwright, driven
         self.group = group
         """The process group: the browser and all that it started."""
         self.pages = 0
@@ -143,11 +143,12 @@ class Browser:
                 await session.detach()
         except (Error, TimeoutError) as error:
             await playwright.stop()
-            shutil.rmtree(folder, ignore_errors=True)
             said = str(error).partition("\n")[0] or f"it did not answer for {START_SECONDS:g} s"
             raise UserError(f"the browser {program} does not start: {said}") from None
+        finally:  # it runs, or never will: a fyke that is killed leaves nothing
+            shutil.rmtree(folder, ignore_errors=True)
         pid = next(each["id"] for each in told["processInfo"] if each["type"] == "browser")
-        return cls(playwright, driven, os.getpgid(pid), folder)
+        return cls(playwright, driven, os.getpgid(pid))
 
     async def context(self, agent: str) -> BrowserContext:
         """Return a context for one page: nothing of other pages is in it."""
@@ -180,7 +181,6 @@ class Browser:
         with contextlib.suppress(Exception):
             async with asyncio.timeout(END_SECONDS):
                 await self._playwright.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def members(group: int) -> list[int]:
