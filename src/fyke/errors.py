@@ -40,3 +40,7 @@ class DiskFullError(StorageError):
 
 class SupersededError(StorageError):
     """A version of a row that was pruned while it was read; the row has a newer one."""
+
+
+UNREADABLE = (ValueError, RecursionError)
+"""What decoders raise for bytes that are not theirs: errors of their own, text that is no UTF-8, endless nesting."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 from fyke.store.codec import Codec
 
 NAME = "fyke-store.json"
@@ -106,7 +106,7 @@ def read(store: Path) -> Manifest:
         raise StorageError(f"cannot read {store / NAME}: {error.strerror}; check its rights") from None
     try:
         kind = msgspec.json.decode(data, type=_Kind)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         raise StorageError(f"{store / NAME} is damaged; restore it from a copy") from None
     if kind.format != FORMAT:
         raise StorageError(f"{store / NAME} is of the format {kind.format!r}, not {FORMAT!r}; give another directory")
@@ -117,7 +117,7 @@ def read(store: Path) -> Manifest:
         )
     try:
         return msgspec.json.decode(data, type=Manifest)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise StorageError(f"{store / NAME} is damaged ({error}); restore it from a copy") from None
 
 

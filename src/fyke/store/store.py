@@ -24,6 +24,7 @@ from fyke.formats.http import parse_head
 from fyke.store import bodies, manifest, rocks
 from fyke.store.cells import (
     BY_HAND,
+    LAST_STAMP,
     SEEN_MARK,
     Anchor,
     Change,
@@ -393,12 +394,12 @@ def _anchored(tablet: Tablet, key: bytes) -> Row | None:
 
 
 def stamp_of(when: When) -> int:
-    """Return a time as µs since 1970; a datetime without a zone is UTC. Raises ``UserError`` before 1970."""
+    """Return a time as µs since 1970; a datetime without a zone is UTC. Raises ``UserError`` outside 1970 … 9999."""
     if isinstance(when, datetime):
         when = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     stamp = round(when * 1e6)
-    if stamp <= 0:
-        raise UserError(f"{when!r} is no time after 1970; give a datetime or seconds since 1970")
+    if not 0 < stamp <= LAST_STAMP:
+        raise UserError(f"{when!r} is no time from 1970 to 9999; give a datetime or seconds since 1970")
     return stamp
 
 

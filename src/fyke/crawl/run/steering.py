@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 from fyke.url import Url
 from fyke.values import Drop
 
@@ -50,10 +50,14 @@ def read(store: Path) -> Steering:
         found = msgspec.json.decode(path.read_bytes(), type=Steering)
     except FileNotFoundError:
         return Steering()
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise StorageError(f"{path} steers no crawl ({error}); delete it") from None
     if (found.format, found.version) != (FORMAT, VERSION):
         raise StorageError(f"{path} is {found.format} version {found.version}; this fyke reads version {VERSION}")
+    try:
+        excluding(found.exclude)
+    except re.error as error:
+        raise StorageError(f"{path} excludes by a pattern that is none ({error}); delete it") from None
     return found
 
 
