@@ -168,15 +168,13 @@ class Archive:
         below = self.below(documents)
         scores = np.empty(below.size)
         saturation, slope = bm25 or (-1.0, 0.0)
-        damaged = kernels.score_many(
-            self._stream,
-            below,
-            np.asarray(weights, np.float64),
-            float(saturation),
-            float(slope),
-            self.mean_length,
-            scores,
-        )
+        try:
+            damaged = kernels.score_many(
+                self._stream, below, np.asarray(weights, np.float64), float(saturation), float(slope),
+                self.mean_length or 1.0, scores,
+            )  # fmt: skip
+        except ZeroDivisionError:  # a count that no document has
+            raise StorageError(f"{self.folder} is damaged: its counts are none; build the archive again") from None
         if damaged >= 0:
             raise self._damage(int(below[damaged]))
         return scores
