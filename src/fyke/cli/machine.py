@@ -159,9 +159,7 @@ def _confinement() -> Check:
 
     found = offered()
     said = ", ".join(f"{name} {value}" if value else f"no {name}" for name, value in found.items())
-    remedy = (
-        "converters could reach files or the network, though not for long: use Linux 5.13 or later"
-    )
+    remedy = "converters could reach files or the network, though not for long: use Linux 5.13 or later"
     return _good("confined workers", said, remedy, unless=not all(found.values()), state=State.LACKS)
 
 
