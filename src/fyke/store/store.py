@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import threading
 import time
 import weakref
@@ -21,6 +20,7 @@ import msgspec
 
 from fyke.errors import StorageError, UserError
 from fyke.formats.http import parse_head
+from fyke.scratch import Scratch
 from fyke.store import bodies, manifest, rocks
 from fyke.store.cells import (
     BY_HAND,
@@ -182,8 +182,8 @@ class Store:
         if self.mode == "w":
             codecs = {"page": settings.page, "text": settings.text, "links": settings.links}
             return Tablet.open(path, self._memory, self._codecs, codecs, settings.keep_versions)
-        with tempfile.TemporaryDirectory(prefix="fyke-reader-") as logs:  # RocksDB wants one, and needs it no more
-            return Tablet.follow(path, Path(logs) / path.name, self._memory, self._codecs)
+        with Scratch("reader") as logs:  # RocksDB wants one, and needs it no more
+            return Tablet.follow(path, logs / path.name, self._memory, self._codecs)
 
     # ---- reading
 

@@ -13,7 +13,7 @@ import pytest
 from tests.fuzz.target import FORMAT
 from tests.fuzz.targets import TARGETS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 KINDS = {
     kind: [name for name, target in TARGETS.items() if target.kind == kind]
     for kind in sorted({target.kind for target in TARGETS.values()})
