@@ -9,7 +9,6 @@ anyway, since a resume keeps it. Each change has a number, which agents report o
 from __future__ import annotations
 
 import fcntl
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fyke.errors import UNREADABLE, StorageError
+from fyke.patterns import Pattern
 from fyke.url import Url
 from fyke.values import Drop
 
@@ -56,7 +56,7 @@ def read(store: Path) -> Steering:
         raise StorageError(f"{path} is {found.format} version {found.version}; this fyke reads version {VERSION}")
     try:
         excluding(found.exclude)
-    except re.error as error:
+    except ValueError as error:
         raise StorageError(f"{path} excludes by a pattern that is none ({error}); delete it") from None
     return found
 
@@ -128,6 +128,6 @@ class Helm:
 
 
 def excluding(patterns: tuple[str, ...]) -> Callable[[Url], Drop | None]:
-    """Return what says which URLs these regular expressions exclude."""
-    found = [re.compile(pattern) for pattern in patterns]
+    """Return what says which URLs these regular expressions exclude. Raises ``ValueError``."""
+    found = [Pattern(pattern) for pattern in patterns]
     return lambda url: Drop.EXCLUDED if any(each.search(url.href) for each in found) else None
