@@ -17,7 +17,7 @@ from fyke.formats.warc_write import WarcWriter, Written
 from tests.formats.warc_samples import HEAD, WHEN, ids, page
 
 HOSTILE = st.text(
-    alphabet=st.sampled_from("\r\n\t :/\x00\x0b\x0c\x1c\x85\u2028\u2029\ud800ab%20<>{}\"'\\WARC-Type"), max_size=60
+    alphabet=st.sampled_from("\r\n\t :/\x00\x0b\x0c\x1c\x85\u2028\u2029ab%20<>{}\"'\\WARC-Type"), max_size=60
 )
 
 
