@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import cast
 
 import psutil
-import uvloop
 
 from bench.measure import best_cpu, figure, table
 from fyke.world import World, WorldConfig
@@ -69,7 +68,7 @@ async def hammer(port: int, requests: list[bytes]) -> int:
 def served_row(name: str, served: Served, requests: list[bytes]) -> list[object]:
     process = psutil.Process(served.process)
     before, started = sum(process.cpu_times()[:2]), time.perf_counter()
-    size = uvloop.run(hammer(served.port, requests))
+    size = asyncio.run(hammer(served.port, requests))
     wall, cpu = time.perf_counter() - started, sum(process.cpu_times()[:2]) - before
     served.log()
     return [name, f"{len(requests) / cpu:,.0f}", f"{len(requests) / wall:,.0f}", f"{size / len(requests) / 1000:.1f}"]

@@ -22,7 +22,7 @@ CORE = frozenset(
 )
 IMPURE = frozenset(
     {"asyncio", "http", "io", "multiprocessing", "os", "pathlib", "pycurl", "random", "rocksdict", "secrets", "shutil"}
-    | {"socket", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid", "uvloop"}
+    | {"socket", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid"}
 )
 ALLOWED = {
     "fyke.bits.jit": {"os", "pathlib", "time"},  # sources are hashed, compilations timed

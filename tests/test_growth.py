@@ -39,6 +39,11 @@ def _reading(data: bytes) -> object:
     return found.text, found.links, found.meta, found.signals
 
 
+def _head(data: bytes) -> object:
+    page = html.parse(data)
+    return page.title, page.links(), page.metas, page.relations, page.refresh
+
+
 def _robots(data: bytes) -> object:
     rules = Robots.parse(data)
     return [rules.allows("fyke", "http://a.test/" + "a" * n) for n in (1, 500, 2000)]
@@ -144,11 +149,7 @@ OTHERS: dict[str, tuple[Callable[[bytes], object], Callable[[int], bytes]]] = {
     "mail, a header": (lambda data: convert_here(prepare(data, "message/rfc822")), _pages("<b>", "Content-Type: text/plain; x={}\n\nx")),
     "address": (lambda data: surt("http://a.test/" + data.decode()[:32_000]), _pages("(a)/x.aspx")),
 }  # fmt: skip
-READERS: dict[str, Callable[[bytes], object]] = {
-    "reading": _reading,
-    "markdown": _markdown,
-    "head": lambda data: (page := html.parse(data)) and (page.title, page.links(), page.metas, page.relations, page.refresh),
-}  # fmt: skip
+READERS: dict[str, Callable[[bytes], object]] = {"reading": _reading, "markdown": _markdown, "head": _head}
 
 
 def seconds(use: Callable[[bytes], object], data: bytes) -> float:

@@ -15,7 +15,7 @@ import pytest
 KERNELS = {"numba", "llvmlite", "numpy"}
 HEAVY = {
     *KERNELS, "rocksdict", "matplotlib", "xberg", "lxml", "pycurl", "aiodns", "pypdfium2", "mammoth", "pyarrow",
-    "uvloop", "fastwarc", "resiliparse", "rich", "asyncio", "multiprocessing",
+    "fastwarc", "resiliparse", "rich", "asyncio", "multiprocessing",
 }  # fmt: skip
 """What no small task needs."""
 PAGE = "<title>A page</title><p>" + "A sentence of the page, and one more of its words. " * 20

@@ -73,6 +73,8 @@ class Summary:
     duplicates: int
     requisites: int
     """What pages need to be shown, where it was wanted: images, styles, scripts, fonts."""
+    forms: dict[str, int]
+    """Forms that were tried, their requests and new results; and why others were not, by reason."""
     queued: int
     hosts: int
     relevant: int
@@ -293,6 +295,7 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
         dropped=status.dropped,
         duplicates=sum(status.duplicates.values()),
         requisites=status.requisites,
+        forms=status.forms,
         queued=status.queued,
         hosts=status.hosts,
         relevant=status.relevant,

@@ -99,9 +99,9 @@ def open_transport(urls: Sequence[str], settings: CrawlSettings, clock: Clock) -
     """Return what fetches; the hosts of ``urls``, which a person named, may be private. REQUIRES: a loop runs."""
     named = {(url.host, url.port) for url in map(Url.parse, urls)}
     veto = Veto((host for host, _ in named), settings.allow_private, named)
-    resolver = Resolver(clock, settings.fixed_addresses())
     identity = identity_of(settings, urls)
-    return HttpTransport(settings.fetch(), resolver, veto, clock, identity.sessions(), identity.proxy)
+    resolver = Resolver(clock, settings.fixed_addresses(), elsewhere=identity.proxies.resolve)
+    return HttpTransport(settings.fetch(), resolver, veto, clock, identity.sessions(), identity.proxies)
 
 
 async def _fetch_all(words: Sequence[str], settings: CrawlSettings, waiting: Waiting) -> list[Page]:

@@ -17,6 +17,7 @@ from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.hooks import PATIENCE as HOOK_PATIENCE
 from fyke.crawl.hooks import Hook
 from fyke.crawl.order.choice import order_of
+from fyke.crawl.politeness.cookies import Cookies, read_kept
 from fyke.crawl.politeness.gate import Gate
 from fyke.crawl.politeness.login import Logins
 from fyke.crawl.politeness.permissions import Permissions
@@ -70,12 +71,12 @@ def agent_maker(
         clock = SystemClock()
         named = {(seed.host, seed.port) for seed in seeds}
         veto = Veto((host for host, _ in named), settings.allow_private, named)
-        resolver = Resolver(clock, settings.fixed_addresses())
-        proxy = run.identity.proxy
-        transport = HttpTransport(settings.fetch(), resolver, veto, clock, run.identity.sessions(), proxy)
-        names = None if proxy is not None and proxy.resolves else resolver
+        kept, proxies = read_kept(store), run.identity.proxies
+        sessions = run.identity.sessions(line for lines in kept.values() for line in lines)
+        resolver = Resolver(clock, settings.fixed_addresses(), elsewhere=proxies.resolve)
+        transport = HttpTransport(settings.fetch(), resolver, veto, clock, sessions, proxies)
         types = TypeFilter(settings.types) if settings.types else None
-        processor = Processor(product, _converting(plugins.load("converter")), types)
+        processor = Processor(product, _converting(plugins.load("converter")), types, settings.host_selectors())
         gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
         gate.take_over(clock.now())
         transport.on_sent = lambda host: gate.sent(host, clock.now())
@@ -86,14 +87,15 @@ def agent_maker(
             clock,
             gate,
             limit or Unlimited(),
-            names,
+            resolver,
             quarantine.read(),
             quarantine.suspects(),
             quarantine.acquit,
         )
         means.named = lambda url: veto.name(url.host, url.port)
         means.logins = Logins(run.identity.logins) if run.identity.logins else None
-        means.hold = transport.lag.hold
+        means.lag = transport.lag
+        means.remember = Cookies(store, sessions, kept).keep
         if run.verbose:
             means.start = telling(means.start)
         ways = Ways(
@@ -103,6 +105,8 @@ def agent_maker(
             order_of(settings, run.store, store) if not run.only else None,
             _revisits(settings, run.agents) if settings.continuous else None,
             settings.requisites,
+            settings.form_requests if settings.forms != "off" else 0,
+            settings.forms == "post",
         )
         # A page that only a sitemap tells is at no known distance from the seeds.
         discovery = Discovery(

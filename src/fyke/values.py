@@ -88,6 +88,8 @@ class Drop(StrEnum):
     HOST_PAGES = "host-pages"
     LOGIN = "login"
     """It asks for a login that is made already."""
+    POST = "post"
+    """A form would be posted, and that is not allowed."""
     HOOK = "hook"
     """A hook of the user's did not want it."""
     LOGOUT = "logout"

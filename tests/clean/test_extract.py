@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import re
 import tracemalloc
+from collections import Counter
+from html import unescape
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 import fyke
 from fyke.clean.dom import Dom
@@ -229,3 +234,72 @@ def test_memory_does_not_grow() -> None:
         assert tracemalloc.get_traced_memory()[0] - first < 20_000
     finally:
         tracemalloc.stop()
+
+
+def test_inline_elements_are_whole_in_html_and_markdown() -> None:
+    """Those at the edge of a block too: their links went missing, or ran on over the blocks after it."""
+    page = (
+        "<article><h1>A title of the page</h1>"
+        '<p><a href="/first">Start</a> of a sentence that is long enough to be the content of a page, and more.</p>'
+        '<p>\n <b>Bold</b> words begin this one, and it goes on until it ends with <a href="/last">a link</a>\n</p>'
+        '<ul><li><a href="/1">One item of a list</a></li><li><a href="/2">Two items of a list</a></li></ul>'
+        "<p>The last of the paragraphs of the page has some <code>code</code></p><p>And then plain words.</p></article>"
+    )
+    said = fyke.extract(page, "css:article").markdown
+    assert "[Start](/first) of a sentence" in said
+    assert "**Bold** words begin" in said
+    assert "ends with [a link](/last)\n" in said
+    assert "- [One item of a list](/1)\n- [Two items of a list](/2)\n" in said
+    assert "some `code`\n\nAnd then plain words." in said
+
+
+_inline = st.recursive(
+    st.sampled_from(["some words", "of a text", "1 & 2"]).map(lambda text: f" {text} "),
+    lambda inner: st.tuples(st.sampled_from(["b", "i", "a", "code"]), st.lists(inner, min_size=1, max_size=3)).map(
+        lambda made: f"<{made[0]}{' href=/x' if made[0] == 'a' else ''}>{''.join(made[1])}</{made[0]}>"
+    ),
+    max_leaves=5,
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["p", "h2", "blockquote", "div"]), _inline), min_size=1, max_size=6))
+def test_a_page_that_is_all_content_is_its_conversion(blocks: list[tuple[str, str]]) -> None:
+    page = "<body>" + "".join(f"<{name}>{inner}</{name}>" for name, inner in blocks) + "</body>"
+    assert fyke.extract(page, "css:body").html == fyke.convert(page.encode(), "text/html").html
+
+
+def test_lines_and_no_break_spaces_keep_words_apart() -> None:
+    page = "<div>The first line.<br><br><b>The</b> second&nbsp;<i>has&nbsp;</i>an&nbsp;end.<br>\n<br>The third.</div>"
+    found = fyke.extract(page, "css:div")
+    assert found.html == fyke.convert(page.encode(), "text/html").html
+    said = "The first line.", "**The** second *has* an end.", "The third."
+    assert [line.strip(" \\") for line in found.markdown.splitlines() if line.strip(" \\")] == list(said)
+
+
+def test_a_selector_points_at_the_content() -> None:
+    page = (
+        "<body><nav>Menu of the site</nav>\r\n<div class='post body'>É, the body.<p>And more of it.</div>\r\n"
+        "<ul><li class=x>an item<li>another</ul><div>A tail <p class=open>never closed<p>after"
+    )
+    assert fyke.extract(page, "css:div.post").text == "É, the body.\nAnd more of it."
+    assert fyke.extract(page, "css:div.post").html == "<p>É, the body.</p><p>And more of it.</p>"
+    assert fyke.extract(page, "css:li.x, p.open").text == "an item\nnever closed"
+    assert fyke.extract(page, "css:.nowhere").text == ""
+    with pytest.raises(UserError, match=r"'li\[\[' is no CSS selector"):
+        fyke.extract(page, "css:li[[")
+
+
+def test_the_markdown_of_real_pages_has_the_words_of_their_text(shared_data: Path) -> None:
+    """As a CommonMark parser reads it: no word is lost, and none runs into the next."""
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    pages = sorted((shared_data / "extract").rglob("*.html.gz"))[::40]
+    if not pages:
+        pytest.skip("no pages are there")
+    for path in pages:
+        page = fyke.decode(gzip.decompress(path.read_bytes()))[0]
+        content = fyke.extract(page)
+        html = re.sub(r"</?(?:a|em|strong|code|s|img|sup|sub)\b[^>]*>", "", parser.render(content.markdown))
+        read = Counter(re.findall(r"\w+", unescape(re.sub(r"<[^>]+>", " ", html))))
+        wanted = Counter(re.findall(r"\w+", content.text))
+        differ = (read - wanted).total() + (wanted - read).total()
+        assert differ <= max(3, 0.02 * wanted.total()), path

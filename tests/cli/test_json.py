@@ -24,12 +24,13 @@ archive sub {0}/whole {0}/some --sample 0.5
 dedupe {0}/s --save {0}/sketches
 dedupe merge {0}/all {0}/sketches
 store delete --host b.test --yes --store {0}/s
-world --facts --hosts 3 --pages 20
+world --facts --hosts 3 --pages 20 --catalogues 2
 world --truth http://www.northern-tribune.test/ --hosts 3 --pages 20
 desktop {0}/files --store {0}/desk
 desktop purge {0}/files/a.txt --store {0}/desk --yes
 warm crawl
 doctor
+forms {0}/files/form.html
 """.split("\n")[1:-1]
 
 
@@ -43,6 +44,7 @@ def test_every_answer_is_as_docs_json_says(
             store.put(f"http://{'ab'[n % 2]}.test/{n}", raw=page.encode(), text=page[3:], fetched=1e9 + n)
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "a.txt").write_text("Eels and weirs, told at length to whoever asks.")
+    (tmp_path / "files" / "form.html").write_text("<form><input name=q></form>")
     for line in COMMANDS:
         words = [word.format(tmp_path) for word in line.split()]
         status = run([*words, "--json"])

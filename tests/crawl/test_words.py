@@ -16,6 +16,7 @@ from fyke import config
 from fyke.assemble import Summary, crawl
 from fyke.cli import run as fyke_command
 from fyke.cli.crawl_ import lacks_contact
+from fyke.crawl.run import runtime
 from fyke.crawl.run.runtime import log, logging_to
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import ConfigError
@@ -289,11 +290,34 @@ def test_a_host_may_have_settings_of_its_own(tmp_path: Path, capfd: pytest.Captu
         ({"a.org": {"delay": -1}}, "below 0"),
         ({"a.org/x": {}}, "is no name of a host"),
         ({"a.org": 3}, "hosts"),
+        ({"a.org": {"content": "div[["}}, "is no CSS selector"),
     ],
 )
 def test_wrong_settings_of_a_host_are_named(hosts: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         config.build(CrawlSettings, {"hosts": hosts})
+
+
+def test_a_host_may_say_where_its_content_is(tmp_path: Path) -> None:
+    answer = Answer(
+        b"<body><p>Words that look like the content of a page, a lot of them.</p><div id=own>The note.</div>"
+    )
+    file = tmp_path / "crawl.toml"
+    with serving({"/": answer}) as site:
+        port = site.root.rpartition(":")[2]
+        names = ["own.test", "other.test"]
+        file.write_text(
+            f"seeds = {json.dumps([f'http://{name}:{port}/' for name in names])}\nagents = 1\nsitemaps = false\n"
+            f"resolve = {json.dumps([f'{name}:127.0.0.1' for name in names])}\n"
+            '[hosts."own.test"]\ncontent = "#own"\n'
+        )
+        assert fyke_command(["crawl", "--config", str(file), "--store", str(tmp_path / "s")]) == 0
+    with Store.open(tmp_path / "s", "r") as store:
+        own, other = (store.get(f"http://{name}:{port}/") for name in names)
+        assert own is not None
+        assert other is not None
+        assert own.text == "The note."
+        assert other.text != own.text
 
 
 def test_links_out_of_the_scope_are_followed_so_far(tmp_path: Path) -> None:
@@ -321,3 +345,16 @@ def test_links_out_of_the_scope_are_followed_so_far(tmp_path: Path) -> None:
     assert found[1, 0] == {"", "near", "back", "from-back"}
     assert found[2, 0] == found[2, 1] == {"", "near", "back", "from-back", "far"}
     assert found[3, 0] == {"", "near", "back", "from-back", "far", "beyond"}
+
+
+def test_the_log_is_bounded_whoever_writes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "MAX_LOG", 5_000)
+    with logging_to(tmp_path), logging_to(tmp_path):  # as two processes would
+        for n in range(500):
+            log.error("line %d of a log", n)
+    now, before = (tmp_path / name for name in ("fyke.log", "fyke.log.1"))
+    assert sorted(tmp_path.iterdir()) == [now, before]
+    assert max(now.stat().st_size, before.stat().st_size) < 5_200
+    lines = [line.split("line ")[1] for path in (before, now) for line in path.read_text().splitlines()]
+    numbers = [int(line.split()[0]) for line in lines]
+    assert numbers[-100:] == [n for n in range(450, 500) for _ in range(2)], "nothing between the two is missing"

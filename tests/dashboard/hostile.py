@@ -9,6 +9,7 @@ from pathlib import Path
 from fyke.crawl.run import status
 from fyke.crawl.run.status import AgentStatus
 from fyke.store import RowMeta, Settings, Store
+from fyke.values import Meta
 
 CORPUS = (
     "<script>console.log('owned')</script>",
@@ -28,7 +29,7 @@ URL = "http://xss.test/<script>console.log('owned')</script>?q=\"><svg/onload=co
 
 
 def hostile_store(path: Path) -> Path:
-    """Rows, versions, links, anchors, errors and reports, all hostile."""
+    """Rows, versions, links, anchors, metadata, copies, errors, reports and log, all hostile."""
     everything = " ".join(CORPUS)
     with Store.open(path, settings=Settings(tablets=2)) as store:
         for number, text in enumerate(CORPUS):
@@ -39,6 +40,9 @@ def hostile_store(path: Path) -> Path:
                 anchors={f"http://other.test/?{safe}": text}, fetched=1.7e9 + number,
             )  # fmt: skip
             store.put(f"http://failed.test/{number}?{safe}", meta=RowMeta(error=safe))
+            said = Meta(author=safe, description=safe, site=safe, licence=safe, canonical=safe)
+            meta = RowMeta(document=said, type=safe, language=safe, duplicate_of=URL, duplicate_by=safe)
+            store.put(f"http://copy.test/{number}", raw=b"<p>a copy", text=text, meta=meta)
         for when in (1.6e9, 1.65e9, 1.7e9):
             store.put(
                 URL,
@@ -56,4 +60,5 @@ def hostile_store(path: Path) -> Path:
         waiting_detail=told[1], waiting_until=now + 50, troubles=pairs, demoted=pairs,
     )  # fmt: skip
     status.write(path, report)
+    (path / "fyke.log").write_text("\n".join(told), encoding="utf-8")
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -49,6 +50,7 @@ def test_a_browser_looks_at_a_crawl(tmp_path: Path) -> None:
                     assert told == sorted(told, reverse=True)
                     tab.open(served.origin + "doc?url=" + quote(served_site.root + "/"))
                     assert "/39" in tab.evaluate("document.body.innerText")
+                    assert tab.evaluate("document.querySelectorAll('svg.slope polyline').length") == 1
                     tab.open(served.origin + "control")
                     tab.submit("form.inline button")
                     assert "Are you sure" in tab.evaluate("document.body.innerText")
@@ -56,6 +58,27 @@ def test_a_browser_looks_at_a_crawl(tmp_path: Path) -> None:
             finally:
                 crawl.terminate()
     assert crawl.returncode in (0, 3)
+
+
+def test_status_is_watched_until_the_crawl_ends(tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    pages = {"/": page("Root", "/1", "/2")} | {f"/{n}": page(f"Page {n}") for n in (1, 2)}
+    fyke = [sys.executable, "-m", "fyke"]
+    with site(pages) as served_site:
+        words = [*fyke, "crawl", served_site.root + "/", "--store", str(store), "--delay", "1", "--agents", "1", "-q"]
+        with subprocess.Popen(words) as crawl:
+            while not any(each.pages for each in status.read_whole(store)[0]):
+                assert crawl.poll() is None
+                time.sleep(0.1)
+            watched = subprocess.run(
+                [*fyke, "status", "--watch", "--json", "--store", str(store)], capture_output=True, check=True
+            )
+    told = [json.loads(line) for line in watched.stdout.splitlines()]
+    assert [each["running"] for each in told] == [True] * (len(told) - 1) + [False]
+    assert told[-1]["pages"] == 3
+    for words in (["--watch"], []):  # a page of the terminal, of a crawl that has ended
+        shown = subprocess.run([*fyke, "status", *words, "--store", str(store)], capture_output=True, check=True)
+        assert b"pages" in shown.stdout
 
 
 def test_a_browser_runs_no_script_of_a_hostile_store(tmp_path: Path) -> None:

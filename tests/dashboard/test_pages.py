@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
+from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
 
@@ -87,6 +88,15 @@ def test_nothing_stored_becomes_markup(served: Served) -> None:
         assert all(link.startswith(("/", "#", "http://", "https://")) for link in looked.links), path
     document = unescape(served.get(f"/doc?url={quote(URL, safe='')}").body)
     assert "<img src=x onerror=console.log('owned')>" in document, "it is shown as text"
+
+
+def test_the_page_tells_of_copies_and_of_what_was_logged(served: Served) -> None:
+    copies = served.get("/duplicates").body
+    assert "Documents with the most copies" in copies
+    assert f'<td class="n">{len(CORPUS)}</td>' in copies, "all of one document"
+    assert "onerror" in unescape(served.get("/").body.partition("What was logged last")[2])
+    document = served.get(f"/doc?url={quote('http://copy.test/3')}").body
+    assert "A copy of" in document
 
 
 def test_stored_bytes_are_text_in_a_sandbox(served: Served) -> None:
@@ -184,7 +194,8 @@ def test_events_come_while_somebody_looks(tmp_path: Path) -> None:
             stream.sendall(f"GET /events HTTP/1.1\r\nHost: {served.host}\r\nCookie: {served.cookie}\r\n\r\n".encode())
             streams.append(stream)
             assert b"200 OK" in stream.recv(4096)
-        assert served.get("/events").status == 503
+        for _ in range(184):  # two hundred tabs: the others see the page as it is, and ask again
+            assert served.get("/events").status == 503
         assert served.get("/").status == 200
         first = streams[0].makefile("rb")
         assert any(b'"tiles"' in line for line in first)
@@ -238,3 +249,22 @@ def test_agents_add_up_and_those_of_an_earlier_run_do_not(tmp_path: Path) -> Non
         History(tmp_path, agent).note(AgentStatus(1, agent, 1, 1e9 + 200, 1e9, counters={"pages": 30}, queued=1))
     whole = history.together(history.read(tmp_path))
     assert [(each.pages, each.queued) for each in (whole[0], whole[-1])] == [(40, 20), (60, 2)]
+
+
+def luminance(colour: str) -> float:
+    """Of ``#rgb`` or ``#rrggbb`` (WCAG 2.2, relative luminance)."""
+    digits = colour.lstrip("#")
+    whole = digits if len(digits) == 6 else "".join(2 * digit for digit in digits)
+    parts = [int(whole[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_every_text_has_the_contrast_of_wcag_aa(scheme: int) -> None:
+    css = resources.files("fyke.dashboard").joinpath("static", "style.css").read_text("utf-8")
+    colours = dict(re.findall(r"--(\w+): (#\w+)", re.findall(r":root \{(.*?)\}", css)[scheme]))
+    for ink in ("ink", "soft", "accent", "warn"):
+        for ground in ("ground", "box") + (("ins", "del") if ink == "ink" else ()):
+            bright, dim = sorted((luminance(colours[ink]), luminance(colours[ground])), reverse=True)
+            assert (bright + 0.05) / (dim + 0.05) >= 4.5, (ink, ground)

@@ -1,6 +1,7 @@
 """``find``: the main content of a page by one of the methods.
 
-``auto`` is learned (fyke.clean.model); ``plateau``, ``slices`` (fyke.clean.slope), ``dom``, ``layout`` are textbooks'.
+``auto`` is learned (fyke.clean.model); ``plateau``, ``slices`` (fyke.clean.slope), ``dom``, ``layout`` are textbooks';
+``css:SELECTOR`` is what a person points at (fyke.clean.select).
 Every method takes any page, answers in linear time and never raises for what a page holds.
 """
 
@@ -19,6 +20,7 @@ from fyke.clean.evidence import marked_by_site
 from fyke.clean.furniture import Furniture
 from fyke.clean.layout import Layout
 from fyke.clean.page import Page
+from fyke.clean.select import Select
 from fyke.clean.slope import Plateau, Slices
 from fyke.errors import UserError
 from fyke.formats import html
@@ -41,7 +43,7 @@ class Auto:
 _PLATEAU = Plateau()
 _HALF = 0.5
 """A block is kept if more of its tokens are marked."""
-Method = Auto | Plateau | Slices | Dom | Layout
+Method = Auto | Plateau | Slices | Dom | Layout | Select
 METHODS: dict[str, Method] = {
     "auto": Auto(), "plateau": Plateau(), "slices": Slices(), "dom": Dom(), "layout": Layout(),
 }  # fmt: skip
@@ -94,12 +96,10 @@ class Found:
 def find(source: html.Page, method: str | Method = "auto", switches: Switches = _ALL) -> Found:
     """Find the main content of a page.
 
-    ``method`` is ``auto``, ``plateau``, ``slices``, ``dom`` or ``layout``, or one of these with settings of its own
-    (``Plateau(c=0.5)``).
+    ``method`` is ``auto``, ``plateau``, ``slices``, ``dom``, ``layout`` or ``css:SELECTOR``, or one of these with
+    settings of its own (``Plateau(c=0.5)``).
     """
-    way = method if not isinstance(method, str) else METHODS.get(method)
-    if way is None:
-        raise UserError(f"{method!r} is no method of extraction: take one of {', '.join(METHODS)}")
+    way = named(method) if isinstance(method, str) else method
     page, kind, marked = Page(source), "", None
     if not len(page.blocks):
         weights, kept = np.zeros(0, np.float32), np.zeros(0, bool)
@@ -115,6 +115,15 @@ def find(source: html.Page, method: str | Method = "auto", switches: Switches = 
     if dropped := switches.dropped():
         kept, marked = kept & np.array([kind not in dropped for kind in render.kinds(page)], bool), None
     return Found(page, weights, kept, kind, marked)
+
+
+def named(method: str) -> Method:
+    """Return the method of a name. Raises ``UserError`` for what is none."""
+    if method.startswith("css:"):
+        return Select(method.removeprefix("css:"))
+    if method not in METHODS:
+        raise UserError(f"{method!r} is no method of extraction: take one of {', '.join(METHODS)} or css:SELECTOR")
+    return METHODS[method]
 
 
 def judge(read: Page, way: Auto) -> tuple[Array, Array, str]:
@@ -143,4 +152,17 @@ def _shares(read: Page, marked: Array) -> Array:
     return shares
 
 
-__all__ = ["METHODS", "Auto", "Dom", "Found", "Layout", "Method", "Plateau", "Slices", "Switches", "find"]
+__all__ = [
+    "METHODS",
+    "Auto",
+    "Dom",
+    "Found",
+    "Layout",
+    "Method",
+    "Plateau",
+    "Select",
+    "Slices",
+    "Switches",
+    "find",
+    "named",
+]

@@ -10,12 +10,12 @@ import numpy as np
 from fyke.clean import elements as e
 from fyke.clean.columns import CONTAINER, FIRST, LAST, LINKED, WORDS
 from fyke.clean.container_kernels import subtree_sums
-from fyke.clean.elements import INLINE, Array
+from fyke.clean.elements import INLINE, VOID, Array
 from fyke.clean.main_kernels import write_kept
 from fyke.clean.page import Page, Tokens
 from fyke.clean.render_kernels import render_run
 from fyke.formats.markup import CLOSE as CLOSE_TAG
-from fyke.formats.markup import ELEMENT_COLUMN, END, KIND, OPEN, START
+from fyke.formats.markup import ELEMENT_COLUMN, END, KIND, OPEN, START, TEXT
 from fyke.values import BLOCK_END, Block
 
 _HEADINGS = frozenset(e.ID[f"h{n}"] for n in range(1, 7))
@@ -39,6 +39,8 @@ _DATE = re.compile(
 _BYLINE = 8
 """Words of a block that may be the name of an author or a date."""
 _CELLS = [e.ID["td"], e.ID["th"]]
+_NESTED = 64
+"""Open inline elements among which an end tag looks for its start."""
 
 
 def marked_text(tokens: Tokens, marked: Array) -> str:
@@ -123,8 +125,33 @@ def kept_markup(page: Page, kept: Array) -> bytes:
     opened = np.zeros(len(rows), bool)
     opened[page.tree.opened[1:][wanted[1:]]] = True
     closing = (rows[:, KIND] == CLOSE_TAG) & ~INLINE[rows[:, ELEMENT_COLUMN] & 255].astype(bool)
+    _mark_inline(rows, inside)
+    breaks = np.flatnonzero((rows[:, ELEMENT_COLUMN] & 255) == e.ID["br"])
+    following = np.searchsorted(blocks[:, FIRST], breaks, side="right")
+    both = np.concatenate([[False], kept[:-1] & kept[1:], [False]])  # of each block whether it and the one before stay
+    inside[breaks[both[following]]] = True
     written = np.flatnonzero((inside | opened | closing)[:-1])
     return b"".join(markup.data[start:end] for start, end in rows[written][:, (START, END)].tolist())
+
+
+def _mark_inline(rows: Array, inside: Array) -> None:
+    """Mark both tags of every inline element with a marked text in it: a block is from its first to its last text."""
+    elements = rows[:, ELEMENT_COLUMN] & 255
+    tags = np.isin(rows[:, KIND], (OPEN, CLOSE_TAG)) & INLINE[elements].astype(bool) & ~VOID[elements].astype(bool)
+    found = np.flatnonzero(tags[:-1])
+    before = np.cumsum(inside & (rows[:, KIND] == TEXT))[found]
+    is_open: list[tuple[int, int, int]] = []  # element, token, marked texts before it
+    for token, element, kind, count in zip(
+        found.tolist(), elements[found].tolist(), rows[found, KIND].tolist(), before.tolist(), strict=True
+    ):
+        if kind == OPEN:
+            is_open.append((element, token, count))
+            continue
+        for at in range(len(is_open) - 1, max(-1, len(is_open) - 1 - _NESTED), -1):
+            if is_open[at][0] == element:
+                _, begin, earlier = is_open.pop(at)
+                inside[begin] = inside[token] = count > earlier or inside[begin] or inside[token]
+                break
 
 
 def _comments(page: Page) -> list[bool]:

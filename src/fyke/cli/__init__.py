@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "robots": "What a site's robots.txt says: groups, delays, sitemaps, and whether a URL may be fetched.",
     "sitemap": "What a sitemap says: its pages or parts, when they changed, and what is wrong with it.",
     "feed": "What a feed says: its items, how often it posts, when to ask it again, and who pushes it.",
+    "forms": "The forms of a page: which are safe to send or why not, and what a crawl would ask for; sends nothing.",
     "dedupe": "Near-duplicates of a collection: pairs and clusters, by MinHash, simhash, fingerprints or digests.",
     "similar": "Search by example: the stored near-duplicates of one document.",
     "convert": "Convert any supported format to tagged text: HTML, Markdown, plain text or JSON.",

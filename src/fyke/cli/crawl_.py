@@ -88,7 +88,9 @@ def show(seeds: Sequence[str], settings: CrawlSettings, json: bool) -> None:
 
 
 def confirm(settings: CrawlSettings, yes: bool) -> None:
-    """Ask before robots.txt is ignored."""
+    """Ask before robots.txt is ignored, and before forms are posted."""
+    if settings.forms == "post" and not confirmed("Post forms? Their sites may take that for a person's doing.", yes):
+        raise typer.Exit(1)
     if settings.no_robots and not confirmed("Ignore robots.txt? That is for sites of your own.", yes):
         raise typer.Exit(1)
 
@@ -238,6 +240,8 @@ def describe(summary: Summary, store: Path) -> str:
     for name, counts in (("errors", summary.errors), ("dropped", summary.dropped)):
         if counts:
             lines.append(f"{name}: " + ", ".join(f"{reason} {count:,}" for reason, count in counts.items()))
+    if summary.forms:
+        lines.append("forms: " + ", ".join(f"{what} {count:,}" for what, count in summary.forms.items()))
     if summary.duplicates:
         lines.append(f"copies: {summary.duplicates:,}, exact or near, are marked")
     if summary.relevant:
@@ -252,5 +256,6 @@ def describe(summary: Summary, store: Path) -> str:
         lines.append("the disk is full: free some of it, or lower --min-free-disk")
     if summary.queued:
         why = "are due later than --patience waits" if summary.deferred else "are queued"
-        lines.append(f"{summary.queued:,} URLs {why}; `fyke resume --store {store}` goes on")
+        more = f" --{summary.limit.replace('_', '-')} MORE" if summary.limit in ("max_pages", "max_bytes") else ""
+        lines.append(f"{summary.queued:,} URLs {why}; `fyke resume --store {store}{more}` goes on")
     return "\n".join(lines)

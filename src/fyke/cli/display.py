@@ -29,6 +29,7 @@ def table(status: Status) -> Table:
     for name, counts in (
         ("errors", status.errors),
         ("dropped", status.dropped),
+        ("forms", status.forms),
         ("copies", status.duplicates),
     ):
         if counts:

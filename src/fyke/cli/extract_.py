@@ -60,6 +60,7 @@ class Show(StrEnum):
 def extract(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="An HTML file; - reads standard input.")],
     method: Annotated[MethodName, typer.Option(help="How content is found; `all` compares.")] = MethodName.AUTO,
+    select: Annotated[str, typer.Option(metavar="CSS", help="Content is what stands in these elements.")] = "",
     to: Annotated[Form, typer.Option(help="What the content is printed as.")] = Form.TEXT,
     show: Annotated[
         Show, typer.Option(help="`blocks` prints every block with its weight; `text` and `html` are those of --to.")
@@ -87,8 +88,10 @@ def extract(
     needs_plot(plot)
     if (favour or model) and method not in (MethodName.AUTO, MethodName.ALL):
         raise UserError("--favour and --model are for the method auto: leave them out, or take --method auto")
+    if select and method is not MethodName.AUTO:
+        raise UserError("--select says where the content is: leave --method out")
     html = _read(file)
-    chosen = list(METHODS) if method is MethodName.ALL else [method.value]
+    chosen = [f"css:{select}"] if select else list(METHODS) if method is MethodName.ALL else [method.value]
     for name in chosen:
         content = found_by(
             html, _method(name, model), url, comments=comments, tables=tables, captions=captions, links=links,

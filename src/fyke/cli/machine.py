@@ -78,7 +78,7 @@ def _python() -> Check:
 
 
 def _libraries() -> Check:
-    names = ("numba", "llvmlite", "numpy", "pycurl", "rocksdict", "lxml", "uvloop")
+    names = ("numba", "llvmlite", "numpy", "pycurl", "rocksdict", "lxml")
     absent = [name for name in names if find_spec(name) is None]
     found = ", ".join(f"{name} {metadata.version(name)}" for name in names if name not in absent)
     remedy = f"install {' '.join(absent)}: pip install --force-reinstall fyke"

@@ -69,8 +69,11 @@ def world(
 def _print_facts(world: World, resolve: list[str], json: bool) -> None:
     """What there is in a world: one line, or one object, a host."""
     if json:
-        for host, base, where in zip(world.hosts, world.bases, resolve or [""] * len(world.hosts), strict=True):
+        places = resolve or [""] * len(world.seeds)
+        for host, base, where in zip(world.hosts, world.bases, places[: len(world.hosts)], strict=True):
             print_json({"url": base + "/", "resolve": where, **dataclasses.asdict(host)})
+        for each, where in zip(world.catalogues, places[len(world.hosts) :], strict=True):
+            print_json({"url": each.base + "/", "resolve": where, "name": each.name, "records": len(each.records)})
         return
     pages = sum(host.pages for host in world.hosts)
     echo(f"seed {world.config.seed}: {len(world.hosts)} hosts, {pages:,} pages")
@@ -82,6 +85,8 @@ def _print_facts(world: World, resolve: list[str], json: bool) -> None:
         )
     for host, base in zip(world.hosts, world.bases, strict=True):
         echo(f"{base + '/':44} {host.pages:6,} pages  {host.language}  {host.topic:10} {', '.join(oddities(host))}")
+    for each in world.catalogues:
+        echo(f"{each.base + '/':44} {len(each.records):6,} records behind a form")
     if resolve:
         echo("\n" + "\n".join(f"--resolve {line}" for line in resolve))
 

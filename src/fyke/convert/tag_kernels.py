@@ -39,7 +39,9 @@ def _text(source: Bytes, i: int, end: int, plan: Plan) -> None:
     if i < end:
         prepare(plan)
         add_step(plan, (DO_PRE_TEXT if pre else DO_TEXT) + AS, i, end, end - i, end - i)
-        plan[SPACE] = not pre and is_space(np.int64(source[end - 1]))
+        last = np.int64(source[end - 1])
+        no_break = last == 59 and end - i > 6 and source[end - 6] == 38 and source[end - 5] == 110  # &nbsp;
+        plan[SPACE] = not pre and (is_space(last) or no_break)
 
 
 @leaf

@@ -29,6 +29,7 @@ from fyke.clock import boot_time
 from fyke.crawl.capture import Processor
 from fyke.crawl.commit import Keeper, Tally
 from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.discovery.forms import Forms
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.examination import Examination
@@ -105,6 +106,10 @@ class Agent:
         self.keeper.captures = ties.captures
         if ways.requisites:
             self.keeper.requisites = Requisites(self.queues, rules)
+        if ways.form_requests:
+            self.keeper.forms = Forms(
+                self.queues, rules, self._permits, post=ways.post_forms, budget=ways.form_requests
+            )
         self._stored: list[Page] = []  # committed, and not yet told of
         if ties.follow is not None:
             self.keeper.follow = self._stored.append
@@ -122,6 +127,11 @@ class Agent:
         self._restored = False
         self._syncing: asyncio.Future[None] | None = None
         self._synced: Callable[[], None] = lambda: None
+
+    def _permits(self, url: Url) -> bool:
+        """Whether robots.txt, as far as it is known, allows a URL of one of this agent's hosts."""
+        known = self.visits.means.permissions.known(url, self.queues.tablet(url), self._clock.now())
+        return known is None or known.allows(url)
 
     def _seed(self, urls: Sequence[Url]) -> None:
         """Offer the seeds of this agent's tablets."""
@@ -213,6 +223,7 @@ class Agent:
                 self._ties.captures.close()
         self.queues.anchors.step(self._clock.now(), everything=True)
         await self.delivery.finish(self._clock.now())
+        self.visits.means.remember()
         if self.queues.order is not None:
             self.queues.order.checkpoint(force=True)
         synced = self.queues.post.syncing()
@@ -265,7 +276,7 @@ class Agent:
         self.keeper.take(self.visits.take(some))
         self.queues.flush()
         self._tell()
-        self.visits.means.hold(boot_time() - began)
+        self.visits.means.lag.hold(boot_time() - began)
         self._settled = False  # what they found may have changed what there is to wait for
 
     def _tell(self) -> None:
@@ -355,6 +366,7 @@ class Agent:
             return
         self._next_beat = now + self._ways.beat_every
         self._deliver(now, beat=True)
+        self.visits.means.remember()
         if self.queues.order is not None:
             self.queues.order.checkpoint()
         self.queues.duplicates.strip(now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -50,20 +50,22 @@ class Processor:
         agent: str,
         convert: Callable[[Source], Awaitable[Document]] | None = None,
         types: TypeFilter | None = None,
+        selectors: Mapping[str, str] | None = None,
     ) -> None:
         """``agent`` is the product token that robots directives may address.
 
         ``convert`` runs what is not HTML, where it can be killed; without it conversion happens here. Of a document
-        that is none of ``types``, links are all that is kept (``_unwanted``).
+        that is none of ``types``, links are all that is kept (``_unwanted``). ``selectors`` are CSS: where the
+        content of single hosts is.
         """
-        self._agent, self._types = agent, types
+        self._agent, self._types, self._selectors = agent, types, selectors
         self._convert = convert or _convert_here
         self.key_by(0)
 
     def key_by(self, secret: int) -> None:
         """Make the keys of links from now on as the seen-set of a store with that secret has them."""
         self._secret = secret
-        self._reader = Reader(self._agent, memo=LinkMemo(seed=secret))
+        self._reader = Reader(self._agent, memo=LinkMemo(seed=secret), selectors=self._selectors)
 
     @staticmethod
     def page_type(outcome: Fetched) -> str:
@@ -87,7 +89,7 @@ class Processor:
         head = parse_head(exchange.response_head)
         if len(exchange.body) > AT_ONCE:
             # What is remembered of hrefs is not shared with other threads.
-            beside = Reader(self._agent, memo=LinkMemo(seed=self._secret))
+            beside = Reader(self._agent, memo=LinkMemo(seed=self._secret), selectors=self._selectors)
             begun = await asyncio.to_thread(beside.begin, exchange.body, head, outcome.url)
         else:
             begun = self._reader.begin(exchange.body, head, outcome.url)

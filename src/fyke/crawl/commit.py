@@ -20,6 +20,7 @@ import msgspec
 from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
 from fyke.crawl.capture import Processed, Processor, page_of, refused
 from fyke.crawl.discovery.discovery import Discovery, Listing, is_guess, is_poll, is_sitemap, redirected, tell
+from fyke.crawl.discovery.forms import Forms
 from fyke.crawl.discovery.lister import Lister
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.examination import Examination
@@ -33,7 +34,7 @@ from fyke.crawl.revisit.revisits import Revisits, Seen
 from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
-from fyke.frontier.keys import Entry, is_requisite
+from fyke.frontier.keys import Entry, is_form, is_requisite
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock
@@ -100,6 +101,8 @@ class Keeper:
         """Takes every exchange before anything follows from it."""
         self.requisites: Requisites | None = None
         """Finds what pages need to be shown, where that is wanted."""
+        self.forms: Forms | None = None
+        """Asks forms for what is behind them, where that is wanted."""
         self.after_reading: Hook | None = None
         """A user's, asked of each document that was read."""
         self.follow: Callable[[PageOfRow], None] | None = None
@@ -327,8 +330,9 @@ class Keeper:
         if self.queues.order is not None and is_page:
             processed = self.queues.order.read(batch, entry, processed, self.queues.anchors.texts(entry.href))
         meta = processed.change.meta
-        # Sitemaps and feeds are asked again in their own rhythm.
-        if self._revisits is not None and listing is None and is_page and 200 <= meta.status < 300 and not meta.error:
+        # Sitemaps and feeds are asked again in their own rhythm; answers to forms are not.
+        again = listing is None and is_page and not is_form(entry.kind)
+        if self._revisits is not None and again and 200 <= meta.status < 300 and not meta.error:
             processed = self._revisits.first(batch, self.queues, entry, processed, now)
         stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
         if meta.error:
@@ -352,7 +356,10 @@ class Keeper:
             for name, count in listing.counts:
                 batch.count(name, count)
             self.discovery.polled(batch, self.queues, entry, now, listing=listing, new=new + len(offers))
-        offers += self.offers(batch, lease, processed) if is_page else []
+        shown = processed if self.forms is None else self.forms.sift(entry, processed)
+        offers += self.offers(batch, lease, shown) if is_page else []
+        if self.forms is not None:
+            self.forms.take(batch, entry, processed, offers, now)
         if self.requisites is not None:
             offers += self.requisites.offers(batch, entry, processed)
         self.queues.offer(batch, number, offers, now)

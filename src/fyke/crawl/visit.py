@@ -20,6 +20,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field, replace
 
+from fyke.clock import LoopLag
 from fyke.crawl.arrival import Arrival, contact_of
 from fyke.crawl.capture import refused
 from fyke.crawl.commit import Keeper
@@ -35,10 +36,11 @@ from fyke.crawl.run.limit import PageLimit, Unlimited
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
 from fyke.frontier.host import GIVE_UP
-from fyke.frontier.keys import is_requisite
+from fyke.frontier.keys import is_posted, is_requisite
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock, Names, Resolved, Transport
+from fyke.sites.forms import request_of
 from fyke.sites.standing import Permission, Verdict
 from fyke.url import Url
 from fyke.values import Drop, Failed, Outcome, Reason, Request
@@ -105,7 +107,9 @@ class Means:
     """A user's, asked before each fetch of a page."""
     logins: Logins | None = None
     """The sites that are logged in to."""
-    hold: Callable[[float], None] = lambda seconds: None
+    remember: Callable[[], None] = lambda: None
+    """Told each second: what is in memory alone may be written."""
+    lag: LoopLag = field(default_factory=LoopLag)
     """Told for how long a tick held the loop, so that this is nobody's slowness."""
     start: Start = field(init=False)
 
@@ -172,6 +176,8 @@ class Visits:
             self._refuse(lease, refusal)
         elif url.href in self.means.quarantined:
             self._refuse(lease, Reason.QUARANTINED)
+        elif is_posted(lease.entry.kind) and not (self._keeper.forms is not None and self._keeper.forms.post):
+            self._refuse(lease, Drop.POST)  # of a run that was allowed to
         elif is_requisite(lease.entry.kind) and self._queues.tablet(url).version(url.key) is not None:
             self._keeper.lister.forget(lease, None)  # a page of the crawl, too
             self.end(lease)
@@ -229,6 +235,8 @@ class Visits:
         try:
             if entry.kind == AGAIN and self._revisits is not None:
                 request = self._revisits.request(entry, tablet, self._clock.now())
+            elif is_posted(entry.kind):
+                request = request_of(entry.url)
             else:
                 request = Request(entry.url, validators=self._discovery.validators(entry, tablet))
             if headers:

@@ -165,14 +165,22 @@ class Dashboard:
         return await self._rows(request, "Documents", Choice(prefix=prefix, words=words), form, form)
 
     async def _duplicates(self, request: Request) -> Response:
-        return await self._rows(request, "Duplicates", Choice(copies=True), {}, {})
+        return await self._rows(request, "Duplicates", Choice(copies=True), {}, {}, clusters=True)
 
     async def _rows(
-        self, request: Request, title: str, choice: Choice, query: dict[str, str], form: dict[str, str]
+        self,
+        request: Request,
+        title: str,
+        choice: Choice,
+        query: dict[str, str],
+        form: dict[str, str],
+        *,
+        clusters: bool = False,
     ) -> Response:
         after = cursor(request.query_params.get("after", ""))
         here = address(request.url.path, **query)
-        return await self._page(lambda: self.views.listing(title, self.facts.rows(choice, after), form, here))
+        first = clusters and not after
+        return await self._page(lambda: self.views.listing(title, self.facts.rows(choice, after), form, here, first))
 
     async def _document(self, request: Request) -> Response:
         url, at = _url(request), _number(request, "at")

@@ -32,6 +32,7 @@ BUDGET = 0.25
 """Seconds for which one question looks through rows."""
 MAX_TRACE = 5 << 20
 MAX_ANCHORS = 300
+_LOG_END, _EVENTS = 16_384, 20  # bytes of the log that are read, and lines that are shown
 
 T = TypeVar("T")
 
@@ -92,6 +93,8 @@ class Sample:
     languages: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
     """A few URLs for each error."""
+    copies: Counter[str] = field(default_factory=Counter)
+    """Of the documents that others are copies of, how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,9 @@ class Facts(Protocol):
 
     def trace(self, url: str) -> list[steps.Step]:
         """The way of a URL through the crawl, where somebody asked for it."""
+
+    def events(self) -> list[str]:
+        """What was logged last, the newest first."""
 
     def limit(self) -> int:
         """The pages at which the crawl ends; 0 for none."""
@@ -290,6 +296,16 @@ class StoreFacts:
         except (OSError, FykeError):
             return []
 
+    def events(self) -> list[str]:
+        """The last lines of ``fyke.log``."""
+        try:
+            with (self._path / "fyke.log").open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_END))
+                lines = file.read().decode("utf-8", "replace").splitlines()
+        except OSError:
+            return []
+        return [line[:500] for line in reversed(lines[-_EVENTS:])]
+
     def limit(self) -> int:
         """``max_pages`` of the crawl."""
         found = self._settings().get("max_pages")
@@ -334,6 +350,8 @@ class StoreFacts:
                     if len(examples) < 3:
                         examples.append(row.url)
                     continue
+                if meta.duplicate_of:
+                    found.copies[meta.duplicate_of] += 1
                 found.types[meta.type or "unknown"] += 1
                 found.languages[meta.language or "unknown"] += 1
         return found

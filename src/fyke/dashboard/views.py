@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -23,10 +24,14 @@ MAX_TEXT = 200_000
 """Characters of a document that a page shows."""
 MAX_BLOCKS = 2_000
 MAX_LINKS = 300
+MAX_PAGE = 500_000
+"""Bytes of a page that its slope curve is of."""
 MAX_LINES = 1_000
 """Lines of a version that are compared."""
 MAX_VERSIONS = 200
-SECTIONS = ("state", "tiles", "curves", "end", "idle", "errors", "dropped", "kinds")
+_TOKEN = re.compile(rb"<[^<>]{1,2000}>|[^\s<]+")
+_UNREAD = re.compile(rb"(?is)<(script|style)\b.{0,200000}?</\1\s*>|<!--.{0,20000}?-->")
+SECTIONS = ("state", "tiles", "curves", "end", "idle", "errors", "dropped", "kinds", "events")
 """Parts of the overview, each replaced by itself when it changes."""
 
 
@@ -115,12 +120,17 @@ class Views:
         """Return the errors and drops by reason."""
         return self.page("errors.html", parts=self.sections())
 
-    def listing(self, title: str, found: Found, form: Mapping[str, str], here: str) -> str:
-        """Return a page of rows; ``here`` is its address, ``form`` what was asked for."""
+    def listing(self, title: str, found: Found, form: Mapping[str, str], here: str, clusters: bool = False) -> str:
+        """Return a page of rows; ``here`` is its address, ``form`` what was asked for.
+
+        ``clusters`` shows above it the documents that have the most copies.
+        """
+        sample = self.facts.sample() if clusters else None
         after = found.after.hex()
         onward = here + ("&" if "?" in here else "?") + "after=" + after if after else ""
         rows = [described(row) for row in found.rows]
-        return self.page("rows.html", title=title, rows=rows, looked=found.looked, onward=onward, form=form)
+        return self.page("rows.html", title=title, rows=rows, looked=found.looked, onward=onward, form=form,
+                         sample=sample, clusters=sample.copies.most_common(20) if sample else [])  # fmt: skip
 
     def document(self, row: Row) -> str:
         """Return the page of a document."""
@@ -132,6 +142,7 @@ class Views:
             "document.html", row=described(row), known=known(row), stamp=row.stamp, versions=versions,
             line=timeline(versions), blocks=blocks, cut=cut, links=links, all_links=len(targets),
             anchors=self.facts.anchors(row), steps=self.facts.trace(row.url), weights=weight_curve(row),
+            slope=slope_curve(row),
         )  # fmt: skip
 
     def compare(self, before: Row, after: Row) -> str:
@@ -159,6 +170,7 @@ def overview(facts: Facts) -> dict[str, Any]:
         "dropped": now.status.dropped if now.status else {},
         "types": sample.types.most_common(12),
         "languages": sample.languages.most_common(12),
+        "events": facts.events(),
     }
 
 
@@ -277,6 +289,19 @@ def weight_curve(row: Row) -> series.Curve | None:
         points += [(place, float(weight & 127)), (place + len(text), float(weight & 127))]
         place += len(text) + 1
     return series.curve(points)
+
+
+def slope_curve(row: Row) -> series.Curve | None:
+    """Return the document slope curve: the tags so far over the tokens so far; where it is flat there is content."""
+    page = row.page
+    if page is None or row.meta.type not in ("text/html", "application/xhtml+xml"):
+        return None
+    points, tags = [(0.0, 0.0)], 0
+    for number, token in enumerate(_TOKEN.finditer(_UNREAD.sub(b"", page.body[:MAX_PAGE])), 1):
+        tags += token[0].startswith(b"<")
+        points.append((float(number), float(tags)))
+    step = max(1, len(points) // series.WIDTH)
+    return series.curve([*points[::step], points[-1]])
 
 
 def timeline(stamps: list[int]) -> list[tuple[float, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import aiodns
@@ -43,8 +43,18 @@ class Resolution:
 class Resolver:
     """Looks hosts up, each at most once at a time. Bound to the loop that first uses it."""
 
-    def __init__(self, clock: Clock, fixed: Mapping[str, str] | None = None, timeout: float = 5.0) -> None:
-        """``fixed`` maps host names to addresses that are used instead of asking (``--resolve``)."""
+    def __init__(
+        self,
+        clock: Clock,
+        fixed: Mapping[str, str] | None = None,
+        timeout: float = 5.0,
+        elsewhere: Callable[[str], bool] = lambda host: False,
+    ) -> None:
+        """``fixed`` maps host names to addresses that are used instead of asking (``--resolve``).
+
+        ``elsewhere(host)`` tells which names a proxy resolves: their address is the empty one.
+        """
+        self._elsewhere = elsewhere
         self._clock = clock
         self._fixed = dict(fixed or {})
         self._timeout = timeout
@@ -65,13 +75,13 @@ class Resolver:
         try:
             ipaddress.ip_address(literal)
         except ValueError:
-            return None
+            return Resolution(("",), float("inf")) if self._elsewhere(host) else None
         return self._keep(host, Resolution((literal,), float("inf")))
 
     def address(self, host: str) -> str | None:
         """The address at which ``host`` would be contacted, if it is known."""
         known = self.known(host)
-        return known.addresses[0] if known is not None and known.addresses else None
+        return known.addresses[0] or None if known is not None and known.addresses else None
 
     def unfit(self, host: str, address: str) -> None:
         """Note that ``host`` could not be reached at ``address``: its others are tried first from now on."""

@@ -13,7 +13,7 @@ lost (``LoopLag``), and are judged after what has come was read. What dies while
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -26,7 +26,7 @@ from fyke.config import option
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolution, Resolver
 from fyke.fetch.driver import Driver
-from fyke.fetch.proxy import Proxy
+from fyke.fetch.proxy import Proxies, Proxy
 from fyke.fetch.sessions import Sessions
 from fyke.fetch.transfer import Ended, Transfer
 from fyke.interfaces import Clock
@@ -95,17 +95,17 @@ class HttpTransport:
         veto: Veto,
         clock: Clock,
         sessions: Sessions | None = None,
-        proxy: Proxy | None = None,
+        proxies: Proxies | None = None,
     ) -> None:
         self.sessions = sessions or Sessions()
         """What goes with requests, and the cookies that came."""
-        self._proxy = proxy
+        self._proxies = proxies or Proxies()
         self._settings = settings
         self._resolver = resolver
         self._veto = veto
         self._clock = clock
         self._driver: Driver | None = None
-        self._idle: list[Transfer] = []
+        self._idle: defaultdict[Proxy | None, list[Transfer]] = defaultdict(list)
         self._active: dict[pycurl.Curl, _Fetch] = {}
         self._resolving: set[asyncio.Task[Any]] = set()
         self._plain: OrderedDict[str, None] = OrderedDict()  # hosts whose HTTP/2 failed
@@ -150,10 +150,6 @@ class HttpTransport:
         if known is not None:
             self._resolved(under_way, known)
             return
-        if self._proxy is not None and self._proxy.resolves:
-            under_way.addresses = [""]
-            self._connect(under_way)
-            return
         task = asyncio.get_running_loop().create_task(self._resolver.resolve(under_way.request.url.host))
         self._resolving.add(task)
 
@@ -171,7 +167,10 @@ class HttpTransport:
             failed = Failed(url, Reason.DNS, detail=resolution.detail, certain=resolution.no_such_name)
             self._end(under_way, failed)
             return
-        under_way.addresses = self._veto.choose(host, url.port, resolution.addresses)[:2]
+        if resolution.addresses == ("",):  # its proxy knows
+            under_way.addresses = [""]
+        else:
+            under_way.addresses = self._veto.choose(host, url.port, resolution.addresses)[:2]
         if under_way.addresses:
             self._connect(under_way)
         else:
@@ -179,10 +178,12 @@ class HttpTransport:
             self._end(under_way, failed)
 
     def _connect(self, under_way: _Fetch) -> None:
-        transfer = self._idle.pop() if self._idle else self._transfer()
         request, under_way.address = under_way.request, under_way.addresses.pop(0)
+        host = request.url.host
+        proxy = self._proxies.of(host) if self._proxies.hosts else self._proxies.usual
+        idle = self._idle[proxy]
+        transfer = idle.pop() if idle else self._transfer(proxy)
         try:
-            host = request.url.host
             transfer.begin(
                 request,
                 under_way.address,
@@ -199,8 +200,8 @@ class HttpTransport:
             self._driver = Driver(self._finished)
         self._driver.add(transfer.curl)
 
-    def _transfer(self) -> Transfer:
-        return Transfer(self._settings, self._veto, self.on_sent, self.sessions, self._proxy)
+    def _transfer(self, proxy: Proxy | None) -> Transfer:
+        return Transfer(self._settings, self._veto, self.on_sent, self.sessions, proxy)
 
     def _finished(self, curl: pycurl.Curl, code: int, message: str) -> None:
         """A transfer has ended: by itself, or by a deadline."""
@@ -212,13 +213,13 @@ class HttpTransport:
             _remember(self._plain, host, None)
         if code == pycurl.E_PEER_FAILED_VERIFICATION and self._settings.tls == "accept" and host not in self._accepted:
             _remember(self._accepted, host, message or "the certificate is wrong")
-            self._idle.append(transfer)
+            self._idle[transfer.proxy].append(transfer)
             under_way.addresses.insert(0, address)
             self._connect(under_way)
             return
         lost = self.lag.lost - transfer.lost  # our own time is nobody's slowness
         result = transfer.result(request, address, code, message, min(under_way.started + lost, finished), finished)
-        self._idle.append(transfer)
+        self._idle[transfer.proxy].append(transfer)
         if not isinstance(result, Failed) or result.reason is not Reason.CONNECT:
             self._resolver.fit(host, address)
         else:

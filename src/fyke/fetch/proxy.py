@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -71,6 +72,24 @@ class Proxy:
     def is_at(self, address: str) -> bool:
         """Whether this is where the proxy is."""
         return address in self.addresses
+
+
+@dataclass(frozen=True, slots=True)
+class Proxies:
+    """Through which proxy each host is asked."""
+
+    usual: Proxy | None = None
+    hosts: Mapping[str, Proxy | None] = field(default_factory=dict)
+    """Those of single hosts; None: directly."""
+
+    def of(self, host: str) -> Proxy | None:
+        """The proxy of a host."""
+        return self.hosts.get(host, self.usual)
+
+    def resolve(self, host: str) -> bool:
+        """Whether the name of a host is the proxy's business."""
+        proxy = self.of(host)
+        return proxy is not None and proxy.resolves
 
 
 def without_password(url: str) -> str:

@@ -90,21 +90,24 @@ class Sessions:
         credentials: Mapping[str, Credentials] | None = None,
         cookies: Iterable[str] = (),
         private: Iterable[str] = (),
+        kept: Iterable[str] = (),
     ) -> None:
         """``headers`` go with every request; ``credentials`` are by origin (``Url.site``).
 
-        ``cookies`` are lines of a Netscape file; what is had from the origins of ``private`` is marked so.
+        ``cookies`` are lines of a Netscape file; what is had from the origins of ``private`` is marked so. ``kept`` are
+        lines of cookies that sites set earlier, which are nobody's rights.
         """
         self.headers = tuple(headers)
         self._credentials = dict(credentials or {})
         self._private = {*private, *self._credentials}
         self._domains = tuple({"." + line.split("\t")[0].removeprefix("#HttpOnly_").lstrip(".") for line in cookies})
-        self._given = tuple(cookies)
+        self._given = (*kept, *cookies)
         self.plain = not self._private and not self._domains
         """Whether nobody has rights of their own anywhere: then there is nothing to ask for each request."""
         self._share = pycurl.CurlShare()
         self._share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_COOKIE)
-        self._met = 0
+        self.met = 0
+        """Responses that set cookies."""
 
     def of(self, url: Url) -> Credentials | None:
         """What goes with a request for ``url``."""
@@ -132,11 +135,26 @@ class Sessions:
 
     def met_cookies(self, curl: pycurl.Curl) -> None:
         """A response set cookies: see now and then that they do not grow without end."""
-        self._met += 1
-        if self._met % _LOOK_EVERY == 0 and len(curl.getinfo(pycurl.INFO_COOKIELIST)) > MAX_COOKIES:
+        self.met += 1
+        if self.met % _LOOK_EVERY == 0 and len(curl.getinfo(pycurl.INFO_COOKIELIST)) > MAX_COOKIES:
             curl.setopt(pycurl.COOKIELIST, "SESS")
             if len(curl.getinfo(pycurl.INFO_COOKIELIST)) > MAX_COOKIES:
                 curl.setopt(pycurl.COOKIELIST, "ALL")
+
+    def anonymous(self) -> list[str]:
+        """Return the cookies of domains where nobody has rights of their own, as lines of a Netscape file."""
+        curl = pycurl.Curl()
+        self.attach(curl)
+        lines: list[str] = curl.getinfo(pycurl.INFO_COOKIELIST)
+        curl.close()
+        private = tuple({*self._domains, *(f".{Url.parse(site + '/').host}" for site in self._private)})
+        return [line for line in lines if not _touches(line, private)]
+
+
+def _touches(line: str, private: tuple[str, ...]) -> bool:
+    """Whether a cookie is for one of the domains, for one below it or for one above it."""
+    domain = "." + line.split("\t", 1)[0].removeprefix("#HttpOnly_").lstrip(".").lower()
+    return any(domain.endswith(each) or each.endswith(domain) for each in private)
 
 
 def redacted(head: bytes) -> bytes:

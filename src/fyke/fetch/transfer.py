@@ -67,7 +67,8 @@ class Transfer:
         """``on_sent(host)`` is told when a connection stands and the request is about to be sent."""
         self._settings = settings
         self._sessions = sessions or Sessions()
-        self._proxy = proxy
+        self.proxy = proxy
+        """Which it goes through."""
         self._credentials: Credentials | None = None
         self._accepted = ""
         self._on_sent = on_sent
@@ -232,7 +233,7 @@ class Transfer:
     def _on_open(self, purpose: int, address: tuple[int, int, int, tuple[str | bytes, int]]) -> object:
         family, kind, protocol, (ip, *_) = address
         text = ip.decode() if isinstance(ip, bytes) else ip
-        if self._proxy is not None and self._proxy.is_at(text):
+        if self.proxy is not None and self.proxy.is_at(text):
             return _Socket(family, kind, protocol)
         if not self._veto.permits(self._host, self._port, text):
             self._refused = text

@@ -15,9 +15,12 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from fyke.errors import UserError
 from fyke.formats import linked_data
 from fyke.formats.lazy import lazy
-from fyke.formats.markup import OPEN, RAW, Cut, Tag, cut, fold, value_of
+from fyke.formats.markup import OPEN, RAW, START, Cut, Tag, cut, fold, value_of
 from fyke.formats.markup_names import ELEMENT
 
 if TYPE_CHECKING:
@@ -112,6 +115,30 @@ class Page:
 
         source = self.tokens.data.decode("utf-8", "replace")
         return turbohtml.parse(source, positions=False, allow_declarative_shadow_roots=False)
+
+    def selected(self, css: str) -> list[tuple[int, int]]:
+        """Of each element that a selector names the tokens of its tags, the first twice where it has no end tag.
+
+        REQUIRES: ``check_selector`` takes it.
+        """
+        import turbohtml
+
+        data = self.tokens.data.replace(b"\r\n", b" \n")  # positions are of a text with \n alone
+        text = data.decode("utf-8", "replace")
+        tree = turbohtml.parse(text, source_locations=True, allow_declarative_shadow_roots=False)
+        places = np.flatnonzero((np.frombuffer(data, np.uint8) & 0xC0) != 0x80)  # of code points in the bytes
+        starts = self.tokens.tokens[: len(self.tokens), START]
+
+        def token(offset: int) -> int:
+            return int(np.searchsorted(starts, places[offset], side="right")) - 1
+
+        found = []
+        for element in tree.select(css):
+            where = element.source_location
+            if where is not None:  # else the page does not say that it is there
+                first = token(where.start_tag.start_offset)
+                found.append((first, token(where.end_tag.start_offset) if where.end_tag else first))
+        return found
 
     @lazy
     def markup(self) -> bytes:
@@ -271,3 +298,13 @@ def parse_refresh(content: str) -> Refresh | None:
 def _column(data: bytes) -> list[str]:
     """Cut what ``scan`` wrote into its strings."""
     return data[:-1].decode("utf-8", "replace").split("\0") if data else []
+
+
+def check_selector(css: str) -> None:
+    """Raise ``UserError`` for what is no CSS selector."""
+    import turbohtml
+
+    try:
+        turbohtml.parse("").select(css)
+    except (turbohtml.SelectorSyntaxError, ValueError) as error:
+        raise UserError(f"{css!r} is no CSS selector: {error}") from None

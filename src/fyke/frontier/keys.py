@@ -112,6 +112,16 @@ def is_requisite(kind: str) -> bool:
     return kind.startswith("requisite")
 
 
+def is_form(kind: str) -> bool:
+    """Return whether an entry is an answer to a form (fyke.crawl.discovery.forms)."""
+    return kind.startswith(("form", "post"))
+
+
+def is_posted(kind: str) -> bool:
+    """Return whether an entry is asked for by POST; what it is redirected to is not."""
+    return kind.startswith("post") and kind.endswith(":")
+
+
 @lru_cache(maxsize=65_536)
 def host_of(site: str) -> str:
     """Return the host of a site; what names no scheme is a host itself."""

@@ -15,7 +15,7 @@ from fyke.convert.html import tagged
 from fyke.convert.metadata import describe
 from fyke.errors import UrlError, UserError
 from fyke.formats.encoding import decoded
-from fyke.formats.html import Page, parse
+from fyke.formats.html import Page, check_selector, parse
 from fyke.formats.markdown import markdown
 from fyke.reading.links import document_links
 from fyke.url import Url
@@ -40,10 +40,10 @@ def extract(
 ) -> Content:
     """Return the main content of a page. Bytes are decoded as a browser would.
 
-    ``method`` is ``auto``, ``plateau``, ``slices``, ``dom`` or ``layout``, or one of these with settings of its own
-    (``Plateau(c=0.5)``). ``url`` makes the links of ``Content.html`` absolute. A switch that is off drops
-    blocks of that kind; without ``links`` there are none, and their text stays. ``favour`` is
-    ``precision`` or ``recall``: what ``auto`` should rather have.
+    ``method`` is ``auto``, ``plateau``, ``slices``, ``dom``, ``layout`` or ``css:SELECTOR``, or one of these with
+    settings of its own (``Plateau(c=0.5)``). ``url`` makes the links of ``Content.html`` absolute. A switch that is off
+    drops blocks of that kind; without ``links`` there are none, and their text stays. ``favour`` is ``precision`` or
+    ``recall``: what ``auto`` should rather have.
     """
     text = html if isinstance(html, str) else decoded(html, "text/html").text
     page = parse(text)
@@ -119,4 +119,4 @@ def _joined(base: Url, href: str) -> Url | None:
         return None
 
 
-__all__ = ["METHODS", "Auto", "Method", "Model", "Switches", "draw", "extract"]
+__all__ = ["METHODS", "Auto", "Method", "Model", "Switches", "check_selector", "draw", "extract"]

@@ -8,14 +8,15 @@ source it wants converted, ``converted`` goes on with the document).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from fyke.clean.extract import Select, find
 from fyke.clean.furniture import Hosts
-from fyke.clean.main import NOTHING, Main, main_texts
+from fyke.clean.main import NOTHING, Main, main_of, main_texts
 from fyke.convert.html import text_document
 from fyke.dedupe.exact import Digests, text_digest, words_digest
 from fyke.dedupe.sketch import words_sketch
@@ -152,13 +153,16 @@ class Reader:
         convert: Callable[[Source], Document] = convert_here,
         memo: LinkMemo | None = None,
         hosts: Hosts | None = None,
+        selectors: Mapping[str, str] | None = None,
     ) -> None:
         """``agent`` is the product token that robots directives may address; ``convert`` reads what is no page.
 
         ``hosts`` learns the furniture of hosts from the pages that are read, and takes it out of the main text: what
-        a page's main text is then depends on the pages before it.
+        a page's main text is then depends on the pages before it. ``selectors`` are CSS: where the content of single
+        hosts is.
         """
         self._agent, self._convert, self._hosts = agent, convert, hosts
+        self._selects = {host: Select(css) for host, css in (selectors or {}).items()}
         self._memo = memo if memo is not None else LinkMemo()
 
     def read(self, body: bytes, head: Head, url: Url) -> Reading:
@@ -190,6 +194,8 @@ class Reader:
         cut = parse_many([utf8(body, text) for (body, _, _), text in zip(given, texts, strict=True)])
         hosts = self._hosts
         mains = main_texts(cut, None if hosts is None else [hosts[url.host] for _, _, url in given])
+        if self._selects:
+            mains = [self._by_host(main, page, url) for main, page, (_, _, url) in zip(mains, cut, given, strict=True)]
         languages = [identify(main.text or main.blocks) for main in mains]  # by itself: its tables fill a core's cache
         found = [self._links(page, head, url) for page, (_, head, url) in zip(cut, given, strict=True)]
         made = [
@@ -202,6 +208,12 @@ class Reader:
             Reading(url, body, _linked(document, head, url), links, main)
             for (body, head, url), document, links, main in zip(given, made, found, mains, strict=True)
         ]
+
+    def _by_host(self, main: Main, page: Page, url: Url) -> Main:
+        """The main text where the page's host has it, if that is known and something is there."""
+        select = self._selects.get(url.host)
+        found = find(page, select) if select is not None else None
+        return main_of(found) if found is not None and found.kept.any() else main
 
     def _links(self, page: Page, head: Head, url: Url) -> PageLinks:
         return find_links(page, url, self._memo, agent=self._agent, head=head)

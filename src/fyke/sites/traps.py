@@ -87,9 +87,12 @@ class TrapJudge:
     def __init__(self, limits: TrapLimits = TrapLimits()) -> None:  # noqa: B008 - frozen
         self.limits = limits
 
-    def judge(self, url: Url, depth: int, now: float, host: HostHistory) -> Drop | None:
-        """Return why ``url`` is not worth queueing, or None, and count it. REQUIRES: it was not seen before."""
-        reason = self._judge(url, depth, now, host)
+    def judge(self, url: Url, depth: int, now: float, host: HostHistory, *, budgeted: bool = False) -> Drop | None:
+        """Return why ``url`` is not worth queueing, or None, and count it. REQUIRES: it was not seen before.
+
+        ``budgeted``: somebody else bounds how many values are asked of its query.
+        """
+        reason = self._judge(url, depth, now, host, budgeted)
         if reason is None:
             host.urls += 1
         return reason
@@ -109,7 +112,7 @@ class TrapJudge:
             return Drop.SOFT_ERROR
         return Drop.SAME_CONTENT if self._given_up(host.templates[template]) else None
 
-    def _judge(self, url: Url, depth: int, now: float, host: HostHistory) -> Drop | None:
+    def _judge(self, url: Url, depth: int, now: float, host: HostHistory, budgeted: bool) -> Drop | None:
         limits = self.limits
         if len(url.href) > limits.max_length:
             return Drop.LENGTH
@@ -125,7 +128,7 @@ class TrapJudge:
             return Drop.PATH_DEPTH
         if repeats(segments):
             return Drop.REPETITION
-        if query and (reason := self._judge_query(path, query, host)):
+        if query and (reason := self._judge_query(path, query, host, budgeted)):
             return reason
         date = _DATE.search(target)
         if date and _CALENDAR.search(target) and (reason := self._judge_calendar(target, date, now, host)):
@@ -134,11 +137,11 @@ class TrapJudge:
             return Drop.SAME_CONTENT
         return None
 
-    def _judge_query(self, path: str, query: str, host: HostHistory) -> Drop | None:
+    def _judge_query(self, path: str, query: str, host: HostHistory, budgeted: bool) -> Drop | None:
         count = query.count("&") + query.count(";") + 1
         if count > self.limits.max_parameters:
             return Drop.QUERY
-        if count < 2:
+        if count < 2 or budgeted:
             return None
         budgets = self.limits.query_budgets
         step = min(count - 2, len(budgets) - 1)

@@ -34,10 +34,14 @@ class WorldConfig:
     slow: bool = option(True, "Hosts that take their time.")
     flaky: bool = option(True, "Hosts that fail one time in six, for ten seconds each time, never twice in a row.")
 
+    catalogues: int = option(0, "Further hosts: 500 records behind a form each, and forms that nobody may send.")
+
     def __post_init__(self) -> None:
         """Refuse what makes no world."""
         if not 1 <= self.hosts <= 100_000:
             raise ValueError(f"hosts: {self.hosts} is not between 1 and 100,000")
+        if not 0 <= self.catalogues <= 1_000:
+            raise ValueError(f"catalogues: {self.catalogues} is not between 0 and 1,000")
         if not SMALLEST_HOST * self.hosts <= self.pages <= 100_000_000:
             raise ValueError(
                 f"pages: {self.pages} is not between {SMALLEST_HOST} for each of the {self.hosts} hosts and 100,000,000"

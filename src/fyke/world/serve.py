@@ -46,7 +46,8 @@ class Served:
 
     def resolve(self) -> list[str]:
         """``HOST:ADDRESS`` for every host: what ``fyke crawl --resolve`` takes."""
-        return [f"{host.name}:{ADDRESS}" for host in self.world.hosts]
+        names = [host.name for host in self.world.hosts] + [each.name for each in self.world.catalogues]
+        return [f"{name}:{ADDRESS}" for name in names]
 
     def write(self, folder: Path) -> None:
         """Write seeds.txt and crawl.toml into ``folder``: ``fyke crawl @DIR/seeds.txt --config DIR/crawl.toml``."""

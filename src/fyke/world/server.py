@@ -1,7 +1,7 @@
 """A world on loopback: an HTTP/1.1 server that chooses the host by the Host header.
 
-Keep-alive, pipelining, HEAD, gzip, conditional GET; one process, one thread, bodies kept. World time runs from
-the world's start at ``speed`` world seconds a second. The host ``control.invalid`` is the server's own: its
+Keep-alive, pipelining, HEAD, POST of forms, gzip, conditional GET; one process, one thread, bodies kept. World time
+runs from the world's start at ``speed`` world seconds a second. The host ``control.invalid`` is the server's own: its
 ``/log`` tells every request since the last ask, ``/time?T`` sets the world's time and stops it there.
 
     python -m fyke.world.server SETTINGS     (JSON: the world's settings, port, speed)
@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 from collections import OrderedDict, deque
+from dataclasses import replace
 from typing import cast
 
 import msgspec
@@ -27,7 +28,7 @@ from fyke.world.world import World
 
 CONTROL = "control.invalid"
 MAX_HEAD = 16_384
-"""Bytes of a request's head, several times what crawlers send; more is 400."""
+"""Bytes of a request's head, several times what crawlers send, and of what is posted; more is 400."""
 SHORTEST_GZIPPED = 256
 KEPT_GZIPPED = 4096
 """Gzipped bodies kept."""
@@ -59,10 +60,10 @@ class Service:
             return self._fixed
         return START + (time.monotonic() - self._started) * self._speed
 
-    def answer(self, host: str, target: str, etag: str, since: str) -> Answer:
+    def answer(self, host: str, target: str, etag: str, since: str, form: bytes | None = None) -> Answer:
         """What the world says, or the server itself under its control name."""
         if host != CONTROL:
-            return self._world.answer(host, target, self.now(), etag, since)
+            return self._world.answer(host, target, self.now(), etag, since, form)
         path, _, query = target.partition("?")
         if path == "/time" and query.replace(".", "", 1).isdecimal():
             self._fixed = float(query)
@@ -122,38 +123,45 @@ class Connection(asyncio.Protocol):
                 if len(self._buffer) > MAX_HEAD:
                     self._refuse()
                 return
-            head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
-            self._request(head)
+            line, *rest = self._buffer[:end].decode("latin-1").split("\r\n")
+            fields = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in rest)}
+            length = fields.get("content-length", "0")
+            if not length.isdecimal() or int(length) > MAX_HEAD:
+                self._refuse()
+                return
+            last = end + 4 + int(length)
+            if len(self._buffer) < last:
+                return
+            posted, self._buffer = self._buffer[end + 4 : last], self._buffer[last:]
+            self._request(line.split(" "), fields, posted)
 
-    def _request(self, head: bytes) -> None:
+    def _request(self, words: list[str], fields: dict[str, str], posted: bytes) -> None:
         started = time.time()
-        line, *rest = head.decode("latin-1").split("\r\n")
-        words = line.split(" ")
-        if len(words) != 3 or words[0] not in ("GET", "HEAD") or not words[2].startswith("HTTP/1."):
+        if len(words) != 3 or words[0] not in ("GET", "HEAD", "POST") or not words[2].startswith("HTTP/1."):
             self._refuse()
             return
-        fields = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in rest)}
+        method, posts = words[0], words[0] == "POST"
         target, host = words[1], fields.get("host", "")
         if target.startswith("http://"):  # a proxy's way of asking
             host, _, target = target[7:].partition("/")
             target = "/" + target
         host = host.partition(":")[0].lower()
-        answer = self._service.answer(
-            host, target, fields.get("if-none-match", ""), fields.get("if-modified-since", "")
-        )
+        etag, since = fields.get("if-none-match", ""), fields.get("if-modified-since", "")
+        answer = self._service.answer(host, target, etag, since, posted if posts else None)
         keep = fields.get("connection", "").lower() != "close" and words[2] == "HTTP/1.1"
-        data = self._service.wire(answer, "gzip" in fields.get("accept-encoding", ""), words[0] == "HEAD")
+        data = self._service.wire(answer, "gzip" in fields.get("accept-encoding", ""), method == "HEAD")
+        visit = Visit(host, target, answer.status, started, 0.0, method)
         if answer.latency:
             self._busy = True
             loop = asyncio.get_running_loop()
-            loop.call_later(answer.latency, self._send, host, target, answer, data, keep, started)
+            loop.call_later(answer.latency, self._send, visit, answer, data, keep)
         else:
-            self._send(host, target, answer, data, keep, started)
+            self._send(visit, answer, data, keep)
 
-    def _send(self, host: str, target: str, answer: Answer, data: bytes, keep: bool, started: float) -> None:
+    def _send(self, visit: Visit, answer: Answer, data: bytes, keep: bool) -> None:
         reset = answer.fault is Fault.RESET
-        if host != CONTROL:
-            self._service.log.append(Visit(host, target, 0 if reset else answer.status, started, time.time()))
+        if visit.host != CONTROL:
+            self._service.log.append(replace(visit, status=0 if reset else visit.status, ended=time.time()))
         if self._transport is not None:
             if reset:
                 self._transport.abort()
@@ -168,7 +176,7 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self) -> None:
         assert self._transport is not None
-        body = b"this server speaks GET and HEAD of HTTP/1.1\n"
+        body = b"this server speaks GET, HEAD and POST of HTTP/1.1\n"
         head = f"HTTP/1.1 400 Bad Request\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
         self._transport.write(head.encode() + body)
         self._transport.close()
@@ -196,9 +204,7 @@ async def _serve(settings: Settings) -> None:
 
 def main() -> None:
     """Serve as the first argument says, until standard input ends."""
-    import uvloop
-
-    uvloop.run(_serve(msgspec.json.decode(sys.argv[1], type=Settings)))
+    asyncio.run(_serve(msgspec.json.decode(sys.argv[1], type=Settings)))
 
 
 if __name__ == "__main__":

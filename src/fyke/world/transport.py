@@ -29,6 +29,7 @@ class Visit:
     """0 where the connection was reset."""
     started: float
     ended: float
+    method: str = "GET"
 
 
 def shortest_gaps(visits: Iterable[Visit]) -> dict[str, float]:
@@ -56,15 +57,17 @@ class WorldTransport:
     async def fetch(self, request: Request) -> Outcome:
         """What the world answers at the clock's time; a slow host makes the clock's time pass."""
         url, started = request.url, self._clock.now()
-        if url.scheme != "http" or self._world.host(url.host) is None:
+        if url.scheme != "http" or not self._world.knows(url.host):
             return Failed(url, Reason.DNS, detail=f"{url.host} is not in this world")
         validators = request.validators
-        answer = self._world.answer(url.host, url.target, started, validators.etag, validators.last_modified)
+        form = request.form if request.method == "POST" else None
+        answer = self._world.answer(url.host, url.target, started, validators.etag, validators.last_modified, form)
         if answer.latency:
             await self._clock.sleep(answer.latency)
         ended = self._clock.now()
         reset = answer.fault is Fault.RESET
-        self.log.append(Visit(url.host, url.target, 0 if reset else answer.status, started, ended))
+        status = 0 if reset else answer.status
+        self.log.append(Visit(url.host, url.target, status, started, ended, request.method))
         if reset:
             return Failed(url, Reason.RESET, detail="connection reset")
         body = b"" if request.method == "HEAD" else answer.body

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from fyke.errors import UserError
 from fyke.world.bodies import Bodies
+from fyke.world.catalogue import Catalogue, make_catalogues
 from fyke.world.chance import draw, unit
 from fyke.world.change import Changes
 from fyke.world.config import START, WorldConfig
@@ -39,6 +40,9 @@ class World:
         self.hosts = make_hosts(self.config)
         suffix = "" if port == 80 else f":{port}"
         self.bases = [f"http://{host.name}{suffix}" for host in self.hosts]
+        self.catalogues = make_catalogues(self.config.seed, self.config.catalogues, suffix)
+        """Hosts whose records are behind forms; they are none of ``hosts``."""
+        self._catalogues = {each.name: each for each in self.catalogues}
         self._numbers = {host.name: host.number for host in self.hosts}
         self._plans = Plans(self.config, self.hosts)
         self._graph = Graph(self._plans)
@@ -51,7 +55,11 @@ class World:
     @property
     def seeds(self) -> list[str]:
         """The home page of every host."""
-        return [base + "/" for base in self.bases]
+        return [base + "/" for base in (*self.bases, *(each.base for each in self.catalogues))]
+
+    def knows(self, name: str) -> bool:
+        """Whether there is such a host (without port), of either kind."""
+        return name in self._numbers or name in self._catalogues
 
     def host(self, name: str) -> Host | None:
         """The host of that name (without port)."""
@@ -64,9 +72,18 @@ class World:
         for index in range(host.pages):
             yield self.bases[host.number] + self._plans.plan(self._model(host).number, index).path
 
-    def answer(self, name: str, target: str, t: float, etag: str = "", since: str = "") -> Answer:
-        """What the host ``name`` answers for ``target`` (path and query) at ``t`` to a GET with those validators."""
+    def answer(
+        self, name: str, target: str, t: float, etag: str = "", since: str = "", form: bytes | None = None
+    ) -> Answer:
+        """What the host ``name`` answers for ``target`` (path and query) at ``t`` to a GET with those validators.
+
+        ``form`` is what was posted, where it is no GET.
+        """
+        if (catalogue := self._catalogues.get(name)) is not None:
+            return catalogue.answer(target, t, form)
         host = self.host(name)
+        if form is not None:
+            return make_answer(405, "text/plain", b"nothing is posted here\n", t)
         if host is None:
             return make_answer(421, "text/plain", b"no such host in this world\n", t)
         latency = host.latency * (0.5 + unit(self.config.seed, "latency", host.number, target)) if host.latency else 0.0
@@ -117,6 +134,8 @@ class World:
 
     def truth(self, url: str, t: float = START) -> Truth:
         """What is true of a URL of this world at ``t``. Raises ``UserError`` for a URL of another."""
+        if (catalogue := self._catalogue_of(url)) is not None:
+            return catalogue.truth(url)
         host, target = self._split(url)
         model = self._model(host)
         place = find(self._plans, host, model, target)
@@ -192,6 +211,8 @@ class World:
 
     def links(self, url: str, t: float = START) -> tuple[str, ...]:
         """``truth(url, t).links`` without the rest, which is quicker."""
+        if (catalogue := self._catalogue_of(url)) is not None:
+            return catalogue.truth(url).links
         host, target = self._split(url)
         place = find(self._plans, host, self._model(host), target)
         if place.kind is Kind.REDIRECT:
@@ -251,6 +272,10 @@ class World:
         disallowed: set[str] = set()
         while queue:
             url = queue.popleft()
+            if (catalogue := self._catalogue_of(url)) is not None:
+                pages.update(catalogue.linked)
+                seen.update(catalogue.linked)
+                continue
             host, target = self._split(url)
             place = find(self._plans, host, self._model(host), target)
             if not allows(host, target):
@@ -311,6 +336,9 @@ class World:
         if host is None:
             raise UserError(f"this world has no host {name!r}; `fyke world --facts` lists its hosts")
         return host
+
+    def _catalogue_of(self, url: str) -> Catalogue | None:
+        return self._catalogues.get(url.split("/", 3)[2].partition(":")[0]) if url.count("/") > 2 else None
 
     def _split(self, url: str) -> tuple[Host, str]:
         parts = url.split("/", 3)

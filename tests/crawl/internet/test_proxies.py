@@ -72,6 +72,43 @@ async def answering(port: int) -> None:
                 await asyncio.sleep(0.05)
 
 
+def test_a_host_may_have_a_proxy_of_its_own() -> None:
+    """One goes through a proxy that resolves, one directly; the proxy of the others is not there."""
+    if not (JUDGES / "pproxy").exists():
+        pytest.skip(f"the judges are not at {JUDGES}; make them with `make judges`")
+    found = run_inside(by_host)
+    assert found["pages"] == ["http://direct.example/", "http://own.example/"]
+    assert found["through"] == [True, False, False], "own, direct, other"
+    assert "canary" not in found["kept"]
+
+
+async def by_host(net: Internet) -> Any:
+    for n, name in enumerate(("own.example", "direct.example", "other.example"), 1):
+        net.host(name, f"93.184.1.{n}", site(1))
+    await net.open()
+    log = (net.folder / "proxy.log").open("wb")
+    process = await asyncio.create_subprocess_exec(
+        str(JUDGES / "pproxy"), "-l", "socks5://127.0.0.1:8899#anna:canary", "-v", stdout=log, stderr=log
+    )
+    net._stack.callback(_end, process)
+    await answering(8899)
+    (net.folder / "crawl.toml").write_text(
+        'proxy = "http://127.0.0.1:9"\npatience = 1\n[hosts."direct.example"]\nproxy = "none"\n'
+        '[hosts."own.example"]\nproxy = "socks5h://anna:canary@127.0.0.1:8899"\n'
+    )
+    seeds = [f"http://{name}.example/" for name in ("own", "direct", "other")]
+    await net.crawl(*seeds, *QUICK, "--config", str(net.folder / "crawl.toml"))
+    process.terminate()
+    await process.wait()
+    told = (net.folder / "proxy.log").read_text()
+    kept = b"".join(path.read_bytes() for path in net.store.glob("*.json")).decode()
+    return {
+        "pages": sorted(net.pages()),
+        "through": [f"{name}.example" in told for name in ("own", "direct", "other")],
+        "kept": kept,
+    }
+
+
 def test_a_proxy_that_is_not_there_loses_nothing() -> None:
     found = run_inside(no_proxy)
     assert found["asked"] == 0, "nobody is contacted without it"

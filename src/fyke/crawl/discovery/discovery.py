@@ -29,7 +29,7 @@ from fyke.crawl.queue.queues import Queues
 from fyke.errors import UrlError
 from fyke.formats.http import Head, parse_head
 from fyke.formats.tags import date, moment
-from fyke.frontier.keys import Entry
+from fyke.frontier.keys import Entry, is_form
 from fyke.sites import sitemap as sitemaps
 from fyke.sites.feed import NO_RHYTHM, Feed, FeedKind, Rhythm, parse_feed
 from fyke.sites.lastmod import signals
@@ -137,7 +137,7 @@ class Discovery:
     @staticmethod
     def may_list(outcome: Fetched, entry: Entry) -> bool:
         """Whether ``outcome`` may be a sitemap or feed, by its first bytes."""
-        body, kind = outcome.exchange.body, entry.kind
+        body, kind = outcome.exchange.body, "" if is_form(entry.kind) else entry.kind
         if not kind and b"text/html" in outcome.exchange.response_head:
             return False  # what most are, at the cost of a microsecond
         return bool(kind or _LIST.search(body, 0, _WINDOW) or (body[:1] == b"{" and _JSON_FEED.match(body)))

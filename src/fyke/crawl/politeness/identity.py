@@ -12,7 +12,7 @@ from fyke.crawl.politeness.auth import Account, Login, read_auth
 from fyke.crawl.politeness.login import ends_session
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
-from fyke.fetch.proxy import Proxy, environment_proxy, without_password
+from fyke.fetch.proxy import Proxies, Proxy, environment_proxy, without_password
 from fyke.fetch.sessions import (
     REDACTED,
     Credentials,
@@ -35,7 +35,7 @@ class Identity:
     credentials: Mapping[str, Credentials] = field(default_factory=dict)
     cookies: tuple[str, ...] = field(default=(), repr=False)
     logins: tuple[Login, ...] = ()
-    proxy: Proxy | None = None
+    proxies: Proxies = field(default_factory=Proxies)
     origins: frozenset[str] = frozenset()
     """With an account: what is had from there is private, and links that would end it are not followed."""
     avoid: tuple[str, ...] = ()
@@ -48,9 +48,9 @@ class Identity:
             return Drop.LOGIN
         return Drop.LOGOUT if ends_session(url) or url.href.startswith(self.avoid) else None
 
-    def sessions(self) -> Sessions:
-        """Return the sessions of one transport."""
-        return Sessions(self.headers, self.credentials, self.cookies, self.origins)
+    def sessions(self, kept: Iterable[str] = ()) -> Sessions:
+        """Return the sessions of one transport, with the cookies that an earlier run kept."""
+        return Sessions(self.headers, self.credentials, self.cookies, self.origins, kept)
 
 
 def identity_of(settings: CrawlSettings, seeds: Iterable[str]) -> Identity:
@@ -76,7 +76,7 @@ def identity_of(settings: CrawlSettings, seeds: Iterable[str]) -> Identity:
         credentials,
         tuple(cookies),
         tuple(each.login for each in accounts if each.login is not None),
-        _proxy(settings),
+        _proxies(settings),
         frozenset([*credentials, *(each.origin for each in accounts)]),
         tuple(each.origin + path for each in accounts for path in each.avoid),
     )
@@ -92,6 +92,7 @@ def without_secrets(settings: CrawlSettings) -> CrawlSettings:
         settings,
         header=headers,
         proxy=without_password(settings.proxy),
+        hosts={name: replace(own, proxy=without_password(own.proxy)) for name, own in settings.hosts.items()},
         auth=_absolute(settings.auth),
         cookies=_absolute(settings.cookies),
         ca_file=_absolute(settings.ca_file),
@@ -109,9 +110,12 @@ def _given(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _proxy(settings: CrawlSettings) -> Proxy | None:
-    address = environment_proxy() if settings.proxy == "env" else settings.proxy
-    return Proxy.parse(address, settings.proxy_resolves) if address else None
+def _proxies(settings: CrawlSettings) -> Proxies:
+    def proxy(said: str) -> Proxy | None:
+        address = environment_proxy() if said == "env" else said
+        return Proxy.parse(address, settings.proxy_resolves) if address not in ("", "none") else None
+
+    return Proxies(proxy(settings.proxy), {host: proxy(said) for host, said in settings.host_proxies().items()})
 
 
 def _in_seeds(seeds: list[str]) -> Iterable[tuple[str, Credentials]]:

@@ -1,8 +1,9 @@
 """Logging in by a form, as a person would: its hidden fields go back with it, and a page shows whether it worked.
 
-A session ends without a word, so every page of such an origin is looked at: a 401, a way to the login page or a form
-that asks for a password say that it has ended. Then the URL waits in its queue, one login is made, and it is asked for
-again; a login that is refused closes the origin for a while that doubles.
+A session ends without a word, so every page of such an origin is looked at: a 401, a way to the login page, a form
+that asks for a password, or a page without the words that all pages have say that it has ended. Then the URL waits in
+its queue, one login is made, and it is asked for again; a login that is refused closes the origin for a while that
+doubles.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from enum import Enum
 from fyke.crawl.politeness.auth import Login
 from fyke.formats.encoding import decoded
 from fyke.formats.http import parse_head
+from fyke.formats.media_types import HTML
+from fyke.formats.sniff import sniff
 from fyke.sites.forms import forms
 from fyke.url import Url
 from fyke.values import Failed, Fetched, Moved, Outcome, Request
@@ -26,6 +29,9 @@ MAX_WAIT = 6 * 3600.0
 MAX_HOPS = 5
 PATIENCE = 3
 """Times that one URL may find the session ended right after a login, until it is believed that it is always so."""
+
+WORDLESS = 3
+"""Pages that lack the words of a session right after a login, until it is believed that not all pages have them."""
 
 _PASSWORD = re.compile(rb"""<input\b[^>]{0,2000}\btype\s*=\s*["']?password\b""", re.IGNORECASE)
 _NO_TEXT = frozenset({"hidden", "submit", "button", "image", "reset", "checkbox", "radio", "file", "password"})
@@ -144,6 +150,7 @@ class _State:
         self.is_in = False
         self.failures = 0
         self.said = ""
+        self.wordless = 0
 
 
 class Logins:
@@ -178,9 +185,12 @@ class Logins:
         """Say what an answer shows of the session."""
         state = self._states[origin]
         if not self._shows_end(state, outcome):
-            if self._doubted:
-                self._doubted.pop(outcome.url.href, None)
-            return Session.LASTS
+            doubted = bool(self._doubted) and self._doubted.pop(outcome.url.href, 0) > 0
+            if not _lacks_words(state, outcome):
+                return Session.LASTS
+            if doubted:  # a login did not help: the page is like that
+                state.wordless += 1
+                return Session.LASTS
         state.is_in = False
         doubts = self._doubted[outcome.url.href] = self._doubted.pop(outcome.url.href, 0) + 1
         if len(self._doubted) > _REMEMBERED:
@@ -198,3 +208,15 @@ class Logins:
             return False
         phrase = state.login.logged_in
         return not phrase or phrase not in text_of(outcome)
+
+
+def _lacks_words(state: _State, outcome: Outcome) -> bool:
+    """Whether a page has not the words that show a session, where pages have them."""
+    phrase = state.login.logged_in
+    if not phrase or state.wordless >= WORDLESS or not isinstance(outcome, Fetched):
+        return False
+    body = outcome.exchange.body
+    if phrase.encode() in body:
+        return False
+    declared = parse_head(outcome.exchange.response_head).get("content-type")
+    return sniff(body, declared, outcome.url.path) == HTML and phrase not in text_of(outcome)

@@ -42,6 +42,8 @@ class Rules:
         """Links that may be followed out of the scope."""
         self.refusals: list[Callable[[Url], Drop | None]] = []
         """Further judges of what belongs."""
+        self.budgeted: set[str] = set()
+        """URLs about to be queued that have a budget of their own: requests of a form."""
 
     @classmethod
     def of(
@@ -105,7 +107,8 @@ class Rules:
         """Why ``url`` looks like a trap or is beyond a limit; None where it is worth queueing. Asked once each."""
         if url.href.startswith(REQUISITE):
             return None
-        return self._judge.judge(url, depth, now, self._history(url.host))
+        budgeted = bool(self.budgeted) and url.href in self.budgeted
+        return self._judge.judge(url, depth, now, self._history(url.host), budgeted=budgeted)
 
     def learn(self, url: Url, text: int, repeats: bool) -> Drop | None:
         """Learn from a page that came: the hash of its text, and whether it repeats another page of its host.

@@ -213,14 +213,15 @@ class Queues:
         for number, letter in others.items():
             self.post.write(batch, here, number, letter)
 
-    def enqueue(self, batch: Batch, offers: Sequence[Offer], now: float) -> None:
-        """Queue those offers that are worth it. REQUIRES: they belong to the tablet of ``batch``."""
+    def enqueue(self, batch: Batch, offers: Sequence[Offer], now: float) -> int:
+        """Queue those offers that are worth it; return how many are not. REQUIRES: ``batch`` is of their tablet."""
+        count, left = len(offers), 0
         if self.order is not None:
             if pages := [each for each in offers if not is_requisite(each.kind)]:
-                self._set_aside(self.order, batch, pages, now)
+                left = self._set_aside(self.order, batch, pages, now)
             offers = [each for each in offers if is_requisite(each.kind)]
         if not offers:
-            return
+            return count - left
         self._chunk(batch, offers)
         wanted: list[Offer] = []
         for each in offers:
@@ -232,7 +233,7 @@ class Queues:
             else:
                 batch.count("dropped:" + why)
         if not wanted:
-            return
+            return count - left
         sites: defaultdict[str, list[Entry]] = defaultdict(list)
         for each, priority in zip(wanted, self._priorities(wanted), strict=True):
             entry = Entry(
@@ -243,6 +244,7 @@ class Queues:
             for key, value in self.frontier.add(site, entries, now):
                 batch.put("queue", key, value)
             self.write_site(batch, site)
+        return count - left - len(wanted)
 
     def _chunk(self, batch: Batch, offers: Sequence[Offer]) -> None:
         urls = [Url(each.href) for each in offers]
@@ -250,9 +252,9 @@ class Queues:
         if chunks is not None:
             chunks.add(batch, urls)
 
-    def _set_aside(self, order: Order, batch: Batch, offers: Sequence[Offer], now: float) -> None:
-        """Let offers wait at the level of their worth; those that wait at a worse one move up."""
-        number = self.tablet_of(Url(offers[0].href))
+    def _set_aside(self, order: Order, batch: Batch, offers: Sequence[Offer], now: float) -> int:
+        """Let offers wait at the level of their worth, return how many do; those that wait at a worse one move up."""
+        left, number = 0, self.tablet_of(Url(offers[0].href))
         urls = [Url(each.href) for each in offers]
         keys = self.keys(urls)
         levels = level_of(order.scores(batch, number, offers, keys)).tolist()
@@ -268,6 +270,8 @@ class Queues:
                 continue
             entry = Entry(each.href, level, each.depth, each.tries, kind=each.kind, clue=each.clue, off=each.off)
             order.reserve.put(batch, number, entry, key, level)
+            left += 1
+        return left
 
     def _admit(self, batch: Batch, url: Url) -> None:
         self.admit(url)

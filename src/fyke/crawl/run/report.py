@@ -52,6 +52,7 @@ def report(number: int, agent: Agent, began: float, steering: int = 0) -> AgentS
         waiting_detail=idle.detail if resting else "",
         troubles=agent.keeper.troubles,
         steering=steering,
+        lag=round(agent.visits.means.lag.lost, 3),
         fresh=gauge.read(now) if gauge is not None else None,
         fresh_hosts=gauge.hosts(now) if gauge is not None else {},
     )

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import re
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-import uvloop
 
 from fyke.values import Failed, Moved, Outcome, Request
 
@@ -24,12 +25,14 @@ Start = Callable[[Request, Callable[[Outcome], None]], object]
 log = logging.getLogger("fyke")
 
 _UNSAFE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+MAX_LOG = 50_000_000
+"""Bytes of fyke.log; then it becomes fyke.log.1, in the place of the one before."""
 _YOUNG = 50_000
 """Objects between two looks for young cycles: those of some hundred pages."""
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on uvloop.
+    """Run a coroutine on an event loop of its own.
 
     What is there before it lives as long as the run, so the collector of cycles need not look at it again and again;
     and it looks for young cycles less often, as a page makes hundreds of objects and next to no cycle.
@@ -38,7 +41,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     gc.freeze()
     gc.set_threshold(_YOUNG, *thresholds[1:])
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with asyncio.Runner() as runner:
             return runner.run(main)
     finally:
         gc.set_threshold(*thresholds)
@@ -71,10 +74,24 @@ class _Json(logging.Formatter):
         return msgspec.json.encode(told).decode()
 
 
+class _Rotated(WatchedFileHandler):
+    """A log that several processes write: who finds it too long puts it aside, and the others follow."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        try:
+            if self.stream is not None and self.stream.tell() > MAX_LOG:
+                path = Path(self.baseFilename)
+                if os.path.samestat(os.fstat(self.stream.fileno()), path.stat()):
+                    path.replace(f"{path}.1")
+        except OSError:
+            self.handleError(record)
+
+
 @contextmanager
 def logging_to(store: Path, form: str = "text", verbose: bool = False) -> Iterator[None]:
     """Write what happens to ``fyke.log`` in the store, as ``text`` or ``json``; ``verbose``: more, and to stderr."""
-    handlers: list[logging.Handler] = [logging.FileHandler(store / "fyke.log")]
+    handlers: list[logging.Handler] = [_Rotated(store / "fyke.log")]
     before = log.level
     if verbose:
         handlers.append(logging.StreamHandler(sys.stderr))

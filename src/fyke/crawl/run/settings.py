@@ -9,7 +9,7 @@ from typing import Literal
 from fyke.config import option, tables
 from fyke.crawl.revisit.weights import parse_weight
 from fyke.crawl.run.plugins import parse as parse_plugin
-from fyke.errors import UrlError
+from fyke.errors import UrlError, UserError
 from fyke.fetch.http import USER_AGENT, FetchSettings
 from fyke.formats.media_types import TypeFilter
 from fyke.patterns import Pattern
@@ -28,7 +28,7 @@ FETCH_OPTIONS = (
 """Those that one fetch has, too (``fyke fetch``)."""
 _MAIL = re.compile(r"[!-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
 _ABOUT = re.compile(r"https?://[0-9A-Za-z\[][!-~]*")
-_ABOVE_0 = ("concurrency", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
+_ABOVE_0 = ("concurrency", "form_requests", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class HostSettings:
 
     max_pages: int | None = option(None, "Pages of this host at most; 0 for no limit.")
     delay: Seconds | None = option(None, "Least seconds between two contacts; its own Crawl-delay can lengthen it.")
+    proxy: str = option("", "The proxy it is asked through, as in --proxy; none: directly.")
+    content: str = option("", "A CSS selector of its pages' content; where it finds nothing, content is found as ever.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,10 @@ class CrawlSettings:
     sitemaps: bool = option(
         True, "Read sitemaps: named by robots.txt or at /sitemap.xml. Not with --max-depth: their pages have none."
     )
+    forms: Literal["off", "get", "post"] = option(
+        "off", "Ask safe forms for what is behind them, by GET; or by POST too, which asks for confirmation."
+    )
+    form_requests: int = option(200, "Requests of one form at most.")
     websub: int = option(0, "Have feeds pushed by their hubs to this port; needs --public-url, runs until stopped.")
     public_url: str = option("", "Where hubs reach --websub: https://you.example/hooks.")
     delay: Seconds = option(1.0, "Least seconds between two contacts of a host; its own Crawl-delay can lengthen it.")
@@ -116,7 +122,9 @@ class CrawlSettings:
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
     log_format: Literal["text", "json"] = option("text", "Lines of fyke.log in the store, and of -v: text or JSON.")
     min_free_disk: Bytes = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
-    hosts: dict[str, HostSettings] = tables("Settings of single hosts, by exact name: max_pages, delay.")
+    hosts: dict[str, HostSettings] = tables(
+        "Settings of single hosts, by exact name: max_pages, delay, proxy, content."
+    )
 
     def __post_init__(self) -> None:
         self._check_scope()
@@ -147,6 +155,7 @@ class CrawlSettings:
         for name, own in self.hosts.items():
             if _host(name) and min(own.delay or 0, own.max_pages or 0) < 0:
                 raise ValueError(f'hosts."{name}": a delay or max_pages is below 0')
+        self.host_selectors()
         for name in ("include", "exclude"):
             for pattern in getattr(self, name):
                 try:
@@ -172,6 +181,23 @@ class CrawlSettings:
     def host_pages(self) -> dict[str, int]:
         """The most pages of single hosts."""
         return {_host(name): own.max_pages for name, own in self.hosts.items() if own.max_pages is not None}
+
+    def host_proxies(self) -> dict[str, str]:
+        """The proxies of single hosts."""
+        return {_host(name): own.proxy for name, own in self.hosts.items() if own.proxy}
+
+    def host_selectors(self) -> dict[str, str]:
+        """Where the content of single hosts is. Raises ``ValueError`` for what is no selector."""
+        named = {_host(name): own.content for name, own in self.hosts.items() if own.content}
+        if named:
+            from fyke.reading.content import check_selector
+
+            for css in named.values():
+                try:
+                    check_selector(css)
+                except UserError as error:
+                    raise ValueError(f"hosts: {error}") from None
+        return named
 
     def fixed_addresses(self) -> dict[str, str]:
         """What ``resolve`` says, by host."""

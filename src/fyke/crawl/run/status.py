@@ -94,6 +94,8 @@ class Status(msgspec.Struct, frozen=True):
     """Sites that could not be reached, and why; the first few of each agent."""
     requisites: int = 0
     """Images, styles, scripts and fonts of pages that were fetched with them."""
+    forms: dict[str, int] = {}
+    """Forms that were tried, their requests and new results; and why others were not, by reason."""
 
 
 def write(store: Path, status: AgentStatus) -> None:
@@ -166,6 +168,7 @@ def total(agents: Iterable[AgentStatus], now: float) -> Status:
         fresh_hosts={host: reading for r in reports for host, reading in r.fresh_hosts.items()},
         troubles={site: why for r in reports for site, why in r.troubles.items()},
         requisites=counters["requisites"],
+        forms=_named(counters, "forms:"),
     )
 
 

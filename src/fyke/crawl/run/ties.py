@@ -39,6 +39,10 @@ class Ways:
     """With it the crawl is continuous: it never ends by itself."""
     requisites: bool = False
     """What pages need to be shown is fetched, too."""
+    form_requests: int = 0
+    """Requests of one form at most, where what is behind forms is asked for."""
+    post_forms: bool = False
+    """Forms that are posted are sent, too."""
     beat_every: float = SYNC_EVERY
 
 

@@ -57,6 +57,8 @@ def attach(agent: Agent, store: Path, urls: Sequence[str]) -> None:
     _around(queues.frontier, "add", watch.queued)
     _around(queues.duplicates, "mark", watch.marked)
     _around(keeper.rules, "belongs", watch.scoped)
+    if keeper.forms is not None:
+        keeper.forms.told = watch.formed
     means = agent.visits.means
     _around(means.permissions, "known", watch.permitted)
     _around(means, "start", watch.started)
@@ -107,6 +109,11 @@ class _Watch:
             if offer.href in self.urls and offer.href not in self._linked:
                 self.tell(offer.href, "sites/sitemap", "listed by a sitemap or feed")
         return original(batch, offers)
+
+    def formed(self, url: Url, said: str) -> None:
+        """Something was decided of a form, or of a request of one."""
+        if url.href in self.urls:
+            self.tell(url.href, "sites/forms", said)
 
     def sifted(self, original: Callable[..., Any], urls: Sequence[Url], keys: Any = None) -> Any:
         fresh = original(urls, keys)
