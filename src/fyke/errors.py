@@ -50,3 +50,7 @@ class DepotError(StorageError):
 
 class FencedError(StorageError):
     """A tablet of a depot that somebody else has taken over: nothing that this process writes there counts any more."""
+
+
+UNREADABLE = (ValueError, RecursionError)
+"""What decoders raise for bytes that are not theirs: errors of their own, text that is no UTF-8, endless nesting."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from fyke.errors import StorageError, UserError
+from fyke.errors import UNREADABLE, StorageError, UserError
 
 WORK = ".fyke-building"
 _LOCK, _NAMES, _NEW, _OLD = "lock", "names.json", "new", "old"
@@ -108,7 +108,7 @@ def _known(folder: Path, own: Own) -> frozenset[str]:
     work = folder / WORK
     if (work / _LOCK).is_file():
         known |= {WORK}
-        with contextlib.suppress(OSError, msgspec.MsgspecError):
+        with contextlib.suppress(OSError, *UNREADABLE):
             known |= frozenset(msgspec.json.decode((work / _NAMES).read_bytes(), type=list[str]))
     return frozenset(name for name in known if "/" not in name) - {"", ".", ".."}
 

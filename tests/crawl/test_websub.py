@@ -246,6 +246,10 @@ def test_whatever_else_speaks_to_the_port_does_no_harm() -> None:
             assert (await exchange(base + "/?hub.mode=subscribe", b"GET")).startswith(b"HTTP/1.1 404")
             callback = scene.hub.forms[0]["hub.callback"]
             assert await exchange(callback, b"POST", b"Transfer-Encoding: chunked\r\n", b"zz\r\n\r\n") == b""
+            for length in (b"0" * 20 + b"700000000", b"700000000", b"-5", b"+5", b"1_0", b"\xb2"):  # one byte is sent
+                said = await exchange(callback, b"POST", b"Content-Length: " + length + b"\r\n", b"x")
+                assert said.startswith(b"HTTP/1.1 400"), length
+            assert scene.subscriber.refusals[Refusal.TOO_LARGE] == 6
             reader, writer = await asyncio.open_connection("127.0.0.1", scene.port)
             writer.write(b"\x16\x03\x01" + b"x" * 40_000)
             with_nothing = await reader.read()

@@ -168,5 +168,7 @@ def test_hubs_are_found_in_headers_first_then_in_the_feed() -> None:
     links = ['<https://hub2.example/>; rel="hub", </other>; type=x; rel=self', "<https://hub3.example/>; rel=hub"]
     assert discover(links, feed, TOPIC) == Topic("https://a.example/other", "https://hub2.example/")
     assert discover([], Feed(FeedKind.RSS), TOPIC) is None
+    theirs = ['<https://victim.example/feed>; rel="self"', "<https://evil.example/hub>; rel=hub"]
+    assert discover(theirs, feed, TOPIC) == Topic(TOPIC, "https://evil.example/hub"), "a site speaks for itself"
     assert discover(["<mailto:x@y.example>; rel=hub"], Feed(FeedKind.RSS), TOPIC) is None
     assert discover(["<http://[>; rel=hub"], Feed(FeedKind.RSS), TOPIC) is None

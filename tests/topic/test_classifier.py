@@ -177,7 +177,7 @@ def test_topic_files() -> None:
         ('wrods = ["keel"]', "is no topic"),
         ('words = ["a"]\nthreshold = 3', "threshold is 3"),
         ('patterns = ["("]', "no regular expression"),
-        (f'patterns = ["{"a" * 1000}("]', "1001 characters"),
+        (f'patterns = ["{"a" * 1000}("]', "1,001 characters"),
         ('relevant = ["a"]\nirrelevant = ["a"]', "a is given as relevant and as irrelevant"),
     ):
         with pytest.raises(UserError, match=said):

@@ -168,15 +168,13 @@ class Archive:
         below = self.below(documents)
         scores = np.empty(below.size)
         saturation, slope = bm25 or (-1.0, 0.0)
-        damaged = kernels.score_many(
-            self._stream,
-            below,
-            np.asarray(weights, np.float64),
-            float(saturation),
-            float(slope),
-            self.mean_length,
-            scores,
-        )
+        try:
+            damaged = kernels.score_many(
+                self._stream, below, np.asarray(weights, np.float64), float(saturation), float(slope),
+                self.mean_length or 1.0, scores,
+            )  # fmt: skip
+        except ZeroDivisionError:  # a count that no document has
+            raise StorageError(f"{self.folder} is damaged: its counts are none; build the archive again") from None
         if damaged >= 0:
             raise self._damage(int(below[damaged]))
         return scores
@@ -242,6 +240,11 @@ def _open_sub(folder: Path, manifest: SubManifest, verify: bool) -> Archive:
         raise StorageError(f"{folder} lies over a sub-archive; make it again over {below}'s own archive")
     data = map_section(folder, "members.ef", manifest.sections, verify)
     archive.members = _elias_fano(data, manifest.documents, manifest.base_documents + 1)
+    chosen = archive.members.values()
+    if (np.diff(chosen, prepend=-1) <= 0).any():
+        raise ValueError("its documents are not in order")
+    if len(chosen) and chosen[-1] >= archive.manifest.documents:
+        raise ValueError("it has documents that the archive below has not")
     return archive
 
 
@@ -255,30 +258,37 @@ def _open(folder: Path, manifest: Manifest, verify: bool) -> Archive:
     def section(name: str) -> NDArray[np.uint8]:
         return map_section(folder, name, manifest.sections, verify)
 
-    if "dates.bits" in manifest.sections:
-        section("dates.bits")  # read when asked for, but a damaged one is found now
+    if "dates.bits" in manifest.sections:  # read when asked for, but a damaged one is found now
+        dates = section("dates.bits")
+        if not 0 < date_width(manifest.dates) <= 40 or manifest.documents * date_width(manifest.dates) > 8 * dates.size:
+            raise ValueError("its dates contradict their number")
 
     streams = PAPER_STREAMS if manifest.mode == "paper" else FYKE_STREAMS
     if set(manifest.codes) != set(streams):
         raise ValueError(f"mode {manifest.mode} has other streams")
     numbers = section("permutation.bits").view(np.uint64)
+    summaries = section("summaries.bits").view(np.uint64)
     if (
-        manifest.terms * number_width(manifest.terms) > numbers.size * 64
+        manifest.terms < 0
+        or manifest.terms * number_width(manifest.terms) > numbers.size * 64
         or not 0 <= manifest.largest <= manifest.terms
+        or not 0 <= manifest.missing <= manifest.documents
         or not 0 <= manifest.postings <= manifest.documents * manifest.largest
+        or not 0 <= manifest.stream_bits <= summaries.size * 64
+        or manifest.max_chain < 0
     ):
         raise ValueError("its numbers contradict one another")
     pointers = _elias_fano(section("pointers.ef"), manifest.documents - manifest.missing + 1, manifest.stream_bits + 1)
     missing = _elias_fano(section("missing.ef"), manifest.missing, manifest.documents + 1)
     permutation = np.empty(manifest.terms, np.int64)
     unpack(numbers, number_width(manifest.terms), permutation)
-    dictionary = Dictionary(
-        FrontCoded(manifest.terms, section("terms.bytes"), section("terms.starts").view(np.uint64)),
-        permutation,
-        decode_frequencies(section("frequencies.bits").view(np.uint64), manifest.terms),
-    )
+    frequencies = decode_frequencies(section("frequencies.bits").view(np.uint64), manifest.terms)
+    if (np.bincount(permutation, minlength=manifest.terms) != 1).any() or (frequencies < 0).any():
+        raise ValueError("its terms have no order")
+    strings = FrontCoded.over(manifest.terms, section("terms.bytes"), section("terms.starts").view(np.uint64))
+    dictionary = Dictionary(strings, permutation, frequencies)
     stream = kernels.Stream(
-        section("summaries.bits").view(np.uint64),
+        summaries,
         Codes.of([Code.parse(manifest.codes[name]) for name in streams]),
         manifest.mode == "paper",
         manifest.terms,

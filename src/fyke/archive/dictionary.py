@@ -18,6 +18,7 @@ from fyke.archive.run import Run
 from fyke.bits.coding import Code
 from fyke.bits.frontcoded import FrontCoded
 from fyke.bits.stream import Words
+from fyke.errors import StorageError
 
 FREQUENCY_CODE = Code("gamma")
 """Falls of the document frequency from rank to rank: mostly 0."""
@@ -45,8 +46,13 @@ class Dictionary:
         return ranks
 
     def term(self, rank: int) -> str:
-        """Return the term of a rank."""
-        return self.strings[int(self.permutation[rank])].decode()
+        """Return the term of a rank. Raises ``StorageError`` where the dictionary is damaged."""
+        try:
+            return self.strings[int(self.permutation[rank])].decode()
+        except UnicodeDecodeError:
+            raise StorageError(
+                f"term {rank} of an archive's dictionary is no text; copy it or build it again"
+            ) from None
 
     def rank(self, term: str) -> int | None:
         """Return the rank of a term, or None where the archive has none such."""

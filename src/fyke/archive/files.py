@@ -16,7 +16,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from fyke.archive.preprocess import Preprocessing
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 
 FORMAT = "fyke-archive"
 SUB_FORMAT = "fyke-subarchive"
@@ -106,7 +106,7 @@ def read_manifest(folder: Path) -> Manifest | SubManifest:
             )
         kind: type[Manifest | SubManifest] = Manifest if head.format == FORMAT else SubManifest
         return msgspec.json.decode(line, type=kind)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise StorageError(f"{file} is not an archive's manifest ({error}); build the archive again") from None
 
 

@@ -27,6 +27,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -34,7 +35,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from fyke.archive.preprocess import Preprocessing, Vocabulary
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 from fyke.text.characters import WORDS
 
 FORMAT = "fyke-run"
@@ -44,7 +45,10 @@ DEFAULT_MEMORY = 1 << 29
 
 _WORD_COST = 250
 """Bytes of a distinct word in memory: two dictionary entries and two strings, generously."""
-_ARRAYS = ("documents", "lengths", "fetched", "starts", "terms", "counts", "link_starts", "links")
+_KINDS: dict[str, type[np.generic]] = {
+    "documents": np.uint32, "lengths": np.int64, "fetched": np.int64, "starts": np.int64, "terms": np.uint32,
+    "counts": np.uint32, "link_starts": np.int64, "links": np.uint64,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +90,82 @@ class Run:
             head = msgspec.json.decode((folder / "run.json").read_bytes(), type=_Head)
             if head.format != FORMAT or head.version != VERSION:
                 raise StorageError(f"{folder} is not a run of version {VERSION}; scan its pages again")
-            arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
-        except (OSError, ValueError, msgspec.MsgspecError) as error:
+            run = cls(folder, head.preprocessing, head.tokeniser, **{name: _mapped(folder, name) for name in _KINDS})
+            run._check()
+        except (OSError, *UNREADABLE) as error:
             raise StorageError(f"{folder} is not a complete run ({error}); scan its pages again") from None
-        return cls(folder, head.preprocessing, head.tokeniser, **arrays)
+        return run
+
+    def _check(self) -> None:
+        """Raise ``ValueError`` where numbers contradict one another: those who read a run follow them."""
+        _check_lists(self.starts, len(self.lengths), len(self.terms))
+        _check_lists(self.link_starts, len(self.lengths), len(self.links))
+        if len(self.counts) != len(self.terms) or len(self.fetched) != len(self.lengths):
+            raise ValueError("its columns are not equally long")
+        sums = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
+        rising = self.terms[1:] > self.terms[:-1]
+        begins = self.starts[(self.starts > 0) & (self.starts < len(self.terms))]
+        rising[begins - 1] = True  # from one document to the next
+        if (
+            (self.terms >= len(self.documents)).any()
+            or not rising.all()
+            or (self.counts == 0).any()
+            or (self.lengths < np.diff(sums[self.starts])).any(where=np.diff(self.starts) > 0)
+            or (self.lengths < -1).any()
+            or (self.fetched < 0).any()
+        ):
+            raise ValueError("its numbers contradict one another")
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def urls(self) -> list[str]:
-        """Return the URLs in order of arrival."""
-        return (self.folder / "urls.txt").read_text(encoding="utf-8").split("\n")[:-1]
+        """Return the URLs in order of arrival. Raises ``StorageError``."""
+        try:
+            urls = (self.folder / "urls.txt").read_bytes().decode().split("\n")[:-1]
+        except (OSError, *UNREADABLE) as error:
+            raise self._damage("urls.txt", str(error)) from None
+        if len(urls) != len(self):
+            raise self._damage("urls.txt", f"{len(urls)} lines for {len(self)} pages")
+        return urls
 
     def vocabulary(self) -> Iterator[str]:
-        """Yield the terms in byte order."""
-        with (self.folder / "terms.txt").open(encoding="utf-8", newline="\n") as lines:
-            for line in lines:
-                yield line[:-1]
+        """Yield the terms in byte order. Raises ``StorageError``."""
+        last, count = b"", 0
+        try:
+            with (self.folder / "terms.txt").open(encoding="utf-8", newline="\n") as lines:
+                for line in lines:
+                    term = line.removesuffix("\n")
+                    if term.encode() <= last:
+                        raise ValueError("the terms are not in order")
+                    last, count = term.encode(), count + 1
+                    yield term
+        except (OSError, *UNREADABLE) as error:
+            raise self._damage("terms.txt", str(error)) from None
+        if count != len(self.documents):
+            raise self._damage("terms.txt", f"{count} lines for {len(self.documents)} terms")
+
+    def _damage(self, name: str, what: str) -> StorageError:
+        return StorageError(f"{self.folder / name} is damaged ({what}); scan the pages again")
+
+
+def _mapped(folder: Path, name: str) -> NDArray[Any]:
+    """Map a column of a run. Raises ``ValueError`` where it is none, or of another kind."""
+    try:
+        found = np.load(folder / f"{name}.npy", mmap_mode="r")
+    except OSError:
+        raise
+    except Exception as error:  # what numpy's reader of headers raises is anything, a tokenizer's errors too
+        raise ValueError(f"{name}: {error}") from None
+    if found.ndim != 1 or found.dtype != _KINDS[name]:
+        raise ValueError(f"{name} is no column of {np.dtype(_KINDS[name])}")
+    return np.asarray(found)
+
+
+def _check_lists(starts: NDArray[np.int64], lists: int, entries: int) -> None:
+    """Raise ``ValueError`` unless ``starts`` divide so many entries into so many lists."""
+    if len(starts) != lists + 1 or starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
+        raise ValueError("the starts of its lists contradict their lengths")
 
 
 class _Head(msgspec.Struct):
@@ -208,7 +271,7 @@ def read_jsonl(file: Path) -> Iterator[Page]:
         for number, line in enumerate(lines, 1):
             try:
                 page = decoder.decode(line)
-            except msgspec.MsgspecError as error:
+            except UNREADABLE as error:
                 raise StorageError(f"{file}, line {number}: {error}; write objects with url, text and links") from None
             yield page
 
@@ -217,7 +280,7 @@ def own_runs(folder: Path) -> frozenset[str]:
     """Return the names of the runs that a scan made in ``folder``."""
     names = set()
     for path in folder.glob("run-*"):
-        with contextlib.suppress(OSError, msgspec.MsgspecError):
+        with contextlib.suppress(OSError, *UNREADABLE):
             if msgspec.json.decode((path / "run.json").read_bytes(), type=_Head).format == FORMAT:
                 names.add(path.name)
     return frozenset(names)

@@ -49,6 +49,15 @@ class FrontCoded:
             last = string
         return cls(len(strings), np.frombuffer(bytes(data), np.uint8), np.array(starts, np.uint64))
 
+    @classmethod
+    def over(cls, size: int, data: NDArray[np.uint8], starts: NDArray[np.uint64]) -> FrontCoded:
+        """Return the list that lies in ``data`` and ``starts`` (mapped, say). Raises ``ValueError`` if it cannot."""
+        if size < 0 or len(starts) != -(-size // BLOCK) or (starts[1:] < starts[:-1]).any():
+            raise ValueError("the blocks of a list of strings are not as many as it says, or not in order")
+        if len(starts) and starts[-1] >= len(data):
+            raise ValueError("a block of a list of strings lies beyond its end")
+        return cls(size, data, starts)
+
     def __len__(self) -> int:
         return self.size
 

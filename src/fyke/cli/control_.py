@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -105,9 +104,11 @@ def exclude(
 
     Example: fyke control exclude /calendar/
     """
+    from fyke.patterns import Pattern
+
     try:
-        re.compile(pattern)
-    except re.error as error:
+        Pattern(pattern)
+    except ValueError as error:
         raise UserError(f"{pattern!r} is no regular expression ({error})") from None
     _ask(store, json, f"what matches {pattern!r} is excluded", exclude=[pattern])
 

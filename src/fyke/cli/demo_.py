@@ -12,6 +12,7 @@ import typer
 from fyke.cli.echo import plain
 from fyke.cli.options import Json, flags, print_json
 from fyke.errors import StorageError, UserError
+from fyke.scratch import Scratch
 from fyke.world.config import WorldConfig
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -43,8 +44,6 @@ def demo(
 
     Example: fyke demo --seed 7
     """
-    import tempfile
-
     from rich.console import Console
 
     from fyke.cli import warming
@@ -55,8 +54,8 @@ def demo(
     warming.ahead("demo")
     console = Console(stderr=json, highlight=False)
     found = {}
-    with tempfile.TemporaryDirectory(prefix="fyke-demo-") as folder, serve(settings) as served:
-        stage = Stage(served, console, Path(folder), out)
+    with Scratch("demo") as folder, serve(settings) as served:
+        stage = Stage(served, console, folder, out)
         for number, act in enumerate(ACTS, 1):
             title = (act.__doc__ or "").split("\n")[0].rstrip(".")
             console.print(f"\n[b]{number}. {title}[/b]")

@@ -15,7 +15,7 @@ import msgspec
 import zstandard
 
 from fyke.cli.options import needs_parquet
-from fyke.errors import UserError
+from fyke.errors import UNREADABLE, UserError
 
 if TYPE_CHECKING:
     from fyke.values import Document as Converted
@@ -142,7 +142,7 @@ def _json_lines(path: Path, id_field: str, text_field: str) -> Iterator[Document
             text_name = text_name or _named(row, TEXT_FIELDS)
             text = value.decode(row[text_name])
             name = str(value.decode(row[id_name])) if id_name in row else f"{path}:{number}"
-        except (msgspec.DecodeError, KeyError) as error:
+        except (*UNREADABLE, KeyError) as error:
             what = f"has no field {error}" if isinstance(error, KeyError) else f"is not JSON ({error})"
             raise UserError(
                 f"line {number} of {path} {what}; each line is an object with id and text, or name the fields "

@@ -58,7 +58,7 @@ def look(folder: Path) -> Iterator[Check]:
     """Look at everything; ``folder`` is where a store would be."""
     for check in (_python, _libraries, _processor, _memory, _files, lambda: _disk(folder), _kernels):
         yield check()
-    yield from (_certificates(), _names(), _namespaces(), _browser(), _watches())
+    yield from (_certificates(), _names(), _namespaces(), _confinement(), _browser(), _watches())
     yield from _extras()
 
 
@@ -149,8 +149,18 @@ def _names() -> Check:
 def _namespaces() -> Check:
     said = _run(["unshare", "--net", "--mount", "true"])
     said = said and _run(["unshare", "--user", "--net", "true"])
-    remedy = "only tests on a network of their own, and confined workers, want them"
+    remedy = "only tests on a network of their own want them"
     return _good("network namespaces", said or "can be made", remedy, unless=bool(said), state=State.LACKS)
+
+
+def _confinement() -> Check:
+    """What keeps a converter that a document has taken over from doing harm (fyke.workers.confine)."""
+    from fyke.workers.confine import offered
+
+    found = offered()
+    said = ", ".join(f"{name} {value}" if value else f"no {name}" for name, value in found.items())
+    remedy = "converters could reach files or the network, though not for long: use Linux 5.13 or later"
+    return _good("confined workers", said, remedy, unless=not all(found.values()), state=State.LACKS)
 
 
 def _run(words: list[str]) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from fyke.bits import warmed
 from fyke.cli.echo import echo
 from fyke.cli.progress import bar
 from fyke.errors import StorageError
+from fyke.scratch import Scratch
 from fyke.spawning import python
 
 SETS: dict[str, dict[str, int]] = {
@@ -53,10 +53,10 @@ def warm(name: str, processes: int = 0) -> dict[str, object]:
         return {"compiled": 0, "cpu_seconds": 0.0, "seconds": 0.0}
     waiting, total = list(SETS[name]), sum(SETS[name].values())
     most = min(len(waiting), processes or os.cpu_count() or 1)
-    with tempfile.TemporaryDirectory(prefix="fyke-warm-") as folder, bar("compiling kernels, once", total, "s") as show:
+    with Scratch("warm") as folder, bar("compiling kernels, once", total, "s") as show:
         if not sys.stderr.isatty():
             echo("fyke: compiling kernels, once; the next run starts at once", err=True)
-        log = Path(folder) / "log"
+        log = folder / "log"
         log.touch()
         began = time.monotonic()
         _run(waiting, most, log, lambda done: show(int(min(done, total))))

@@ -15,10 +15,11 @@ import json
 import os
 import stat
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from fyke.scratch import Scratch
 
 WORDS = (  # noqa: SIM905 - it is a text
     "the frontier of a crawler holds the addresses that are known and not yet fetched and each host is left in peace"
@@ -256,8 +257,8 @@ def main(names: list[str]) -> int:
             echo(f"fyke warm: {' '.join(map(str, words))} failed: {told.getvalue()}", err=True)
 
     for name in names:
-        with tempfile.TemporaryDirectory(prefix="fyke-warm-") as folder:
-            WORKLOADS[name](Path(folder), run)
+        with Scratch("warm") as folder:
+            WORKLOADS[name](folder, run)
     return status
 
 

@@ -27,11 +27,21 @@ _HEADERS = ("Subject", "From", "To", "Date")
 _QUOTE = re.compile(r"((?:>[ ]?)+)(.*)", re.DOTALL)
 _MAX_QUOTES = 20
 """Quotes within quotes that are kept."""
+MAX_HEADER = 2_000
+"""Characters of a header that are read: the library's time grows with their square."""
+
+
+class _Bounded(email.policy.EmailPolicy):
+    """Reads the beginning of a header, however long it is."""
+
+    def header_fetch_parse(self, name: str, value: str) -> str:
+        found: str = super().header_fetch_parse(name, value[:MAX_HEADER])
+        return found
 
 
 def convert(source: Source) -> Document:
     """Return one message."""
-    message = email.message_from_bytes(source.data, policy=email.policy.default.clone(raise_on_defect=False))
+    message = email.message_from_bytes(source.data, policy=_Bounded(raise_on_defect=False))
     assert isinstance(message, EmailMessage)
     headers = [(name, _header(message, name)) for name in _HEADERS]
     bodies: list[tuple[str, int, str]] = []

@@ -20,7 +20,7 @@ import msgspec
 from fyke.crawl.run import history, status, steering, steps
 from fyke.crawl.run.history import Moment
 from fyke.crawl.run.status import AgentStatus, Status
-from fyke.errors import FykeError, UserError
+from fyke.errors import UNREADABLE, FykeError, UserError
 from fyke.frontier.keys import QUEUED, Entry, SiteRecord, host_of, is_record_key
 from fyke.store import Anchor, Row, Store, Tablet
 from fyke.store.cells import ANCHOR, host_prefix_known, row_range, unpack_anchors
@@ -314,7 +314,7 @@ class StoreFacts:
     def _settings(self) -> dict[str, object]:
         try:
             return msgspec.json.decode((self._path / "crawl.json").read_bytes(), type=_Plan).settings
-        except (OSError, msgspec.DecodeError):
+        except (OSError, *UNREADABLE):
             return {}
 
     def _tablets(self, key: bytes) -> Iterator[Tablet]:

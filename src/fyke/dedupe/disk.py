@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from fyke.dedupe import index_kernels
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches
-from fyke.errors import StorageError, UserError
+from fyke.errors import UNREADABLE, StorageError, UserError
 from fyke.text.characters import WORDS
 
 AnyPath = str | os.PathLike[str]
@@ -282,7 +282,7 @@ def _mapped(path: Path, kind: Any, mode: Any, shape: tuple[int, ...] | None = No
 def _read_header(path: Path) -> _Header:
     try:
         header = msgspec.json.decode((path / "header.json").read_bytes(), type=_Header)
-    except (OSError, msgspec.DecodeError, ValueError):
+    except (OSError, *UNREADABLE):
         raise StorageError(
             f"{path} is no folder of sketches; make one with `fyke dedupe INPUT --save {path}`"
         ) from None

@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import itertools
 import os
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -42,6 +40,7 @@ from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.similarity import Check, check
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch
 from fyke.errors import StorageError
+from fyke.scratch import Scratch
 from fyke.text.words import encode
 
 S = TypeVar("S", bound=np.generic)
@@ -90,8 +89,8 @@ class Spool:
         self._memory = max(memory, LEAST_MEMORY)
         self._progress = progress
         self._workers = workers or os.cpu_count() or 1
-        self._scratch = tempfile.TemporaryDirectory(prefix="fyke-dedupe-", dir=folder)
-        self._path = Path(self._scratch.name)
+        self._scratch = Scratch("dedupe", folder)
+        self._path = self._scratch.path
         self._texts = (self._path / "texts").open("w+b", buffering=1 << 20)
         self._names = (self._path / "names").open("w+b", buffering=1 << 20)
         self._ends: list[Ints] = [np.zeros(1, np.int64)]
@@ -115,7 +114,7 @@ class Spool:
         """Remove everything from the disk."""
         self._texts.close()
         self._names.close()
-        self._scratch.cleanup()
+        self._scratch.close()
 
     def add(self, documents: Iterable[tuple[str, str | bytes]], save: SketchFolder | None = None) -> int:
         """Take in (id, text) pairs; sketches go to ``save`` as well. Return how many came."""

@@ -15,7 +15,7 @@ import msgspec
 
 from fyke.desktop.ignore import Policy, purge_mark
 from fyke.desktop.state import outermost
-from fyke.errors import StorageError, UserError
+from fyke.errors import UNREADABLE, StorageError, UserError
 from fyke.store import Codec, Settings, Store
 from fyke.store.manifest import NAME as MANIFEST
 from fyke.store.manifest import read as read_manifest
@@ -76,7 +76,7 @@ def read(store: Path) -> Plan:
         found = msgspec.json.decode((store / NAME).read_bytes(), type=Plan)
     except FileNotFoundError:
         raise StorageError(f"{store} holds no local files; `fyke desktop DIR --store {store}` puts some in") from None
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, *UNREADABLE) as error:
         raise StorageError(f"{store / NAME} cannot be read ({error}); restore it from a copy") from None
     if found.format != FORMAT or found.version != VERSION:
         raise StorageError(f"{store / NAME} is of another version ({found.version}); use the fyke that wrote it")

@@ -21,7 +21,7 @@ from fyke.desktop.plan import Root
 from fyke.desktop.run import FILES, Ask, Desktop
 from fyke.desktop.state import Difference, Settling, outermost
 from fyke.desktop.watch import Watcher
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 
 RESCAN = 600.0
 """Seconds between two looks at folders that are not watched, and at roots that are not there."""
@@ -244,5 +244,5 @@ def read_status(store: Path) -> Status | None:
         return msgspec.json.decode((store / plans.STATUS).read_bytes(), type=Status)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, *UNREADABLE) as error:
         raise StorageError(f"{store / plans.STATUS} cannot be read ({error}); the next watch makes it anew") from None

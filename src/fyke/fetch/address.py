@@ -12,22 +12,38 @@ import ipaddress
 from collections.abc import Iterable
 from functools import lru_cache
 
-_METADATA = frozenset({"168.63.129.16", "fd00:ec2::254"})
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_METADATA = frozenset(map(ipaddress.ip_address, ("168.63.129.16", "100.100.100.200", "fd00:ec2::254", "fd20:ce::254")))
 """Services of clouds that are not link-local."""
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+"""All IPv6 that is anybody's; what lies outside is special, old, or another family's address in disguise."""
+_SPECIAL = tuple(
+    map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "3fff::/20"))
+)
+"""Of IANA's registries, whatever the standard library's table says of them."""
 
 
 @lru_cache(maxsize=65_536)
 def is_public(address: str) -> bool:
     """Whether ``address`` is globally reachable; what is no address is not. IPv4 inside IPv6 counts as itself."""
+    ip = _read(address)
+    if ip is None or ip in _METADATA or any(ip in network for network in _SPECIAL if network.version == ip.version):
+        return False
+    if ip.version == 6 and ip not in _GLOBAL_UNICAST:
+        return False
+    return ip.is_global and not ip.is_multicast
+
+
+def _read(address: str) -> Address | None:
+    """Return the address that a text names: the IPv4 address, where an IPv6 one only leads there."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return False
+        return None
     if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or _nat64(ip) or (ip.teredo[1] if ip.teredo else None)
-        if inner is not None:
-            return inner.is_global and not inner.is_multicast
-    return ip.is_global and not ip.is_multicast and address not in _METADATA
+        return ip.ipv4_mapped or ip.sixtofour or _nat64(ip) or (ip.teredo[1] if ip.teredo else None) or ip
+    return ip
 
 
 def _nat64(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
@@ -82,9 +98,5 @@ class Veto:
 
 def _is_near(address: str) -> bool:
     """Whether an address is link-local, or a cloud's own service: no name has business there."""
-    try:
-        ip = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return True
-    inner = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
-    return (inner or ip).is_link_local or address in _METADATA
+    ip = _read(address)
+    return ip is None or ip.is_link_local or ip in _METADATA

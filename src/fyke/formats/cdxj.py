@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from fyke.errors import UNREADABLE
 from fyke.formats.http import parse_head
 from fyke.formats.streams import Seekable
 from fyke.formats.surt import surt
@@ -134,7 +135,7 @@ def parse_line(line: bytes) -> IndexLine | None:
             int(fields.get("offset", 0)),
             text["filename"],
         )
-    except (ValueError, TypeError):
+    except (*UNREADABLE, TypeError):
         return None
 
 

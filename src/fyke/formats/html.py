@@ -182,12 +182,6 @@ class Page:
     def _has_frames(self) -> bool:
         return not _FRAMING.isdisjoint(self.noted)
 
-    @lazy
-    def headings(self) -> list[tuple[int, str]]:
-        """Each heading as (level 1 … 6, text), in order."""
-        found = sorted((tag for n in range(1, 7) for tag in self._of(f"h{n}")), key=lambda tag: tag.token)
-        return [(int(tag.name[1]), fold(self.tokens.content(tag.token))) for tag in found]
-
     def links(self) -> References:
         """The page's links: anchors in their order, then areas, then frames and embedded documents."""
         columns = self.cut.anchors

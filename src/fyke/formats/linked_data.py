@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from fyke.errors import UNREADABLE
+
 MAX_SCRIPT = 1 << 20
 """Characters of a script: a longer one is a data dump."""
 MAX_THINGS = 2000
@@ -29,10 +31,10 @@ def decode(script: str) -> Any:
     """Return what a script says; None where that is no JSON, or none that can be mended."""
     if len(script) > MAX_SCRIPT:
         return None
-    with suppress(msgspec.DecodeError, RecursionError):
+    with suppress(*UNREADABLE):
         return _decode(script)
     mended = _COMMA.sub(r"\1", _AROUND.sub("", _AROUND.sub("", _CONTROLS.sub(" ", script))))
-    with suppress(msgspec.DecodeError, RecursionError):
+    with suppress(*UNREADABLE):
         return _decode(mended)
     return None
 

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from fyke.errors import UNREADABLE
 from fyke.frontier import change_kernels as changes
 from fyke.frontier import revisit_kernels as kernels
 
@@ -231,7 +232,7 @@ class ChangeState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tr
         """Return what ``encode`` wrote; a fresh state for anything else."""
         try:
             return _states.decode(data) if data else cls()
-        except msgspec.DecodeError:
+        except UNREADABLE:
             return cls()
 
 

@@ -7,7 +7,6 @@ sorted in runs of a given size on disk and merged; a transpose is the edges turn
 from __future__ import annotations
 
 import itertools
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from fyke.bits.coding import Codes
 from fyke.errors import StorageError
 from fyke.graph import kernels
 from fyke.graph.properties import Parameters, Properties, file_of, write_properties
+from fyke.scratch import Scratch
 
 Ints = NDArray[np.int64]
 Write = Callable[[bytes], object]
@@ -150,7 +150,7 @@ def lists_of_edges(
     Out of core: ``run_edges`` edges at a time are sorted in memory, spilled to a temporary folder, and merged.
     Nodes without successors up to the greatest number (or ``nodes``) get empty lists.
     """
-    with tempfile.TemporaryDirectory(prefix="fyke-edges-") as folder:
+    with Scratch("edges") as folder:
         runs: list[NDArray[np.uint64]] = []
         greatest = -1
         for block in _blocks(edges, run_edges):
@@ -158,7 +158,7 @@ def lists_of_edges(
                 raise StorageError("an edge list has a node below 0 or beyond 2³²−1; number the nodes from 0")
             greatest = max(greatest, int(block.max(initial=-1)))
             keys = _sorted_once(block[:, 0].astype(np.uint64) << np.uint64(32) | block[:, 1].astype(np.uint64))
-            file = Path(folder) / f"{len(runs)}.npy"
+            file = folder / f"{len(runs)}.npy"
             np.save(file, keys)
             runs.append(np.load(file, mmap_mode="r"))
         total = greatest + 1 if nodes is None else nodes

@@ -15,7 +15,7 @@ from fyke.bits import stream
 from fyke.bits.coding import Codes
 from fyke.bits.eliasfano import EliasFano
 from fyke.bits.frontcoded import BLOCK, FrontCoded
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 from fyke.graph import kernels
 from fyke.graph.build import PADDED, Lists, lists_of_edges, write_graph
 from fyke.graph.properties import Parameters, Properties, file_of, read_properties
@@ -216,4 +216,7 @@ def read_urls(file: Path, nodes: int) -> FrontCoded:
     if size != nodes:
         raise StorageError(f"{file} has {size} URLs for a graph of {nodes} nodes; use the files of one collection")
     starts = np.frombuffer(body, "<u8", blocks).astype(np.uint64)
-    return FrontCoded(size, np.frombuffer(body, np.uint8, offset=8 * blocks), starts)
+    try:
+        return FrontCoded.over(size, np.frombuffer(body, np.uint8, offset=8 * blocks), starts)
+    except UNREADABLE as error:
+        raise StorageError(f"{file} is damaged ({error}); copy it again") from None

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from fyke.bits.codes import nat
 from fyke.bits.coding import Code
 from fyke.bits.eliasfano import EliasFano
 from fyke.lecture.example import Said, example
+from fyke.scratch import Scratch
 
 
 @example("Compressed Collections §2: the mapping ν", "fyke.bits.codes", by="its formula")
@@ -67,8 +66,8 @@ def summaries() -> Iterator[Said]:
         Page("http://a.test/2", "fish and ships", ()),
         Page("http://a.test/3", "fish in the water", ()),
     ]
-    with tempfile.TemporaryDirectory(prefix="fyke-lecture-") as name:
-        folder = Path(name)
+    with Scratch("lecture") as name:
+        folder = name
         for _ in scan(pages, folder / "run", Preprocessing("none", "none", 1)):
             pass
         for _ in combine(Catalogue(runs_of([folder / "run"])), folder / "archive", Coding("paper")):

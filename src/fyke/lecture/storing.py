@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +16,7 @@ from fyke.formats.tags import canonical
 from fyke.formats.trec import read_trec, write_trec
 from fyke.lecture import texts
 from fyke.lecture.example import Said, example
+from fyke.scratch import Scratch
 from fyke.store.store import Store
 
 Bits = NDArray[np.int64]
@@ -69,7 +68,7 @@ def trec() -> Iterator[Said]:
 def bigtable() -> Iterator[Said]:
     """A row key, a column key and a timestamp point to a single cell."""
     url = "http://www.example.com/"
-    with tempfile.TemporaryDirectory(prefix="fyke-lecture-") as folder, Store.open(Path(folder) / "store") as store:
+    with Scratch("lecture") as folder, Store.open(folder / "store") as store:
         store.put(url, raw=b"<p>old", text="old", fetched=1000.0)
         store.put(url, raw=b"<p>new", text="new", title="Example", fetched=2000.0)
         store.put(url, anchors={"http://www.other.com/": "an example"})

@@ -84,6 +84,11 @@ def kendall_tau(order: Ints, values: Floats) -> float:
 COLUMNS = ("policy", "pages", "seconds", "harvest", "window_harvest", "recall", "pagerank")
 
 
+def plain_cell(text: str) -> str:
+    """Return a text as it may stand in a cell: spreadsheets take what begins with one of these signs for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
 def write_csv(file: Path, simulations: Sequence[Simulation]) -> None:
     """Write the curves, a row for each point."""
     with file.open("w", newline="", encoding="utf-8") as out:
@@ -91,7 +96,7 @@ def write_csv(file: Path, simulations: Sequence[Simulation]) -> None:
         rows.writerow(COLUMNS)
         for simulation in simulations:
             columns = [getattr(simulation.curve, name).tolist() for name in COLUMNS[1:]]
-            rows.writerows([simulation.policy, *row] for row in zip(*columns, strict=True))
+            rows.writerows([plain_cell(simulation.policy), *row] for row in zip(*columns, strict=True))
 
 
 def plot(file: Path, simulations: Sequence[Simulation], focused: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from fyke.errors import UNREADABLE
 from fyke.formats.tags import canonical
 from fyke.sites.feed import MAX_ENCLOSURES, MAX_ITEMS, MAX_TITLE, Feed, FeedFault, FeedKind, Item, address, from_html
 
@@ -15,7 +16,7 @@ def read_json(data: bytes, url: str, faults: Counter[FeedFault]) -> Feed:
     """Return the feed that ``data`` holds; kind ``none`` where they are no JSON Feed. Never raises."""
     try:
         said = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+    except UNREADABLE:
         faults[FeedFault.MALFORMED] += 1
         said = None
     if not isinstance(said, dict) or "jsonfeed.org" not in _text(said, "version"):

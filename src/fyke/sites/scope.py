@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from fyke.errors import ConfigError, UrlError
+from fyke.patterns import Pattern
 from fyke.url import Url
 from fyke.values import Drop
 
@@ -134,8 +135,8 @@ class SeedScope:
                 return url.href.startswith(prefix)
 
 
-def _compile(option: str, pattern: str) -> re.Pattern[str]:
+def _compile(option: str, pattern: str) -> Pattern:
     try:
-        return re.compile(pattern)
-    except re.error as error:
+        return Pattern(pattern)
+    except ValueError as error:
         raise ConfigError(f"{option} {pattern!r} is not a regular expression: {error}; escape signs with \\") from None

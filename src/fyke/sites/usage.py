@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fyke.description import NO_SIGNALS, Signals, Usage
+from fyke.errors import UNREADABLE
 
 if TYPE_CHECKING:
     from fyke.formats.http import Head
@@ -96,7 +97,7 @@ class TdmRules:
         """Read the file. Never raises; what is no rule is skipped."""
         try:
             entries = msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeError):
+        except UNREADABLE:
             return cls()
         found = (_rule(entry) for entry in entries[:MAX_RULES]) if isinstance(entries, list) else ()
         return cls(tuple(rule for rule in found if rule is not None))

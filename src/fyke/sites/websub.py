@@ -149,14 +149,18 @@ class Answer:
 def discover(links: Iterable[str], feed: Feed, url: str) -> Topic | None:
     """Return the topic of the feed at ``url`` and its first hub; None where nobody pushes it.
 
-    ``links`` are the values of its Link headers, which come before what the feed itself says (WebSub, 4).
+    ``links`` are the values of its Link headers, which come before what the feed itself says (WebSub, 4). A
+    feed speaks for its own host: a topic elsewhere is not believed.
     """
     said = header_links(links)
     hubs = [target for target, relations in said if "hub" in relations] or feed.hubs
     own = next((target for target, relations in said if "self" in relations), "") or feed.self_url or url
     try:
         here = Url.parse(url)
-        found = Topic(here.join(own).href, here.join(hubs[0]).href if hubs else "")
+        topic = here.join(own)
+        if topic.host != here.host:  # who may be pushed for is not for others to say
+            topic = here
+        found = Topic(topic.href, here.join(hubs[0]).href if hubs else "")
     except UrlError:
         return None
     return found if found.hub.startswith(("http://", "https://")) else None

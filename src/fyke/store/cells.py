@@ -12,13 +12,15 @@ docs/store-format.md draws the bytes. The rules:
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from itertools import compress
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from fyke.errors import UNREADABLE, StorageError
 from fyke.url import Url
 from fyke.values import BLOCK_END, Link, Links, Meta, Signals
 
@@ -40,7 +42,11 @@ FAMILIES = (*ROW_FAMILIES, *RAW_FAMILIES)
 EXACT = "sha256"
 """``RowMeta.duplicate_by`` of an exact copy: the bodies have one SHA-256, so one of them is enough."""
 
+T = TypeVar("T")
+
 MAX_STAMP = (1 << 64) - 1
+LAST_STAMP = 253_402_300_799_000_000
+"""The end of the year 9999: no version is later."""
 MAX_QUALIFIER = 1024
 """Longest name of a sparse column in bytes: it is repeated in every cell's key."""
 
@@ -103,13 +109,16 @@ class RowMeta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """It is no document: a page needs it to be shown, an image or a style."""
 
 
+Stamp = Annotated[int, msgspec.Meta(ge=0, le=LAST_STAMP)]
+
+
 class Version(msgspec.Struct, frozen=True, array_like=True):
     """One version of a row: its stamp, the stamps of the cells that it is made of (0: none), and its meta."""
 
-    stamp: int
-    page: int
-    text: int
-    links: int
+    stamp: Stamp
+    page: Stamp
+    text: Stamp
+    links: Stamp
     size: int
     """Bytes of the page before compression (heads and body)."""
     stored: int
@@ -253,8 +262,22 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def _door(read: Callable[[bytes], T]) -> Callable[[bytes], T]:
+    """Let a reader of cells raise ``StorageError`` for whatever was not written by its counterpart."""
+
+    @wraps(read)
+    def checked(data: bytes) -> T:
+        try:
+            return read(data)
+        except (*UNREADABLE, struct.error) as error:
+            raise StorageError(f"a cell is damaged ({error}); run `fyke store check`") from None
+
+    return checked
+
+
+@_door
 def unpack_version(data: bytes) -> Version:
-    """Read a version record. Raises ``msgspec.DecodeError`` for anything else."""
+    """Read a version record. Raises ``StorageError`` for anything else."""
     return _decode_version(data)
 
 
@@ -264,8 +287,9 @@ def pack_page(page: Page) -> bytes:
     return b"".join((_HEADS.pack(len(request), len(response)), request, response, page.body))
 
 
+@_door
 def unpack_page(data: bytes) -> Page:
-    """Read what ``pack_page`` wrote."""
+    """Read what ``pack_page`` wrote. Raises ``StorageError`` for anything else."""
     request, response = _HEADS.unpack_from(data)
     middle = 8 + request
     return Page(data[8:middle], data[middle : middle + response], data[middle + response :])
@@ -282,6 +306,7 @@ def main_blocks(text: str, weights: bytes) -> list[str]:
     return list(compress(text.split(BLOCK_END), map(_MAIN.__le__, weights))) if weights else []
 
 
+@_door
 def unpack_text(data: bytes) -> tuple[str, bytes]:
     """Read what ``pack_text`` wrote: text, BLOCK_END between its blocks, and the weights of these, if it has any."""
     if data[:1] != _IN_BLOCKS:
@@ -303,16 +328,17 @@ def pack_links(links: Sequence[Link]) -> bytes:
 
 
 def unpack_links(data: bytes) -> Links:
-    """Read what ``pack_links`` wrote. Raises ``msgspec.DecodeError`` for anything else."""
+    """Read what ``pack_links`` wrote. Raises ``StorageError`` for anything else."""
     hrefs, texts, rels = unpack_link_columns(data)
     return Links([Url(href) for href in hrefs], texts, rels)
 
 
+@_door
 def unpack_link_columns(data: bytes) -> tuple[list[str], list[str], list[str]]:
-    """Read targets, texts and rels. Raises ``msgspec.DecodeError`` as ``unpack_links`` does."""
+    """Read targets, texts and rels. Raises ``StorageError`` as ``unpack_links`` does."""
     hrefs, texts, rels = _decode_links(data)
     if not len(hrefs) == len(texts) == len(rels):
-        raise msgspec.DecodeError("columns of links that are not equally long")
+        raise ValueError("columns of links that are not equally long")
     return hrefs, texts, rels
 
 
@@ -329,6 +355,7 @@ def pack_anchor_records(anchors: list[tuple[str, float, str]]) -> bytes:
         return _encode([(encodable(source), when, encodable(text)) for source, when, text in anchors])
 
 
+@_door
 def unpack_anchors(data: bytes) -> list[Anchor]:
-    """Read what ``pack_anchors`` wrote."""
+    """Read what ``pack_anchors`` wrote. Raises ``StorageError`` for anything else."""
     return [Anchor(source, text, when) for source, when, text in _decode_anchors(data)]

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from fyke.errors import UNREADABLE, StorageError
 from fyke.store.cells import after
 from fyke.store.codec import dictionary_id
 
@@ -62,7 +63,15 @@ class HostStats:
 
 
 _encode = msgspec.msgpack.Encoder().encode
-decode_totals = msgspec.msgpack.Decoder(Totals).decode
+_decode = msgspec.msgpack.Decoder(Totals).decode
+
+
+def decode_totals(data: bytes) -> Totals:
+    """Read a record of totals. Raises ``StorageError`` for anything else."""
+    try:
+        return _decode(data)
+    except UNREADABLE as error:
+        raise StorageError(f"the totals of a host are damaged ({error}); run `fyke store check`") from None
 
 
 class Ledger:

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 from fyke.store import rocks
 from fyke.store.bodies import BODY_RECORD, COUNTER, ELSEWHERE, HERE, is_digest
 from fyke.store.cells import (
@@ -155,7 +153,7 @@ def _check_version(
 ) -> None:
     try:
         version = unpack_version(value)
-    except msgspec.MsgspecError as error:
+    except StorageError as error:
         found.fault(f"a version of {_name(row)} is damaged: {error}")
         return
     found.versions += 1
@@ -191,7 +189,7 @@ def _check_cells(
                 unpack_text(data)
             else:
                 unpack_links(data)
-        except (StorageError, ValueError, msgspec.MsgspecError) as error:
+        except (StorageError, *UNREADABLE) as error:
             found.fault(f"a {family} of {_name(row)} is damaged: {error}")
     for key in needed:
         found.fault(f"a {family} of {_name(split_cell_key(key)[0])} is missing")
@@ -234,7 +232,7 @@ def _check_others(tablet: Tablet, family: str, found: Check) -> None:
         if family == ANCHOR:
             try:
                 found.anchors += len(unpack_anchors(value))
-            except msgspec.MsgspecError as error:
+            except StorageError as error:
                 found.fault(f"the anchors of {_name(row_of(key))} are damaged: {error}")
 
 

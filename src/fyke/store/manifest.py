@@ -13,11 +13,12 @@ import contextlib
 import fcntl
 import os
 import secrets
+import stat
 from pathlib import Path
 
 import msgspec
 
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 from fyke.store.codec import Codec
 
 NAME = "fyke-store.json"
@@ -82,6 +83,7 @@ def create(store: Path, settings: Settings) -> Manifest:
     try:
         store.parent.mkdir(parents=True, exist_ok=True)
         store.mkdir(mode=0o700, exist_ok=True)  # what was behind a login is nobody else's
+        _refuse_others(store)
         if not (store / NAME).exists() and any(not _ours(entry.name) for entry in store.iterdir()):
             raise StorageError(f"{store} is a directory with other things in it; give an empty or new one")
         for tablet in range(settings.tablets):
@@ -91,6 +93,15 @@ def create(store: Path, settings: Settings) -> Manifest:
     except OSError as error:
         raise StorageError(f"cannot make a store at {store}: {error.strerror}; check the path and its rights") from None
     return read(store)
+
+
+def _refuse_others(store: Path) -> None:
+    """Raise ``StorageError`` where others own the folder, or everybody may write to it."""
+    found = store.stat()
+    if found.st_uid != os.geteuid() and os.geteuid() != 0:
+        raise StorageError(f"{store} belongs to another user; name a store of your own, or chown it")
+    if found.st_mode & stat.S_IWOTH:
+        raise StorageError(f"everybody may write to {store}; close it: chmod o-w {store}")
 
 
 def read(store: Path) -> Manifest:
@@ -106,7 +117,7 @@ def read(store: Path) -> Manifest:
         raise StorageError(f"cannot read {store / NAME}: {error.strerror}; check its rights") from None
     try:
         kind = msgspec.json.decode(data, type=_Kind)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         raise StorageError(f"{store / NAME} is damaged; restore it from a copy") from None
     if kind.format != FORMAT:
         raise StorageError(f"{store / NAME} is of the format {kind.format!r}, not {FORMAT!r}; give another directory")
@@ -117,7 +128,7 @@ def read(store: Path) -> Manifest:
         )
     try:
         return msgspec.json.decode(data, type=Manifest)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise StorageError(f"{store / NAME} is damaged ({error}); restore it from a copy") from None
 
 

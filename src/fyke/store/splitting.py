@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 from fyke.store import manifest
 from fyke.store.batch import Batch
 from fyke.store.bodies import BODY_RECORD, list_pages
@@ -113,7 +113,7 @@ def _state(building: Path, tablets: int) -> _Progress:
     building.mkdir(exist_ok=True)
     try:
         return msgspec.json.decode((building / "progress.json").read_bytes(), type=_Progress)
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (FileNotFoundError, *UNREADABLE):
         return _Progress(tablets, [])
 
 

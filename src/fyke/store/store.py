@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import threading
 import time
 import weakref
@@ -21,9 +20,11 @@ import msgspec
 
 from fyke.errors import StorageError, UserError
 from fyke.formats.http import parse_head
+from fyke.scratch import Scratch
 from fyke.store import bodies, manifest, rocks
 from fyke.store.cells import (
     BY_HAND,
+    LAST_STAMP,
     SEEN_MARK,
     Anchor,
     Change,
@@ -190,8 +191,8 @@ class Store:
         if self.mode == "w":
             codecs = {"page": settings.page, "text": settings.text, "links": settings.links}
             return Tablet.open(path, self._memory, self._codecs, codecs, settings.keep_versions)
-        with tempfile.TemporaryDirectory(prefix="fyke-reader-") as logs:  # RocksDB wants one, and needs it no more
-            return Tablet.follow(path, Path(logs) / path.name, self._memory, self._codecs)
+        with Scratch("reader") as logs:  # RocksDB wants one, and needs it no more
+            return Tablet.follow(path, logs / path.name, self._memory, self._codecs)
 
     # ---- reading
 
@@ -403,12 +404,12 @@ def _anchored(tablet: Tablet, key: bytes) -> Row | None:
 
 
 def stamp_of(when: When) -> int:
-    """Return a time as µs since 1970; a datetime without a zone is UTC. Raises ``UserError`` before 1970."""
+    """Return a time as µs since 1970; a datetime without a zone is UTC. Raises ``UserError`` outside 1970 … 9999."""
     if isinstance(when, datetime):
         when = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     stamp = round(when * 1e6)
-    if stamp <= 0:
-        raise UserError(f"{when!r} is no time after 1970; give a datetime or seconds since 1970")
+    if not 0 < stamp <= LAST_STAMP:
+        raise UserError(f"{when!r} is no time from 1970 to 9999; give a datetime or seconds since 1970")
     return stamp
 
 

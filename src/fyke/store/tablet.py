@@ -17,8 +17,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from fyke.errors import StorageError, SupersededError, UserError
 from fyke.store import rocks
 from fyke.store.batch import Batch, merged
@@ -386,10 +384,8 @@ class Tablet:
     def _version(self, row: bytes, value: bytes) -> Version:
         try:
             return unpack_version(value)
-        except msgspec.DecodeError as error:
-            raise StorageError(
-                f"the version record of {row[2:]!r} in {self.path} is damaged ({error}); run `fyke store check`"
-            ) from None
+        except StorageError as error:
+            raise StorageError(f"the version record of {row[2:]!r} in {self.path} cannot be read: {error}") from None
 
     def _cell(self, row: bytes, version: Version, part: str) -> bytes | None:
         stamp = getattr(version, part)

@@ -14,7 +14,6 @@ The file is ``Kept``, sealed (topic/sealed.py) as "fyke-topic".
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 import msgspec
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.errors import UserError
+from fyke.patterns import Pattern
 from fyke.text.characters import WORDS
 from fyke.text.language import language_of, primary
 from fyke.topic import kernels
@@ -36,8 +36,6 @@ MATCHED = 0.95
 """The probability of a page that a pattern matches: the user said so, and may have said too much."""
 MAX_FILE = 64 << 20
 """Bytes of a model: its 2 MB of weights and places, and the topic's own lists."""
-_SEARCHED = 20_000
-"""Characters of a page in which patterns are looked for: they may be slow."""
 
 
 class Measured(msgspec.Struct, frozen=True, array_like=True):
@@ -101,7 +99,7 @@ class PageModel:
         self.look_weights = self.weights if words is None else (words > 0).astype(np.float32)
         """By which ``features.link_features`` looks at a link's words: without examples the topic's words weigh 1."""
         self._needed = min(3.0, max(1.0, len(topic.words) / 4))
-        self._patterns = [re.compile(p, re.IGNORECASE) for p in topic.patterns]
+        self._patterns = [Pattern(p, ignore_case=True) for p in topic.patterns]
         self._languages = frozenset(primary(x) or x.lower() for x in topic.languages)
         self._types = frozenset(topic.types)
 
@@ -119,7 +117,7 @@ class PageModel:
             hits = int(np.count_nonzero(np.unique(self._lexicon[vector.features])))  # NumPy's own cannot be stored
             best = max(best, hits * hits / (hits * hits + self._needed**2))
         if best < MATCHED and any(
-            p.search(page.text, 0, _SEARCHED) or p.search(page.title) or p.search(page.url) for p in self._patterns
+            p.search(page.text) or p.search(page.title) or p.search(page.url) for p in self._patterns
         ):
             best = MATCHED
         return best * honesty(vector)

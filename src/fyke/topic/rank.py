@@ -115,8 +115,13 @@ def edges_of(pages: npt.NDArray[np.int64], starts: npt.NDArray[np.int64], target
     return edges
 
 
+def is_open_table(table: Words) -> bool:
+    """Whether ``look_up`` finds its way in a table: its size is a power of two, and a place of it is empty."""
+    return bool(len(table) and not len(table) & (len(table) - 1) and (table == 0).any())
+
+
 def look_up(table: Words, values: npt.NDArray[np.float32], keys: Words, unknown: float) -> Floats:
-    """Return the values of keys in an open table; ``unknown`` for those that it does not have."""
+    """Return the values of keys in a table (``is_open_table``); ``unknown`` for those that it does not have."""
     found = np.full(len(keys), unknown)
     kernels.look_up(table, values, keys, found)
     return found

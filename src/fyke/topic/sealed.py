@@ -14,6 +14,8 @@ import msgspec
 import xxhash
 import zstandard
 
+from fyke.errors import UNREADABLE
+
 T = TypeVar("T")
 
 _HEAD = struct.Struct("<IQ")
@@ -40,5 +42,5 @@ def unseal(data: bytes, magic: bytes, version: int, kind: type[T], most: int) ->
         if not 0 <= zstandard.frame_content_size(body) <= most:
             raise ValueError(f"it does not say that it fits {most:,} bytes")
         return msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(body), type=kind)
-    except (zstandard.ZstdError, msgspec.DecodeError) as error:
+    except (zstandard.ZstdError, *UNREADABLE) as error:
         raise ValueError(str(error)) from None

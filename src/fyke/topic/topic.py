@@ -18,16 +18,15 @@ r"""A topic: what a user is after, as a TOML file says it.
 
 from __future__ import annotations
 
-import re
 import tomllib
 
 import msgspec
 
 from fyke.errors import UserError
+from fyke.patterns import Pattern
 
 FREE_PAGES = 100.0
 """Pages of a host before its share of all counts."""
-_LONGEST_PATTERN = 1000
 
 
 class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,14 +54,10 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if not low <= getattr(self, name) <= high:
                 raise UserError(f"the topic's {name} is {getattr(self, name)}; give one between {low} and {high}")
         for pattern in self.patterns:
-            if len(pattern) > _LONGEST_PATTERN:
-                raise UserError(
-                    f"a pattern of the topic has {len(pattern)} characters; give at most {_LONGEST_PATTERN}"
-                )
             try:
-                re.compile(pattern)
-            except re.error as error:
-                raise UserError(f"the topic's pattern {pattern!r} is no regular expression: {error}") from None
+                Pattern(pattern)
+            except ValueError as error:
+                raise UserError(f"the topic's pattern {pattern[:80]!r} is no regular expression: {error}") from None
         both = sorted(set(self.relevant) & set(self.irrelevant))
         if both:
             raise UserError(f"{both[0]} is given as relevant and as irrelevant; keep it in one list")

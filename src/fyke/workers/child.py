@@ -1,23 +1,23 @@
 """The worker's side: reads jobs from stdin, converts, writes documents to stdout, until its input ends.
 
 Run as ``python -m fyke.workers.child MEMORY``. Before the first job it converts a small page, so that what is
-compiled or loaded once does not count as a job's time, and then bounds its own address space.
+compiled or loaded once does not count as a job's time, and confines itself (workers/confine.py): from then on it reads
+its jobs and computes.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import sys
-from contextlib import suppress
-from pathlib import Path
 from typing import BinaryIO
 
+from fyke.bits.kernelcache import cache_directory
 from fyke.reading.conversion import convert_here, prepare
-from fyke.workers import wire
+from fyke.workers import confine, wire
 
-_WARM_UP = (b"<p>one <a href=/>two</a>", b"{\\rtf1 three}")
+_PAGE, _DOCUMENT = b"<p>one <a href=/>two</a>", b"{\\rtf1 three}"
+_CORES = os.cpu_count() or 1
 
 
 def main() -> None:
@@ -28,13 +28,19 @@ def main() -> None:
     for descriptor in (0, 1, 2):  # libraries print; an answer must not be mixed with it
         os.dup2(silence, descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pool's to handle
-    for data in _WARM_UP:
-        convert_here(prepare(data))
-    _bound(int(sys.argv[1]))
+    confine.begin()
+    convert_here(prepare(_PAGE))  # may compile kernels, and keep them
+    confine.see_only([str(cache_directory())])
+    convert_here(prepare(_DOCUMENT))  # the engine starts its threads
+    os.environ.clear()
+    confine.bound(int(sys.argv[1]))
+    confine.forbid()
     _answer(answers, b"")  # ready
     while (frame := wire.read_frame(jobs.read)) is not None:
         try:
-            answer = wire.encode_document(convert_here(wire.decode_job(frame)))
+            source = wire.decode_job(frame)
+            confine.allow_seconds(source.limits.seconds * _CORES)
+            answer = wire.encode_document(convert_here(source))
         except MemoryError:
             os._exit(signal.SIGABRT + 128)
         _answer(answers, answer)
@@ -47,14 +53,6 @@ def _answer(stream: BinaryIO, content: bytes) -> None:
         stream.flush()
     except BrokenPipeError:
         os._exit(0)
-
-
-def _bound(memory: int) -> None:
-    """Let the address space grow by ``memory`` bytes at most; no core dumps."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError, ValueError):  # where there is no /proc, or no such limit, the time limit remains
-        now = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (now + memory, now + memory))
 
 
 if __name__ == "__main__":

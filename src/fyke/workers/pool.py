@@ -25,6 +25,7 @@ from contextlib import suppress
 from types import TracebackType
 from weakref import WeakSet
 
+from fyke.bits.kernelcache import cache_directory
 from fyke.errors import FykeError
 from fyke.reading.conversion import LIMITS, Source, failed
 from fyke.spawning import python
@@ -40,6 +41,8 @@ END_SECONDS = 5.0
 _FRAME_OVERHEAD = 1_000_000
 """Bytes of an answer beside HTML, text and their tags: title, metadata, links."""
 _CHUNK = 1 << 20
+_TOLD = ("PYTHONPATH", "LD_LIBRARY_PATH", "NUMBA_DISABLE_JIT", "FYKE_KERNEL_LOG")
+"""Variables of the environment that workers keep until they are ready."""
 
 _pools: WeakSet[Pool] = WeakSet()
 
@@ -180,6 +183,8 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
+            env=_environment(),
+            process_group=0,
         )
 
     def convert(self, source: Source) -> Document:
@@ -216,6 +221,8 @@ class _Worker:
     def kill(self) -> None:
         """End the process now, from whatever thread; its own still calls ``end``."""
         self.alive = False
+        with suppress(ProcessLookupError, PermissionError):  # whatever it has started goes with it
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
 
@@ -280,9 +287,17 @@ class _Worker:
         """Return why a worker died by itself."""
         self.kill()
         code = self._process.returncode
+        if code == -signal.SIGXCPU:
+            return Reason.TIMEOUT, "killed when its processor time was over"
         if code in (-signal.SIGABRT, signal.SIGABRT + 128) or code == -signal.SIGKILL:
             return Reason.TOO_LARGE, f"the converter needed more than {self._memory:,} bytes of memory"
         return Reason.DAMAGED, f"the converter crashed (status {code})"
+
+
+def _environment() -> dict[str, str]:
+    """What a worker is told: where kernels and modules are, and nothing else of what the caller's environment holds."""
+    kept = {name: os.environ[name] for name in _TOLD if name in os.environ}
+    return {**kept, "FYKE_CACHE_DIR": str(cache_directory())}
 
 
 def _begin_anew() -> None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import msgspec
-
 from fyke import store as stores
-from fyke.errors import UserError
+from fyke.errors import UNREADABLE, UserError
 from fyke.formats.http import parse_head
 from fyke.formats.markdown import markdown
 from fyke.reading.content import extract
@@ -65,7 +63,7 @@ class Derived:
             kept = self._store.tablet(number).get("host", Standing.key(url))
             try:
                 robots = Standing.decode(kept).rules() if kept is not None else None
-            except msgspec.DecodeError:
+            except UNREADABLE:
                 robots = None
         body = self._body(url, "/robots.txt") if robots is None else b""
         robots = Robots.parse(body) if body else robots

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
@@ -161,7 +162,7 @@ class Subscriber:
         length = headers.get("content-length")
         if "chunked" in headers.get("transfer-encoding").lower():
             body = await _chunks(reader)
-        elif length.isascii() and length.isdigit() and int(length[:12]) <= MAX_CONTENT:
+        elif re.fullmatch("[0-9]{1,12}", length) and int(length) <= MAX_CONTENT:
             body = await reader.readexactly(int(length))
         else:
             body = None

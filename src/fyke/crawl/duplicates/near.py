@@ -21,6 +21,7 @@ from fyke.crawl.mail.carrier import put_frame, take_frame
 from fyke.dedupe.breeding import Breeding
 from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.index import SAME_TEXT, DuplicateIndex, Match
+from fyke.errors import UNREADABLE
 from fyke.reading.stored import text_of
 from fyke.store import Store
 from fyke.url import Url
@@ -181,7 +182,7 @@ class Line:
             reader, writer = self._line
             await put_frame(writer, texts)
             return _decode_answers(await take_frame(reader))
-        except (OSError, asyncio.IncompleteReadError, msgspec.DecodeError) as error:
+        except (OSError, asyncio.IncompleteReadError, *UNREADABLE) as error:
             self.close()
             raise OSError(f"the index of duplicates hung up: {error}") from None
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from fyke.crawl.mail.outbox import Letter, Note, Offer
+from fyke.errors import UNREADABLE
 
 _MAX_FRAME = 64 << 20
 Wire = tuple[int, int, int, list[Offer], bool, list[Note]]
@@ -68,7 +69,7 @@ class Exchange:
             try:
                 await put_frame(writer, [_wire(each) for each in letters])
                 return _decode_acks(await take_frame(reader))
-            except (OSError, asyncio.IncompleteReadError, msgspec.DecodeError) as error:
+            except (OSError, asyncio.IncompleteReadError, *UNREADABLE) as error:
                 self._lines.pop(agent, None)
                 writer.close()
                 raise OSError(f"agent {agent} hung up: {error}") from None

@@ -28,7 +28,7 @@ import numpy.typing as npt
 import xxhash
 
 from fyke.crawl.order.cash import Movement
-from fyke.topic.rank import Numbering, Words, look_up, whole_records
+from fyke.topic.rank import Numbering, Words, is_open_table, look_up, whole_records
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -132,6 +132,8 @@ class Ranks:
             return cls()
         words, singles = data[start : start + 8 * (pages + hosts)].view("<u8"), data[start + 8 * (pages + hosts) :]
         values = singles.view("<f4")
+        if not (is_open_table(words[:pages]) and is_open_table(words[pages:]) and np.isfinite(values).all()):
+            return cls()
         return cls(covered, known, words[:pages], words[pages:], values[:pages], values[pages:])
 
 

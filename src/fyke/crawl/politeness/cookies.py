@@ -9,6 +9,7 @@ from collections import defaultdict
 
 import msgspec
 
+from fyke.errors import UNREADABLE
 from fyke.fetch.sessions import Sessions
 from fyke.store import Store
 from fyke.url import host_key
@@ -26,7 +27,7 @@ def read_kept(store: Store) -> dict[bytes, list[str]]:
             if key.endswith(b"\0" + _COOKIES):
                 try:
                     found[key] = [line for line in _decode(value) if line.count("\t") == 6]
-                except msgspec.DecodeError:
+                except UNREADABLE:
                     continue
     return found
 

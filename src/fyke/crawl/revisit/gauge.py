@@ -18,7 +18,7 @@ import numpy.typing as npt
 import xxhash
 
 from fyke.crawl.revisit.reading import Reading
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 from fyke.frontier.revisit import DAY, ChangeState
 from fyke.store import Row
 
@@ -190,7 +190,7 @@ def read(store: Path) -> list[Line]:
         if line:
             try:
                 found.append(msgspec.json.decode(line, type=Line))
-            except msgspec.DecodeError as error:
+            except UNREADABLE as error:
                 if number == len(lines) - 1:
                     break
                 raise StorageError(f"line {number + 1} of {store / FILE} is damaged ({error}); delete it") from None

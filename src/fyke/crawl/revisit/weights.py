@@ -6,9 +6,9 @@ is kept fresh at the expense of the other, as the optimum says (fyke.frontier.re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from fyke.patterns import Pattern
 from fyke.sites.scope import MAX_LENGTH
 
 LEAST, MOST = 0.01, 100.0
@@ -16,13 +16,13 @@ _SITEMAP_DEFAULT = 0.5
 """The priority of a page that a sitemap gives none."""
 
 
-def parse_weight(text: str) -> tuple[re.Pattern[str], float]:
+def parse_weight(text: str) -> tuple[Pattern, float]:
     """Return pattern and weight of ``PATTERN=WEIGHT``. Raises ``ValueError`` that says what is wrong."""
     pattern, equals, number = text.rpartition("=")
     try:
         weight = float(number)
-        compiled = re.compile(pattern)
-    except (ValueError, re.error) as error:
+        compiled = Pattern(pattern)
+    except ValueError as error:
         raise ValueError(f"weights: {text!r} is not PATTERN=WEIGHT, like /news/=4 ({error})") from None
     if not equals or not pattern or not LEAST <= weight <= MOST:
         raise ValueError(f"weights: {text!r} is not PATTERN=WEIGHT with a weight from {LEAST} to {MOST:g}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from fyke.crawl.run.settings import CrawlSettings
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 
 FORMAT = "fyke-crawl"
 VERSION = 1
@@ -29,7 +29,7 @@ def read(store: Path) -> Plan | None:
         plan = msgspec.json.decode(path.read_bytes(), type=Plan)
     except FileNotFoundError:
         return None
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise StorageError(f"{path} is not a crawl's plan ({error}); delete it and start the crawl anew") from None
     if (plan.format, plan.version) != (FORMAT, VERSION):
         raise StorageError(f"{path} is {plan.format} version {plan.version}; this fyke reads version {VERSION}")

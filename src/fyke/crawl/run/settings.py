@@ -12,6 +12,7 @@ from fyke.crawl.run.plugins import parse as parse_plugin
 from fyke.errors import UrlError, UserError
 from fyke.fetch.http import USER_AGENT, FetchSettings
 from fyke.formats.media_types import TypeFilter
+from fyke.patterns import Pattern
 from fyke.sites.scope import span_of
 from fyke.units import Bytes, Seconds
 from fyke.url import Url
@@ -174,8 +175,8 @@ class CrawlSettings:
         for name in ("include", "exclude"):
             for pattern in getattr(self, name):
                 try:
-                    re.compile(pattern)
-                except re.error as error:
+                    Pattern(pattern)
+                except ValueError as error:
                     raise ValueError(f"{name}: {pattern!r} is no regular expression ({error})") from None
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from fyke.crawl.revisit.reading import Reading
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 
 VERSION = 1
 _FOLDER = "status"
@@ -148,7 +148,7 @@ def read_whole(store: Path) -> tuple[list[AgentStatus], list[str]]:
             found.append(msgspec.json.decode(path.read_bytes(), type=AgentStatus))
         except FileNotFoundError:  # a new run has begun
             continue
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             damaged.append(f"{path} is not a status file of this version ({error}); start the crawl again")
     return found, damaged
 
@@ -241,6 +241,8 @@ def _named(counters: Counter[str], prefix: str) -> dict[str, int]:
 
 
 def _alive(process: int) -> bool:
+    if not 0 < process < 1 << 31:  # no process has such a number
+        return False
     try:
         os.kill(process, 0)
     except ProcessLookupError:

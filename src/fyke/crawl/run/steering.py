@@ -9,14 +9,14 @@ anyway, since a resume keeps it. Each change has a number, which agents report o
 from __future__ import annotations
 
 import fcntl
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
+from fyke.patterns import Pattern
 from fyke.url import Url
 from fyke.values import Drop
 
@@ -50,10 +50,14 @@ def read(store: Path) -> Steering:
         found = msgspec.json.decode(path.read_bytes(), type=Steering)
     except FileNotFoundError:
         return Steering()
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise StorageError(f"{path} steers no crawl ({error}); delete it") from None
     if (found.format, found.version) != (FORMAT, VERSION):
         raise StorageError(f"{path} is {found.format} version {found.version}; this fyke reads version {VERSION}")
+    try:
+        excluding(found.exclude)
+    except ValueError as error:
+        raise StorageError(f"{path} excludes by a pattern that is none ({error}); delete it") from None
     return found
 
 
@@ -124,6 +128,6 @@ class Helm:
 
 
 def excluding(patterns: tuple[str, ...]) -> Callable[[Url], Drop | None]:
-    """Return what says which URLs these regular expressions exclude."""
-    found = [re.compile(pattern) for pattern in patterns]
+    """Return what says which URLs these regular expressions exclude. Raises ``ValueError``."""
+    found = [Pattern(pattern) for pattern in patterns]
     return lambda url: Drop.EXCLUDED if any(each.search(url.href) for each in found) else None

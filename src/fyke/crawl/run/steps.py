@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 
 FILE = "trace.jsonl"
 
@@ -35,6 +35,6 @@ def read(store: Path) -> list[Step]:
     try:
         lines = path.read_bytes().splitlines() if path.exists() else []
         steps = [msgspec.json.decode(line, type=Step) for line in lines]
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise StorageError(f"{path} is not a trace ({error}); delete it") from None
     return sorted(steps, key=lambda step: step.at)

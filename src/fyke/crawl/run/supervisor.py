@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from fyke.crawl.run.board import Board, Sign
-from fyke.errors import FykeError, StorageError
+from fyke.errors import UNREADABLE, FykeError, StorageError
 
 HANG = 60.0
 """Seconds without a sign of life after which an agent is ended and started anew."""
@@ -75,7 +75,7 @@ class Quarantine:
         for line in self._path.read_bytes().splitlines() if self._path.exists() else ():
             try:
                 told = msgspec.json.decode(line, type=str | tuple[str])
-            except msgspec.DecodeError:  # cut off by a crash
+            except UNREADABLE:  # cut off by a crash
                 continue
             if isinstance(told, str):
                 deaths[told] += 1

@@ -31,7 +31,7 @@ import msgspec
 import xxhash
 import zstandard
 
-from fyke.errors import StorageError, UserError
+from fyke.errors import UNREADABLE, StorageError, UserError
 from fyke.store.cells import Version
 from fyke.store.exports.columns import Column, Derived, Record, document_id
 from fyke.store.exports.dataset import Dataset, Progress
@@ -178,7 +178,7 @@ class Changes:
     def _checked(self, file: IO[bytes], name: str) -> _Header:
         try:
             header = msgspec.json.decode(file.readline(1 << 16), type=_Header)
-        except (msgspec.DecodeError, zstandard.ZstdError):
+        except (*UNREADABLE, zstandard.ZstdError):
             raise StorageError(f"the cursor {name} is damaged; begin again with --changes-since 0") from None
         if header.format != FORMAT or header.version > VERSION:
             raise StorageError(f"the cursor {name} is of another version of fyke; begin again with --changes-since 0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from fyke.errors import UNREADABLE, StorageError
 from fyke.formats.warc_exchange import Original
 
 MARKUP = "trec:markup"
@@ -27,6 +28,9 @@ def pack_reference(original: Original, digest: str) -> bytes:
 
 
 def unpack_reference(data: bytes) -> tuple[Original, str]:
-    """Read what ``pack_reference`` wrote."""
-    profile, uri, date, id_, digest = _decode(data)
+    """Read what ``pack_reference`` wrote. Raises ``StorageError`` for anything else."""
+    try:
+        profile, uri, date, id_, digest = _decode(data)
+    except UNREADABLE as error:
+        raise StorageError(f"what a revisit refers to is damaged ({error}); run `fyke store check`") from None
     return Original(profile, uri, date, id_), digest

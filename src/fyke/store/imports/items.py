@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from fyke.formats.http import outcome, parse_head
-from fyke.store.cells import Change, RowMeta
+from fyke.store.cells import LAST_STAMP, Change, RowMeta
 from fyke.store.codec import sha1
 from fyke.url import Url
 from fyke.values import Exchange, Moved
@@ -31,7 +31,7 @@ class Item:
     @property
     def stamp(self) -> int:
         """Its time; a file may not say when: the version then stands at the beginning of time."""
-        return max(1, round(self.change.meta.fetched * 1e6))
+        return min(max(1, round(self.change.meta.fetched * 1e6)), LAST_STAMP)
 
 
 def meta_of(exchange: Exchange, media_type: str, docno: str, url: Url | None = None) -> RowMeta:

@@ -17,13 +17,14 @@ from urllib.parse import quote
 
 import msgspec
 
-from fyke.errors import UrlError, UserError
+from fyke.errors import UNREADABLE, UrlError, UserError
 from fyke.formats.damage import Report
 from fyke.formats.http import build_head
 from fyke.formats.media_types import HTML
 from fyke.formats.sniff import sniff
 from fyke.formats.streams import inflated
-from fyke.store.cells import Change, Page, RowMeta
+from fyke.formats.warc_record import parse_date
+from fyke.store.cells import LAST_STAMP, Change, Page, RowMeta
 from fyke.store.codec import sha1
 from fyke.store.imports.items import Item
 from fyke.text.language import identify
@@ -154,7 +155,7 @@ def _lines(
                 progress(file.tell())
             try:
                 row = decode(line)
-            except (msgspec.DecodeError, UnicodeError) as error:
+            except UNREADABLE as error:
                 report.note(number, "json", f"line {number + 1}: {error}")
                 continue
             columns = known.get(names := tuple(row))
@@ -236,6 +237,8 @@ def _body(row: Row) -> tuple[bytes | None, bytes, str]:
             raw = base64.b64decode(raw, validate=True)
         except (binascii.Error, ValueError):
             raise ValueError("raw is no base64; map markup with html=COLUMN") from None
+    if not isinstance(raw, bytes):
+        raise ValueError("raw is neither bytes nor base64")
     media_type = declared or sniff(raw, "", "")
     return raw, _head(media_type), media_type
 
@@ -268,12 +271,5 @@ def _when(value: object) -> float:
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     if isinstance(value, int | float):
-        return float(value)
-    text = str(value or "").strip()
-    if text.isdigit() and len(text) == 14:
-        return datetime.strptime(text + "+0000", "%Y%m%d%H%M%S%z").timestamp()
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        return 0.0
-    return max(0.0, (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
+        return float(value) if 0 <= value <= LAST_STAMP / 1e6 else 0.0
+    return max(0.0, parse_date(str(value or "").strip()))
