@@ -21,6 +21,8 @@ from typing import Any
 import msgspec
 
 from fyke.bits import warmed
+from fyke.browser.chromium import warning
+from fyke.browser.process import find_program
 from fyke.clock import SystemClock
 from fyke.config import build
 from fyke.crawl.agent import Agent
@@ -143,7 +145,7 @@ def crawl(
     if settings.trace:
         steps.begin(path)
     alone = prioritizer is not None or scope is not None or follow is not None or bool(settings.websub)
-    Plugins(settings.plugins).check()
+    _check(settings)
     if settings.websub and settings.agents > 1:
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
@@ -282,6 +284,22 @@ async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], 
     finally:
         await transport.close()
     beat(agent)
+
+
+def _check(settings: CrawlSettings) -> None:
+    """Look for the user's code and the browser, and say once what is to be known. Raises ``UserError``."""
+    Plugins(settings.plugins).check()
+    if settings.render == "never":
+        return
+    try:
+        find_program(settings.browser)
+        said = warning()
+    except UserError as error:
+        if settings.render == "always" or settings.browser:
+            raise
+        said = f"{error}; the crawl goes on without"
+    if said:
+        print(f"fyke: {said}", file=sys.stderr, flush=True)
 
 
 def _store_settings(path: Path, settings: CrawlSettings) -> Settings:

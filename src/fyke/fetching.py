@@ -197,7 +197,10 @@ class Fetcher:
 
     async def page(self, url: Url) -> Page:
         """Return the page at ``url``, or where it leads. Never raises for what the web does."""
-        outcome, passed = await self.follow(url)
+        return await self.read(url, *await self.follow(url))
+
+    async def read(self, url: Url, outcome: Outcome | Refused, passed: tuple[str, ...]) -> Page:
+        """Return the page that ``follow(url)`` came to."""
         found = Page(outcome.url.href, requested=url.href, redirects=passed, fetched=self._clock.now())
         exchange = outcome.exchange
         if exchange is not None:
@@ -217,11 +220,13 @@ class Fetcher:
         head = parse_head(exchange.response_head)
         return _read(found, await asyncio.to_thread(self._reader.read, exchange.body, head, outcome.url))
 
-    async def follow(self, url: Url) -> tuple[Outcome | Refused, tuple[str, ...]]:
+    async def follow(
+        self, url: Url, headers: tuple[tuple[str, str], ...] = ()
+    ) -> tuple[Outcome | Refused, tuple[str, ...]]:
         """Fetch ``url`` over redirects, each by the rules of its site; return what came and the addresses before it."""
         passed: list[str] = []
         while True:
-            outcome = await self._refusal(url) or await self._ask(Request(url))
+            outcome = await self._refusal(url) or await self._ask(Request(url, headers=headers))
             if not isinstance(outcome, Moved) or len(passed) >= MAX_REDIRECTS:
                 return outcome, tuple(passed)
             passed.append(url.href)

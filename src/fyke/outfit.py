@@ -10,10 +10,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
+from fyke.browser.chromium import Chromium
+from fyke.browser.process import find_program
 from fyke.clock import SystemClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor, warm
 from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.discovery.rendering import How, Rendering
 from fyke.crawl.hooks import PATIENCE as HOOK_PATIENCE
 from fyke.crawl.hooks import Hook
 from fyke.crawl.order.choice import order_of
@@ -34,7 +37,7 @@ from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.supervisor import Quarantine
 from fyke.crawl.run.ties import Ties, Ways
 from fyke.crawl.visit import Means
-from fyke.errors import FykeError
+from fyke.errors import FykeError, UserError
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
@@ -44,6 +47,7 @@ from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy
 from fyke.interfaces import Prioritizer
 from fyke.reading.conversion import Source, convert_here, failed
+from fyke.rendering import limits_of
 from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
 from fyke.store import Store
@@ -126,6 +130,8 @@ def agent_maker(
             means.before_fetch = Hook(plugins.place("before-fetch"), hook, agent.keeper.troubles.__setitem__)
         if hook := plugins.load("after-reading"):
             agent.keeper.after_reading = Hook(plugins.place("after-reading"), hook, agent.keeper.troubles.__setitem__)
+        if settings.render != "never":
+            agent.keeper.rendering = _rendering(settings, agent, rules, captures)
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
         return agent, transport
@@ -141,6 +147,21 @@ def _warc_fields(settings: CrawlSettings) -> tuple[tuple[str, str], ...]:
     robots = "ignore" if settings.no_robots else "obey"
     sent = [(f"http-header-{line.partition(': ')[0].lower()}", settings.contact) for line in settings.from_header()]
     return (("http-header-user-agent", settings.agent), *sent, ("robots", robots))
+
+
+def _rendering(settings: CrawlSettings, agent: Agent, rules: Rules, captures: WarcDir | None) -> Rendering | None:
+    """What shows pages; None where there is no browser, which whoever began the crawl has said."""
+    try:
+        browser = Chromium(find_program(settings.browser))
+    except UserError:
+        return None
+    means, limits = agent.visits.means, limits_of(settings, settings.keep_subresources)
+    how = How(settings.render == "always", limits, settings.agent, settings.keep_subresources)
+    rendering = Rendering(
+        browser, how, agent.queues, rules, agent.keeper.processor, means.permissions, agent.visits.fetch, means.clock
+    )
+    rendering.captures, rendering.close = captures, browser.close
+    return rendering
 
 
 def _revisits(settings: CrawlSettings, agents: int) -> RevisitSettings:

@@ -63,6 +63,9 @@ class Reason(StrEnum):
     QUARANTINED = "quarantined"
     UNREADABLE = "unreadable"
     """A fault of fyke's own while reading it; the log tells."""
+    # what its scripts did to the browser; what the server sent is kept all the same
+    RENDER_TIMEOUT = "render-timeout"
+    RENDER_CRASH = "render-crash"
 
 
 class Drop(StrEnum):

@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from fyke.browser import process
 from fyke.cli import machine, run
 from tests.json_schemas import schema_of
 
@@ -32,7 +33,7 @@ def test_what_is_wrong_has_a_remedy_and_status_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(machine, "ROOM", 1 << 62)
-    monkeypatch.setattr(machine, "BROWSERS", ())
+    monkeypatch.setattr(process, "PROGRAMS", ())
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
     found = checks(["--store", str(tmp_path)], capfd)
     assert (found["disk"]["state"], found["browser"]["state"]) == ("wrong", "lacks")

@@ -26,7 +26,9 @@ from fyke.store.exporting import export
 from fyke.store.exports.warc import captures
 from fyke.store.importing import import_file
 from fyke.url import Url
+from tests.browser.showing import program
 from tests.crawl.pictured import pictured
+from tests.little_site import Answer, serving
 
 ROOT = Path(__file__).parent.parent.parent
 HEAD = (
@@ -215,3 +217,37 @@ def test_chromium_shows_a_page_with_all_that_it_needs(judges: Path, browser: str
         # Pages alone do not do: the judge sees what is missing.
         _, asked, _ = shown.show("pages", site.seed)
         assert sum(status == 404 for status in asked.values()) > 10
+
+
+def test_chromium_replays_a_rendered_page_with_what_it_loaded(judges: Path, browser: str, tmp_path: Path) -> None:
+    program()
+    shell = b"<!doctype html><link rel=stylesheet href=/s.css><div id=app></div><script src=/app.js></script>"
+    script = b"""fetch('/data.json').then(r => r.json()).then(d => {
+      app.innerHTML = `<h1>${d.title}</h1><img src=/i.gif>` + d.links.map(l => `<a href=${l}>l</a>`).join(' ') })"""
+    gif = b"GIF89a\1\0\1\0\0\0\0,\0\0\0\0\1\0\1\0\0\2\1\0\0;"
+    site = {
+        "/": Answer(shell),
+        "/app.js": Answer(script, "text/javascript"),
+        "/data.json": Answer(
+            b'{"title": "A hooped bag net", "links": ["/1", "/2", "/3", "/4", "/5"]}', "application/json"
+        ),
+        "/s.css": Answer(b"h1 { color: green }", "text/css"),
+        "/i.gif": Answer(gif, "image/gif"),
+    }
+    with serving(site) as started:
+        seed = f"{started.root}/"
+        crawl([seed], tmp_path / "s", delay=0.0, agents=1, max_pages=1, sitemaps=False, render="auto",
+              keep_subresources=True)  # fmt: skip
+    folder = tmp_path / "collections" / "c"
+    for name in ("archive", "indexes"):
+        (folder / name).mkdir(parents=True)
+    out = folder / "archive" / "out.warc.gz"
+    with Store.open(tmp_path / "s", "r") as opened:
+        export(opened.scan(), out)
+    shutil.move(f"{out}.cdxj", folder / "indexes" / "index.cdxj")
+    with wayback(judges, browser, tmp_path) as shown:
+        page, asked, elsewhere = shown.show("c", seed)
+    assert "<h1>A hooped bag net</h1>" in page
+    assert {place: status for place, status in asked.items() if status >= 400} == {}
+    assert elsewhere == []
+    assert [part for part in ("app.js", "data.json", "s.css", "i.gif") if part not in " ".join(asked)] == []

@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "login": "Try the logins of a file of accounts, and show what says that they work; no secret is printed.",
     "control": "Steer a crawl: pause, resume, stop, add seeds, slow a host down, exclude URLs.",
     "fetch": "One page or a few, now, without a store: Markdown, text, HTML or JSON of any format.",
+    "render": "One page as a browser shows it, beside what its server sent: text, links, requests, a picture.",
     "status": "What a crawl is doing, and why it waits: pages, queue, hosts, errors by reason.",
     "dashboard": "The live page of a crawl on 127.0.0.1: what it does, why it waits, each document with its versions.",
     "get": "One document of a store: its text, bytes, links, anchors, facts or versions.",

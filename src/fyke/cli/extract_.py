@@ -12,7 +12,7 @@ import typer
 import fyke
 from fyke.cli.echo import echo
 from fyke.cli.options import Json, drawing, needs_plot, print_json
-from fyke.errors import StorageError, UserError
+from fyke.errors import FykeError, StorageError, UserError
 
 if TYPE_CHECKING:
     from fyke.values import Block, Content
@@ -58,7 +58,7 @@ class Show(StrEnum):
 
 @app.command()
 def extract(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An HTML file; - reads standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="An HTML file; - reads standard input.")],
     method: Annotated[MethodName, typer.Option(help="How content is found; `all` compares.")] = MethodName.AUTO,
     select: Annotated[str, typer.Option(metavar="CSS", help="Content is what stands in these elements.")] = "",
     to: Annotated[Form, typer.Option(help="What the content is printed as.")] = Form.TEXT,
@@ -75,6 +75,9 @@ def extract(
     tables: Annotated[bool, typer.Option(help="Keep tables that the method chose.")] = True,
     captions: Annotated[bool, typer.Option(help="Keep captions that the method chose.")] = True,
     links: Annotated[bool, typer.Option(help="Keep links in HTML and Markdown.")] = True,
+    render: Annotated[
+        bool, typer.Option("--render", help="FILE is a URL: take the page as a browser shows it, with its layout.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Print the main content of an HTML page.
@@ -90,7 +93,8 @@ def extract(
         raise UserError("--favour and --model are for the method auto: leave them out, or take --method auto")
     if select and method is not MethodName.AUTO:
         raise UserError("--select says where the content is: leave --method out")
-    html = _read(file)
+    html = _rendered(file) if render else _read(Path(file))
+    url = url or (file if render else None)
     chosen = [f"css:{select}"] if select else list(METHODS) if method is MethodName.ALL else [method.value]
     for name in chosen:
         content = found_by(
@@ -121,6 +125,20 @@ def _method(name: str, model: Path | None) -> Any:
         return Auto(model=Model.from_bytes(model.read_bytes()))
     except OSError as error:
         raise UserError(f"{model} can not be read ({error.strerror}): name a model that was trained") from None
+
+
+def _rendered(url: str) -> str:
+    """The page at ``url`` as a browser shows it; each element tells its box, font and colours."""
+    from fyke.browser.values import Looks
+    from fyke.cli.fetch_ import tell
+    from fyke.crawl.run.settings import CrawlSettings
+    from fyke.reading.content import RENDERED
+    from fyke.rendering import render
+
+    shown = render(url, CrawlSettings(), Looks(script=f"() => {{ {RENDERED} }}"), everything=True, waiting=tell)
+    if shown.page.error:
+        raise FykeError(f"{shown.page.url}: {shown.page.error}" + (shown.page.detail and f": {shown.page.detail}"))
+    return shown.rendered.html
 
 
 def _read(file: Path) -> str:

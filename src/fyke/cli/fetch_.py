@@ -57,7 +57,7 @@ def fetch(
         parse_url(url)
     warming.ahead("extract")
     failed = 0
-    for page in fetch_all(asked, settings, _tell):
+    for page in fetch_all(asked, settings, tell):
         if json or to is Form.JSON:
             print_json(facts(page))
         elif not page.error or page.text:
@@ -69,7 +69,8 @@ def fetch(
         raise typer.Exit(1)
 
 
-def _tell(host: str, seconds: float) -> None:
+def tell(host: str, seconds: float) -> None:
+    """Say for how long a host is left alone, where a person would wonder."""
     if seconds > _LONG:
         echo(f"fyke: {host} is left alone for {seconds:.0f} s between two requests, as it asks", err=True)
 

@@ -30,6 +30,7 @@ class Show(StrEnum):
     MARKDOWN = "markdown"
     RAW = "raw"
     HTML = "html"
+    RENDERED = "rendered"
     LINKS = "links"
     ANCHORS = "anchors"
     META = "meta"
@@ -84,6 +85,24 @@ def facts(row: Row) -> dict[str, object]:
     return known(row, _of_file(row) if row.url.startswith("file:") else {})
 
 
+def _of_browser(row: Row) -> dict[str, object]:
+    """Why a page was rendered, and what came of it."""
+    from fyke.crawl.discovery.rendering import TOLD
+
+    told = row.columns.get(TOLD)
+    return {} if told is None else {"render": told.decode("utf-8", "replace")}
+
+
+def _rendered(row: Row) -> str:
+    """The page as a browser showed it. Raises ``StorageError`` where none did."""
+    from fyke.crawl.discovery.rendering import RENDERED
+
+    html = row.columns.get(RENDERED)
+    if html is None:
+        raise StorageError(f"{row.url} was not rendered; `fyke render` does it now, `fyke crawl --render` always")
+    return html.decode("utf-8", "replace")
+
+
 def _of_file(row: Row) -> dict[str, object]:
     """What the file system said of a local file: owner, mode, when it was modified."""
     from fyke.desktop.documents import COLUMN
@@ -129,13 +148,13 @@ def _print(row: Row, show: Show) -> None:
         for when in row.versions:
             echo(iso(when))
     else:
-        for name, value in facts(row).items():
+        for name, value in (facts(row) | _of_browser(row)).items():
             echo(f"{name:14} {value}")
 
 
 def _print_as_json(row: Row, show: Show) -> None:
     if show is Show.META:
-        print_json(facts(row))
+        print_json(facts(row) | _of_browser(row))
     elif show is Show.LINKS:
         for link in row.links:
             print_json({"url": link.target.href, "text": link.text, "rel": link.rel})
@@ -166,4 +185,5 @@ _TEXTS: dict[Show, Callable[[Row], str]] = {
     Show.WHOLE: lambda row: row.whole or "",
     Show.MARKDOWN: _markdown,
     Show.HTML: _decoded,
+    Show.RENDERED: _rendered,
 }

@@ -20,9 +20,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import fyke
+from fyke.browser.process import INSTALL, installed
 from fyke.units import write_size
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 EXTRAS = {"parquet": "pyarrow", "pdf": "pypdfium2", "plot": "matplotlib", "browser": "playwright", "cluster": "ray"}
 """Parts that a plain install leaves out, each with the module that it needs."""
 WATCHES = 65_536
@@ -175,10 +175,8 @@ def _run(words: list[str]) -> str:
 
 
 def _browser() -> Check:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), "")
-    bundled = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
-    found = found or next((str(path) for path in bundled.glob("chromium*")), "")
-    remedy = "pages that scripts make need one: pip install 'fyke[browser]' and playwright install chromium"
+    found = installed()
+    remedy = f"pages that scripts make need one: {INSTALL}"
     return _good("browser", found or "none", remedy, unless=not found, state=State.LACKS)
 
 

@@ -222,6 +222,8 @@ class Agent:
                 task.cancel()
             await asyncio.gather(*self._beside, return_exceptions=True)
             await self._seen_runs.finish()
+            if self.keeper.rendering is not None:
+                await asyncio.to_thread(self.keeper.rendering.close)
             if self._syncing is not None:
                 await asyncio.wait([self._syncing])
             if self._ties.captures is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
-from fyke.formats.http import NO_HEAD, parse_head
+from fyke.formats.http import NO_HEAD, Head, parse_head
 from fyke.formats.media_types import HTML, TypeFilter
 from fyke.formats.sniff import sniff
 from fyke.frontier.seen import Keys
@@ -40,6 +40,12 @@ class Processed:
     """The conversion of what is no page."""
     material: Material | None = None
     """Of a document, by which its copies are known."""
+    counts: tuple[tuple[str, int], ...] = ()
+    """What else is counted of it."""
+
+    def counted(self) -> list[tuple[str, int]]:
+        """What a tablet counts of it, by the names of its counters."""
+        return [*((f"dropped:{why}", count) for why, count in self.dropped), *self.counts]
 
 
 class Processor:
@@ -100,6 +106,23 @@ class Processor:
         made = await self._convert(begun)
         processed = _processed(outcome, depth, self._reader.converted(begun, made, head))
         return self._wanted(replace(processed, document=made))
+
+    async def rendered(self, outcome: Fetched, server_said: Processed, html: bytes) -> Processed:
+        """A page as a browser showed it: text and links are those of ``html``, the rest is as the server said."""
+        server = parse_head(outcome.exchange.response_head)
+        kept = tuple(each for each in server.headers if each[0].lower() != "content-type")
+        head = Head(server.status, (*kept, ("Content-Type", "text/html; charset=utf-8")))
+        if len(html) > AT_ONCE:
+            beside = Reader(self._agent, memo=LinkMemo(seed=self._secret))
+            reading = await asyncio.to_thread(beside.page, html, head, outcome.url, HTML)
+        else:
+            reading = self._reader.page(html, head, outcome.url, HTML)
+        said = server_said.change.meta
+        made = _processed(outcome, said.depth, reading)
+        meta = msgspec.structs.replace(made.change.meta, type=said.type, encoding=said.encoding)
+        exchange = outcome.exchange
+        material = Material(exchange.body, reading.text, exchange.truncated, reading.meta.canonical)
+        return self._wanted(replace(made, change=replace(made.change, meta=meta), material=material))
 
     def listed(self, outcome: Fetched, depth: int, media_type: str, links: tuple[Link, ...]) -> Processed:
         """A sitemap: a row with its bytes and its links, which are offered by whoever read them."""

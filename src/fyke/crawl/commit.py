@@ -13,18 +13,19 @@ A batch is committed when it is complete, and those of a tick are written togeth
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
 from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
-from fyke.crawl.capture import Processed, Processor, page_of, refused
+from fyke.crawl.capture import Processed, Processor, page_of
 from fyke.crawl.discovery.discovery import Discovery, Listing, is_guess, is_poll, is_sitemap, redirected, tell
 from fyke.crawl.discovery.forms import Forms
 from fyke.crawl.discovery.lister import Lister
+from fyke.crawl.discovery.rendering import Rendering
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.examination import Examination
-from fyke.crawl.hooks import Hook, after_reading
+from fyke.crawl.hooks import Hook, edited
 from fyke.crawl.mail.outbox import Offer
 from fyke.crawl.order.order import Visit
 from fyke.crawl.politeness.rules import Rules
@@ -41,7 +42,7 @@ from fyke.interfaces import Clock
 from fyke.reading.page import Page as PageOfRow
 from fyke.sites.traps import seen_form
 from fyke.store import Batch, Change
-from fyke.values import Drop, Failed, Fetched, Link, Links, Moved, Reason, Unchanged
+from fyke.values import Drop, Failed, Fetched, Links, Moved, Reason, Unchanged
 
 MAX_HOPS = 10
 """Redirects in a row, as browsers allow twice as many."""
@@ -101,6 +102,8 @@ class Keeper:
         """Takes every exchange before anything follows from it."""
         self.requisites: Requisites | None = None
         """Finds what pages need to be shown, where that is wanted."""
+        self.rendering: Rendering | None = None
+        """Shows pages in a browser, where that is wanted and worth it."""
         self.forms: Forms | None = None
         """Asks forms for what is behind them, where that is wanted."""
         self.after_reading: Hook | None = None
@@ -148,17 +151,7 @@ class Keeper:
             return
         self.work_on([each.lease.entry.href for each, _ in pages])
         for (each, _), processed in zip(pages, self._read(pages), strict=True):
-            if self.after_reading is not None:
-                self.beside(self._finish_hooked(each, processed, self.after_reading))
-                continue
-            try:
-                self._finish(each, processed)
-            except (FykeError, OSError):
-                raise
-            except Exception:
-                self.fault(each.lease)
-            else:
-                self.ended(each.lease)
+            self._conclude(each, processed)
         self.queues.flush()
         self.work_on(())
 
@@ -219,10 +212,29 @@ class Keeper:
         failure = Failed(each.outcome.url, Reason.UNREADABLE, exchange=each.outcome.exchange)
         return self.processor.failed(failure, each.lease.entry.depth, self._clock.now())
 
-    async def _finish_hooked(self, each: Arrival, processed: Processed, hook: Hook) -> None:
-        """Commit a document as the user's hook wants it."""
+    def _conclude(self, each: Arrival, processed: Processed) -> None:
+        """Commit a page that was read: now, or beside where a browser or a hook is to see it first."""
         try:
-            self._finish(each, await self._edited(each, processed, hook))
+            processed, why = self._look(each, processed)
+            if why or self.after_reading is not None:
+                self.beside(self._finish_made(each, processed, why))
+                return
+            self._finish(each, processed)
+        except (FykeError, OSError):
+            raise
+        except Exception:
+            self.fault(each.lease)
+        else:
+            self.ended(each.lease)
+
+    def _look(self, each: Arrival, processed: Processed) -> tuple[Processed, str]:
+        """Why a browser is to show a page; empty where it is not."""
+        return (processed, "") if self.rendering is None else self.rendering.look(each, processed)
+
+    async def _finish_made(self, each: Arrival, processed: Processed, why: str) -> None:
+        """Commit a document as a browser and the user's hook have it."""
+        try:
+            self._finish(*await self._made(each, processed, why))
             self.ended(each.lease)
         except (FykeError, OSError):
             raise
@@ -231,18 +243,13 @@ class Keeper:
         finally:
             self.queues.flush()
 
-    async def _edited(self, each: Arrival, processed: Processed, hook: Hook) -> Processed:
-        if processed.change.meta.error:
-            return processed
-        edit = await after_reading(hook, page_of(each.lease.entry.href, processed))
-        if edit.drop:
-            gone = refused(each.lease.entry.depth, self._clock.now(), Drop.HOOK)
-            return replace(gone, links=processed.links, keys=processed.keys)
-        links, keys = processed.links, processed.keys
-        if edit.links:
-            links, keys = [*links, *(Link(url, "", "hook") for url in edit.links)], None
-        change = replace(processed.change, columns=processed.change.columns + edit.annotate)
-        return replace(processed, change=change, links=links, keys=keys)
+    async def _made(self, each: Arrival, processed: Processed, why: str) -> tuple[Arrival, Processed]:
+        """What is kept of a document: as a browser shows it, if there is a reason, and as the user's hook wants it."""
+        if why and self.rendering is not None:
+            each, processed = await self.rendering.render(each, processed, why)
+        if self.after_reading is not None:
+            processed = await edited(self.after_reading, each.lease.entry, processed, self._clock.now())
+        return each, processed
 
     def _finish(self, each: Arrival, processed: Processed) -> None:
         """Commit what was read of a document."""
@@ -266,9 +273,7 @@ class Keeper:
                     raise
                 except Exception:
                     processed = self._unreadable(each)
-                if self.after_reading is not None:
-                    processed = await self._edited(each, processed, self.after_reading)
-                self._finish(each, processed)
+                self._finish(*await self._made(each, *self._look(each, processed)))
             elif listing is None:
                 self.lister.forget(lease, contact_of(outcome, 0.0, self._clock.now()))
             self.ended(lease)
@@ -345,8 +350,8 @@ class Keeper:
             batch.count("pages")
             batch.count("bytes", meta.length)
             self._documents.add(id(lease))
-        for why, count in processed.dropped:
-            batch.count("dropped:" + why, count)
+        for name, count in processed.counted():
+            batch.count(name, count)
         self.queues.frontier.done(lease, now, contact)
         self.queues.finish(batch, lease)
         self.sight(batch, number, entry, stamp, processed)

@@ -11,14 +11,17 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from fyke.crawl.capture import Processed, page_of, refused
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
 from fyke.fetch.sessions import parse_header
+from fyke.frontier.keys import Entry
 from fyke.reading.page import Page
 from fyke.url import Url
+from fyke.values import Drop, Link
 
 PATIENCE = 10.0
 """Seconds that a hook may take."""
@@ -133,3 +136,18 @@ async def after_reading(hook: Hook, page: Page) -> Edit:
 
 def _bytes(value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+
+
+async def edited(hook: Hook, entry: Entry, processed: Processed, now: float) -> Processed:
+    """Return a document that was read as the hook wants it."""
+    if processed.change.meta.error:
+        return processed
+    edit = await after_reading(hook, page_of(entry.href, processed))
+    if edit.drop:
+        gone = refused(entry.depth, now, Drop.HOOK)
+        return replace(gone, links=processed.links, keys=processed.keys)
+    links, keys = processed.links, processed.keys
+    if edit.links:
+        links, keys = [*links, *(Link(url, "", "hook") for url in edit.links)], None
+    change = replace(processed.change, columns=processed.change.columns + edit.annotate)
+    return replace(processed, change=change, links=links, keys=keys)

@@ -8,6 +8,7 @@ from html import escape, unescape
 
 from fyke.clean.curve import draw
 from fyke.clean.extract import METHODS, Auto, Method, Switches, find
+from fyke.clean.layout import RENDERED as RENDERED  # noqa: PLC0414 - handed on
 from fyke.clean.main import main_markup, main_texts, weighted_blocks
 from fyke.clean.model import Model
 from fyke.convert.facts import Facts

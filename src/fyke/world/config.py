@@ -34,6 +34,7 @@ class WorldConfig:
     slow: bool = option(True, "Hosts that take their time.")
     flaky: bool = option(True, "Hosts that fail one time in six, for ten seconds each time, never twice in a row.")
 
+    scripted: bool = option(False, "Every fifth host is made by scripts, in five manners: its server sends shells.")
     catalogues: int = option(0, "Further hosts: 500 records behind a form each, and forms that nobody may send.")
 
     def __post_init__(self) -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from fyke.world.chance import draw
 from fyke.world.config import SMALLEST_HOST, WorldConfig
 from fyke.world.languages import LANGUAGES, TOPICS
+from fyke.world.scripted import MANNERS
 from fyke.world.truth import Host, RobotsKind, Template, Validity
 
 PERIOD = 25
 TRAPS, MIRROR, SLOW, DELAYED, FLAKY, UNVALIDATED, BROKEN_ROBOTS = (2, 15), 4, 6, 7, 8, 9, 10
+SCRIPTED = 1  # of five
 SOFT, UNMAPPED, NOW, FROZEN, MOVED_ROBOTS, NO_ROBOTS, CLOSED = 12, 13, 16, 18, 20, 22, 24
 
 PAGES_PER_SECTION = 40
@@ -80,6 +82,7 @@ def _host(config: WorldConfig, j: int, model: int, name: str, pages: int) -> Hos
         rotating_ads=config.changes and model % 3 == 1,
         sitemap=kind != UNMAPPED,
         atom=model % 2 == 1,
+        scripted=MANNERS[j // 5 % len(MANNERS)] if config.scripted and j % 5 == SCRIPTED else "",
     )
 
 

@@ -76,6 +76,8 @@ class Host:
     sitemap: bool = True
     atom: bool = False
     """Its feed is Atom, not RSS."""
+    scripted: str = ""
+    """The manner in which scripts make its pages (``fyke.world.scripted``); its server sends shells."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from fyke.errors import UserError
+from fyke.world import scripted
 from fyke.world.bodies import Bodies
 from fyke.world.catalogue import Catalogue, make_catalogues
 from fyke.world.chance import draw, unit
@@ -93,8 +94,34 @@ class World:
             if bits % FLAKY_ONE_IN == 0 and before % FLAKY_ONE_IN:  # never twice in a row
                 fault = Fault.RESET if bits >> 8 & 1 else Fault.NONE
                 return make_answer(503, "text/plain", b"try again\n", t, latency, (("Retry-After", "10"),), fault)
+        if host.scripted and target.startswith((scripted.SCRIPTS, scripted.DATA + "/")):
+            return self._part(host, target, t, latency)
         place = find(self._plans, host, self._model(host), target)
         return self._answer(host, place, t, latency, etag, since)
+
+    def _part(self, host: Host, target: str, t: float, latency: float) -> Answer:
+        """What the script of a scripted page loads: scripts, and pages as data."""
+        if target.startswith(scripted.SCRIPTS):
+            code = scripted.script(target.removeprefix(scripted.SCRIPTS))
+            if code is None:
+                return make_answer(404, "text/plain", b"no such script\n", t, latency)
+            return make_answer(200, "text/javascript; charset=utf-8", code, t, latency)
+        place = find(self._plans, host, self._model(host), target.removeprefix(scripted.DATA))
+        html = self._html(host, place, t)
+        if not html:
+            return make_answer(404, "application/json", b"null", t, latency)
+        return make_answer(200, "application/json", scripted.data(host.scripted, html), t, latency)
+
+    def _html(self, host: Host, place: Place, t: float) -> str:
+        """The HTML of a page that is there; empty where it is none."""
+        if place.kind is not Kind.PAGE:
+            return ""
+        plan = self._plans.plan(self._model(host).number, place.index)
+        source = self._graph.original(plan) if plan.kind == EXACT else None
+        shown = source or plan
+        if shown.format != "html" or self._absence(plan, t):
+            return ""
+        return self._bodies.page(host, place, plan, self.changes(plan).version(t), t)[1].decode(shown.encoding)
 
     def _answer(self, host: Host, place: Place, t: float, latency: float, etag: str, since: str) -> Answer:
         if place.kind is Kind.REDIRECT:
@@ -118,6 +145,8 @@ class World:
             if place.kind is not Kind.SESSION and validators.matches(etag, since):
                 return make_answer(304, "", b"", t, latency, validators.headers)
             media, body = self._bodies.page(host, place, plan, version, t)
+            if host.scripted and (html := self._html(host, place, t)):
+                media, body = "text/html; charset=utf-8", scripted.shell(host.scripted, html)
             return make_answer(200, media, body, t, latency, () if place.kind is Kind.SESSION else validators.headers)
         if place.kind is Kind.MISSING:
             return self._missing(host, 404, t, latency)

@@ -38,14 +38,17 @@ class Permissions:
         self._kept: OrderedDict[str, Permission] = OrderedDict()
         self._everything = Permission(Standing(Verdict.ALLOW, expires=float("inf")), user_agent) if ignore else None
 
-    def known(self, url: Url, tablet: Tablet, now: float) -> Permission | None:
-        """What holds for ``url`` now; None where its robots.txt must be asked for first."""
+    def known(self, url: Url, tablet: Tablet | None, now: float) -> Permission | None:
+        """What holds for ``url`` now; None where its robots.txt must be asked for first.
+
+        ``tablet`` is None for a site that is another agent's: what is remembered counts.
+        """
         if self._everything is not None:
             return self._everything
         site = url.site
         permission = self._kept.get(site)
         if permission is None:
-            stored = tablet.get("host", Standing.key(url))
+            stored = tablet.get("host", Standing.key(url)) if tablet is not None else None
             if stored is None:
                 return None
             permission = self._keep(site, Standing.decode(stored))
@@ -65,17 +68,22 @@ class Permissions:
 
     def answered(self, batch: Batch, tablet: Tablet, url: Url, outcome: Outcome, now: float) -> Permission:
         """Take an answer in: what holds from now on, written to ``batch``."""
-        exchange = outcome.exchange
         stored = tablet.get("host", Standing.key(url))
+        permission = self.heard(url, outcome, now, Standing.decode(stored) if stored else None)
+        batch.put("host", Standing.key(url), permission.standing.encode())
+        return permission
+
+    def heard(self, url: Url, outcome: Outcome, now: float, before: Standing | None = None) -> Permission:
+        """Take an answer in, and remember it for a while; what was known ``before`` counts where it is an error."""
+        exchange = outcome.exchange
         standing = stand(
-            Standing.decode(stored) if stored else None,
+            before,
             exchange.status if exchange is not None else 0,
             now,
             user_agent=self._agent,
             body=exchange.body if exchange is not None else b"",
             cache_control=parse_head(exchange.response_head).get("cache-control") if exchange is not None else "",
         )
-        batch.put("host", Standing.key(url), standing.encode())
         return self._keep(url.site, standing)
 
     def _keep(self, site: str, standing: Standing) -> Permission:

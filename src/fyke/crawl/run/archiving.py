@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fyke.errors import StorageError
 from fyke.store.exports.warc_files import OPEN, Fields, WarcFiles
-from fyke.values import Outcome
+from fyke.values import Fetched, Outcome
 
 MAX_SIZE = 1_000_000_000
 """Bytes after which another file is begun, as archivists are used to."""
@@ -39,6 +39,10 @@ class WarcDir:
         exchange = outcome.exchange
         if exchange is not None and not exchange.incomplete:
             self._files.writer.exchange(outcome.url.href, exchange)
+
+    def convert(self, outcome: Fetched, media_type: str, body: bytes) -> None:
+        """Write another form of a document whose exchange was added."""
+        self._files.writer.conversion(outcome.url.href, outcome.exchange.started, media_type, body)
 
     def flush(self) -> None:
         """Let what was added survive kill -9."""

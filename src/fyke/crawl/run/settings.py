@@ -19,16 +19,21 @@ from fyke.url import Url
 
 _NOT_BELOW_0 = (
     *("delay", "patience", "max_pages", "max_bytes", "max_time", "max_depth", "max_host_pages", "hops_off"),
-    *("agents", "keep_versions", "request_rate", "min_free_disk"),
+    *("agents", "keep_versions", "request_rate", "min_free_disk", "render_scroll"),
 )
 FETCH_OPTIONS = (
     *("delay", "user_agent", "contact", "resolve", "no_robots", "allow_private", "connect_timeout", "stall_timeout"),
     *("fetch_timeout", "max_body", "header", "cookies", "netrc", "proxy", "proxy_resolves", "tls", "ca_file"),
 )
 """Those that one fetch has, too (``fyke fetch``)."""
+RENDER_OPTIONS = ("render_timeout", "render_requests", "render_scroll", "browser")
+"""Those that one rendered page has, too (``fyke render``)."""
 _MAIL = re.compile(r"[!-~]+@[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+")
 _ABOUT = re.compile(r"https?://[0-9A-Za-z\[][!-~]*")
-_ABOVE_0 = ("concurrency", "form_requests", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout")
+_ABOVE_0 = (
+    *("concurrency", "form_requests", "max_body", "connect_timeout", "stall_timeout", "fetch_timeout"),
+    *("render_timeout", "render_requests"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,16 @@ class CrawlSettings:
     max_body: Bytes = option(10_000_000, "Bytes of a document that are kept; the rest is cut off and marked.")
     requisites: bool = option(
         False, "Fetch the images, styles, scripts and fonts of pages too, from any host, so that an archive replays."
+    )
+    render: Literal["never", "auto", "always"] = option(
+        "never", "Show pages in a browser: those that are proven to gain by it (auto), or all; fyke[browser]."
+    )
+    render_timeout: Seconds = option(15.0, "A rendered page's own time; what it waits for our answers is not counted.")
+    render_requests: int = option(60, "Requests of a rendered page that are answered.")
+    render_scroll: int = option(0, "Scroll a rendered page so often to its end, as long as it grows.")
+    browser: str = option("", "The browser's program; else the system's Chromium, or Playwright's own.")
+    keep_subresources: bool = option(
+        False, "Store what rendered pages load, images and styles too, so that an archive replays them."
     )
     depot: str = option("", "Back the crawl up while it runs, to a directory elsewhere or to s3://bucket/prefix.")
     warc_dir: str = option("", "Write every exchange to WARC files in this folder as well, while the crawl goes on.")

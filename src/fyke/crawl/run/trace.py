@@ -57,6 +57,9 @@ def attach(agent: Agent, store: Path, urls: Sequence[str]) -> None:
     _around(queues.frontier, "add", watch.queued)
     _around(queues.duplicates, "mark", watch.marked)
     _around(keeper.rules, "belongs", watch.scoped)
+    if keeper.rendering is not None:
+        _around(keeper.rendering, "look", watch.looked)
+        _around(keeper.rendering, "render", watch.rendered)
     if keeper.forms is not None:
         keeper.forms.told = watch.formed
     means = agent.visits.means
@@ -201,6 +204,20 @@ class _Watch:
             self.tell(outcome.url.href, "crawl/capture", f"{len(made.links)} links to offer{dropped}; all of it", spent)
         for href in _unfollowed(outcome, self.urls - self._linked, {link.target.href for link in made.links}):
             self.tell(href, "sites/links", f"on {outcome.url.href}, but it is not to be followed (nofollow)")
+
+    def looked(self, original: Callable[..., Any], each: Any, processed: Any) -> Any:
+        made, why = original(each, processed)
+        if each.lease.entry.href in self.urls:
+            self.tell(each.lease.entry.href, "browser", f"to be rendered: {why}" if why else "not to be rendered")
+        return made, why
+
+    async def rendered(self, original: Callable[..., Any], each: Any, processed: Any, why: str) -> Any:
+        began = time.perf_counter()
+        arrival, made = await original(each, processed, why)
+        if each.lease.entry.href in self.urls:
+            told = next((value for name, value in made.change.columns if name == "render"), b"not rendered")
+            self.tell(each.lease.entry.href, "browser", told.decode(), time.perf_counter() - began)
+        return arrival, made
 
     def kept(self, original: Callable[..., Any], lease: Any, processed: Any, *more: Any) -> Any:
         began = time.perf_counter()
