@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from pathlib import Path
 
-from tests.dashboard.serving import chromium, serving, shown
+from tests.dashboard.driving import driven
+from tests.dashboard.serving import serving
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "dashboard"
-DARK = "--blink-settings=preferredColorScheme=0"
 
 
 def main(store: Path) -> None:
     """Draw the overview in three ways, and a document."""
-    program = chromium()
     DOCS.mkdir(exist_ok=True)
-    with serving(store) as served, tempfile.TemporaryDirectory() as folder:
+    with serving(store) as served, driven() as tab:
         page = served.get("/search?words=html").body
         rows = re.findall(r'href="(/doc\?[^"]*)"[^\n]*<td class="n">200</td>', page)
-        document = rows[0].replace("&amp;", "&") + "&"
-        for name, path, size, *options in (
-            ("light", "/?", "1200,1000"),
-            ("dark", "/?", "1200,1000", DARK),
-            ("phone", "/?", "500,1000"),
-            ("document", document, "1200,1400"),
-        ):
-            address = f"{served.origin[:-1]}{path}t={served.token}"
-            picture = f"--screenshot={DOCS / name}.png"
-            shown(program, Path(folder), address, picture, f"--window-size={size}", "--hide-scrollbars", *options)
+        tab.open(f"{served.origin}?t={served.token}")
+        tab.picture(str(DOCS / "light.png"), 1200, 1000)
+        tab.picture(str(DOCS / "dark.png"), 1200, 1000, dark=True)
+        tab.picture(str(DOCS / "phone.png"), 400, 1000)
+        tab.open(served.origin[:-1] + rows[0].replace("&amp;", "&"))
+        tab.picture(str(DOCS / "document.png"), 1200, 1600)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""A dashboard in a process of its own, asked by hand; and a browser that reaches nothing else."""
+"""A dashboard in a process of its own, asked by hand."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import signal
 import socket
 import subprocess
@@ -12,8 +11,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-
-import pytest
 
 from tests import json_schemas
 
@@ -77,23 +74,3 @@ def serving(store: Path, *options: str) -> Iterator[Served]:
             said = process.stderr.read()
             assert process.wait() == 0
         assert "Traceback" not in said, said
-
-
-def chromium() -> str:
-    """Chromium's program."""
-    found = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))), None)
-    if found is None:
-        pytest.skip("there is no Chromium; Debian's package is chromium-headless-shell")
-    return found
-
-
-def shown(program: str, folder: Path, address: str, *options: str) -> tuple[str, list[str]]:
-    """Show a page; return what it became, and what the console told."""
-    done = subprocess.run(
-        [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
-         f"--user-data-dir={folder / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-         "--enable-logging=stderr", "--timeout=2500", *(options or ["--dump-dom"]), address],
-        capture_output=True, check=True, timeout=800,
-    )  # fmt: skip
-    told = done.stderr.decode("utf-8", "replace").splitlines()
-    return done.stdout.decode("utf-8", "replace"), [line for line in told if "CONSOLE" in line]

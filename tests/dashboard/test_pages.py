@@ -21,7 +21,7 @@ from fyke.crawl.run.history import History
 from fyke.crawl.run.status import AgentStatus
 from fyke.store import RowMeta, Settings, Store
 from tests.dashboard.hostile import CORPUS, URL, hostile_store
-from tests.dashboard.serving import Served, chromium, serving, shown
+from tests.dashboard.serving import Served, serving
 
 PAGES = ("/", "/hosts", "/queue", "/errors", "/search", "/duplicates", "/control")
 OURS = set(
@@ -117,16 +117,6 @@ def test_a_document_that_is_not_there_leads_to_its_neighbours(served: Served) ->
     answer = served.get("/doc?url=" + quote("http://failed.test/none"))
     assert answer.status == 404
     assert "failed.test/0" in answer.body
-
-
-def test_in_chromium_no_script_runs_and_the_page_lives(served: Served, tmp_path: Path) -> None:
-    program = chromium()
-    document = f"doc?url={quote(URL, safe='')}&t={served.token}"
-    for path in (f"?t={served.token}", f"hosts?t={served.token}", f"search?t={served.token}", document):
-        page, console = shown(program, tmp_path, served.origin + path)
-        assert console == [], path
-        assert "<h1>" in page
-        assert not Looked(page.replace("</noscript>", "")).odd, path
 
 
 def test_steering_wants_its_form_and_is_asked_twice(served: Served) -> None:
