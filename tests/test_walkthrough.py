@@ -15,7 +15,8 @@ from tests import json_schemas, walkthrough
 TOUR, *HOWTO = walkthrough.PAGES
 BESIDE = frozenset(
     {"archive-combine", "archive-sub", "dashboard", "dedupe-merge", "demo", "doctor", "render", "store-backup",
-     "store-fetch", "store-compact", "store-delete", "store-merge", "store-prune", "store-restore", "store-split", "warm", "world"}
+     "store-fetch", "store-compact", "store-delete", "store-merge", "store-prune", "store-restore", "store-split",
+     "warm", "world"}
 )  # fmt: skip
 """Commands that are not on the tour: their answers are held against their schemas in tests/cli."""
 
