@@ -89,6 +89,28 @@ if not jit.JIT:  # before any room is imported; watching every call of Python in
         setattr(jit, _name, _noted(getattr(jit, _name)))
 
 
+LONG = (
+    *("tests/crawl/internet", "tests/crawl/test_rendering", "tests/crawl/test_backup", "tests/crawl/test_control"),
+    *("tests/crawl/test_crawl", "tests/cli/test_warm", "tests/test_walkthrough", "tests/test_kernels"),
+    *("tests/store/test_faults", "tests/store/test_shipping", "tests/browser", "tests/dashboard/test_live"),
+    *("tests/cli/test_private_addresses", "tests/crawl/test_forms", "tests/test_growth", "tests/test_fuzz"),
+)
+"""Tests that take long, most of it waiting: they begin first, so that nobody waits for the last of them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Deal the long tests evenly to the beginnings of what each worker is given."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    long = [item for item in items if item.nodeid.startswith(LONG)]
+    short = [item for item in items if not item.nodeid.startswith(LONG)]
+    share = -(-len(items) // workers)
+    dealt: list[pytest.Item] = []
+    for number in range(workers):
+        own = long[number::workers]
+        dealt += own + [short.pop(0) for _ in range(min(len(short), share - len(own)))]
+    items[:] = dealt + short
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Without the compiler, a run of the kernel tests fails where a kernel of a loaded room never ran."""
     if jit.JIT or exitstatus != 0 or session.config.option.markexpr != "kernel":

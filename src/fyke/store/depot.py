@@ -27,7 +27,7 @@ from pathlib import Path
 import msgspec
 import xxhash
 
-from fyke.errors import FencedError, StorageError
+from fyke.errors import UNREADABLE, FencedError, StorageError
 from fyke.store.objects import Objects, open_objects
 
 NAME = "fyke-depot.json"
@@ -125,7 +125,7 @@ def _header(data: bytes) -> tuple[Entry, int]:
         raise ValueError("it is cut off")
     try:
         return _decode(data[_PREFIX:end]), end
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise ValueError(str(error)) from None
 
 
@@ -352,7 +352,7 @@ class Depot:
             raise StorageError(f"{objects.url} holds no depot (no {NAME}); `fyke crawl --depot` makes one")
         try:
             about = msgspec.json.decode(data, type=About)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise StorageError(f"{objects.url}/{NAME} is damaged ({error}); restore it from a copy") from None
         if (about.format, about.version) != (FORMAT, VERSION):
             raise StorageError(

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 from fyke.store.depot import Depot, Entry, File
 
 FOLDER = "depot"
@@ -53,7 +53,7 @@ class Lineage(msgspec.Struct, frozen=True):
         """What the copy in ``store`` knows; nothing where it has never been in a depot, or was damaged."""
         try:
             return msgspec.json.decode(_path(store, tablet).read_bytes(), type=cls)
-        except (FileNotFoundError, msgspec.DecodeError):
+        except (FileNotFoundError, *UNREADABLE):
             return cls()
 
     def write(self, store: Path, tablet: int) -> None:
