@@ -180,7 +180,8 @@ def test_what_is_saved_goes_before_the_backlog(home: Path) -> None:
 def test_memory_that_is_given_back_comes_again(watched: Watched) -> None:
     give_back()
     (watched.root / "p.html").write_text("<title>T</title><p>a page that is read after a rest</p>")
-    watched.until(lambda live: "p.html" in live)
+    found = watched.until(lambda live: "p.html" in live)
+    assert "read after a rest" in found["p.html"]
 
 
 def test_a_watch_outlives_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,8 +77,10 @@ def test_data_in_a_page_is_read() -> None:
 @given(st.binary(max_size=2000))
 def test_any_bytes_are_read(data: bytes) -> None:
     for body in (data, b"<script type=application/json>" + data, b"<script>window.__X__=" + data):
-        embedded(body)
-        signs_of(body, 0, 0)
+        found = embedded(body)
+        assert all(isinstance(link, str) for link in found.links)
+        signs = signs_of(body, 0, 0)
+        assert 0 <= signs.script + signs.noscript <= 3 * len(body), "replaced bytes are three"
 
 
 def test_templates_of_addresses() -> None:

@@ -136,4 +136,5 @@ def test_a_sync_that_comes_late_finds_a_closed_store(tmp_path: Path) -> None:
     tablets = list(store.tablets())
     store.close()
     store._tablets.update(enumerate(tablets))  # as the thread sees them that has begun
-    Store._sync_now(weakref.ref(store))
+    Store._sync_now(weakref.ref(store))  # which used the closed database
+    assert store._timer is None
