@@ -6,6 +6,8 @@ puts the table into docs/security.md. A case that ends otherwise than it should,
 more memory than ``BOUND``, is told, and the status is 1.
 """
 
+# ruff: noqa: E501 - a table of cases
+
 from __future__ import annotations
 
 import argparse
@@ -207,9 +209,8 @@ def tree(root: int) -> list[int]:
     found, at = [root], 0
     while at < len(found):
         try:
-            tasks = os.listdir(f"/proc/{found[at]}/task")
-            for task in tasks:
-                found += map(int, Path(f"/proc/{found[at]}/task/{task}/children").read_text().split())
+            for task in Path(f"/proc/{found[at]}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
         except (OSError, ValueError):
             pass
         at += 1
@@ -255,7 +256,9 @@ def _ended(told: dict[str, dict[str, int]], kept: dict[str, dict[str, object]], 
         reasons.append("cut off")
     if row is None:
         reasons += [f"{why}" for why in told.get("failed_seeds", {}).values()]
-    return "; ".join(reasons) or f"read: {row['length']:,} bytes" if row else "; ".join(reasons)
+    if not reasons and row is not None:
+        reasons.append(f"{row['status']}, {row['length']:,} bytes")
+    return "; ".join(reasons).replace("|", "/")
 
 
 def main() -> int:
@@ -281,7 +284,7 @@ def main() -> int:
                             max(ran.memory, ran.converter) > BOUND
                         )
                         wrong += [f"{case}: status {ran.status}: {ran.err[-500:]}"] * (ran.status not in (0, 1))
-                if options.write and not options.names:
+                if options.write and rows:
                     write(title, rows)
                 if rows:
                     worst = max(row[4] for row in rows)
@@ -297,7 +300,12 @@ def write(title: str, rows: Sequence[Sequence[object]]) -> None:
     begin, end = f"<!-- hostile {title}: begin (python -m bench.hostile --write) -->", f"<!-- hostile {title}: end -->"
     text = PAGE.read_text()
     before, _, rest = text.partition(begin)
+    known = {line.split(" | ")[0].strip("| "): line for line in rest.partition(end)[0].splitlines()}
+    kept = {str(row[0]): row for row in rows}
+    names = [*(BODIES if title == "bodies" else SERVERS)]
     drawn = table(["case", "ended (`fyke status`)", "seconds", "CPU s", "MB", "converter MB"], rows)
+    head, each = drawn.splitlines()[:2], dict(zip(kept, drawn.splitlines()[2:], strict=True))
+    drawn = "\n".join([*head, *(line for name in names if (line := each.get(name, known.get(name))))])
     PAGE.write_text(f"{before}{begin}\n{drawn}\n{end}{rest.partition(end)[2]}")
 
 

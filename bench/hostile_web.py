@@ -1,5 +1,7 @@
 """A hostile web on loopback for ``bench.hostile``: each case is a host, answered by a function of its own."""
 
+# ruff: noqa: E501 - documents as they are
+
 from __future__ import annotations
 
 import asyncio
@@ -144,7 +146,7 @@ def member_bomb() -> bytes:
 @cache
 def brotli_bomb() -> bytes:
     packer = brotli.Compressor(quality=5)
-    return b"".join(packer.process(piece) for piece in _pieces()) + packer.finish()
+    return bytes(b"".join(packer.process(piece) for piece in _pieces()) + packer.finish())
 
 
 @cache
@@ -172,7 +174,10 @@ def html_bomb() -> bytes:
 
 
 def repeated(text: str, before: str = "", after: str = "", size: int = 20 * MILLION) -> Callable[[], bytes]:
-    return lambda: (before + text * (size // len(text)) + after).encode()
+    def body() -> bytes:
+        return (before + text * (size // len(text)) + after).encode()
+
+    return body
 
 
 def many_links(size: int = 20 * MILLION) -> bytes:
@@ -321,14 +326,45 @@ def h2(first: Callable[[int], bytes], again: Callable[[int], bytes] = lambda str
     return answer
 
 
+def indexed(block: bytes) -> set[int]:
+    """The numbers of HPACK's table that a block names whole: 4 is ``:path: /``."""
+    found, at = set(), 0
+
+    def integer(bits: int) -> int:
+        nonlocal at
+        value = block[at] & (1 << bits) - 1
+        at += 1
+        if value == (1 << bits) - 1:
+            shift = 0
+            while True:
+                value += (block[at] & 127) << shift
+                shift, at = shift + 7, at + 1
+                if block[at - 1] < 128:
+                    break
+        return value
+
+    while at < len(block):
+        first = block[at]
+        if first & 0x80:
+            found.add(integer(7))
+        elif first & 0xE0 == 0x20:
+            integer(5)
+        else:
+            strings = 1 if integer(6 if first & 0x40 else 4) else 2
+            for _ in range(strings):
+                at += integer(7)
+    return found
+
+
 async def requests_h2(reader: asyncio.StreamReader) -> AsyncIterator[tuple[int, bool]]:
-    """The streams that begin, and whether the path that they ask for is ``/`` (number 4 of HPACK's table)."""
+    """The streams that begin, and whether the path that they ask for is ``/``."""
     await reader.readexactly(24)
     while True:
         start = await reader.readexactly(9)
         payload = await reader.readexactly(int.from_bytes(start[:3], "big"))
         if start[3] == 1:
-            yield int.from_bytes(start[5:9], "big"), b"\x84" in payload[:10]
+            block = payload[5 * (start[4] >> 5 & 1) :]  # without a priority
+            yield int.from_bytes(start[5:9], "big"), 4 in indexed(block)
 
 
 # ---- the servers

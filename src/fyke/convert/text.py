@@ -19,7 +19,7 @@ from fyke.values import Document, Reason, Tags
 
 MAX_ROWS = 200_000
 """Rows of a table that are read."""
-MAX_LINES = 2_000_000
+MAX_LINES = 400_000
 """Of these: a cell may have several."""
 MAX_UNENDED = 8
 """Rows with a quotation mark that nothing ends after which the rest is read anew."""
