@@ -15,7 +15,7 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test lint judges bench train docs tour lock wheel clean
+.PHONY: help demo test bounds lint judges bench train docs tour lock wheel clean
 help: ## show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /make \1@/' | column -t -s@
 
@@ -26,6 +26,9 @@ test: $(VENV)/.dev ## the whole test suite, in parallel; every kernel once more 
 	@$(BIN)/python -m compileall -q src tests  # once, and not by each of the hundred processes that tests start
 	@$(BIN)/fyke warm all
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+
+bounds: $(VENV)/.dev ## the kernels' tests, compiled with every index checked, in a cache of their own; five minutes
+	@cache=$$(mktemp -d) && NUMBA_BOUNDSCHECK=1 FYKE_CACHE_DIR=$$cache $(BIN)/python -m pytest -q -m kernel -n $(JOBS); status=$$?; rm -rf $$cache; exit $$status
 
 lint: $(VENV)/.dev ## ruff, mypy and the import rules
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
