@@ -129,7 +129,11 @@ def test_numbers_are_those_of_the_source() -> None:
     wrong = []
     for row in rows():
         name = row.source.strip("`")
-        if not row.source.startswith("`") or not name.rpartition(".")[2].strip("_")[0].isupper() and "Settings" not in name:
+        if (
+            not row.source.startswith("`")
+            or (not name.rpartition(".")[2].strip("_")[0].isupper()
+            and "Settings" not in name)
+        ):
             if "Limits." not in name:
                 continue
         if value_of(row.limit) != constant(name):
@@ -159,7 +163,7 @@ def test_what_is_counted_has_a_row() -> None:
     for path in SOURCE.rglob("*.py"):
         noted.update(re.findall(r"\bnote\(\"([a-z-]+)\"\)", path.read_text(encoding="utf-8")))
     assert noted == told
-    assert COUNTED <= told
+    assert told >= COUNTED
 
 
 def test_every_limit_of_the_source_is_listed() -> None:
