@@ -116,7 +116,7 @@ def main(kind: str, folder: Path) -> None:
     with Store.open(store, "r") as kept:
         pages = sum(row.meta.status == 200 for row in kept.scan(parts=()) if row.versions)
     result = {
-        "ended": crawl.returncode, "said": err, "check": told, "check_complaint": complaint, "checked": checked.returncode,
+        "ended": crawl.returncode, "said": err, "check": told, "complaint": complaint, "checked": checked.returncode,
         "resumed": again.returncode, "resume_said": wrong, "pages": pages,
         "out": out[-300:], "more": more[-300:],
     }  # fmt: skip

@@ -63,7 +63,7 @@ CASES: dict[str, tuple[Callable[[bytes], object], Callable[[int], bytes]]] = {
         lambda data: _final_head(data.splitlines(keepends=True)),
         lambda n: b"HTTP/1.1 100 Continue\r\n\r\n" * n + b"HTTP/1.1 200 OK\r\n\r\n",
     ),
-    "chunks": (lambda data: http_body.dechunk(data), lambda n: b"1\r\nx\r\n" * n + b"0\r\n\r\n"),
+    "chunks": (http_body.dechunk, lambda n: b"1\r\nx\r\n" * n + b"0\r\n\r\n"),
     "robots lines": (_robots, lambda n: b"User-agent: *\n" + b"".join(b"Disallow: /%d\n" % i for i in range(n))),
     "robots groups": (_robots, lambda n: b"".join(b"User-agent: a%d\nDisallow: /\n" % i for i in range(n))),
     "robots patterns": (_robots, lambda n: b"User-agent: *\n" + b"".join(b"Disallow: /%d*b\n" % i for i in range(n))),
@@ -121,7 +121,7 @@ def test_members_of_gzip_are_fed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(self._inner, name)
 
-    monkeypatch.setattr(http_body.isal_zlib, "decompressobj", Counted)
+    monkeypatch.setattr(isal_zlib, "decompressobj", Counted)
     work = []
     for members in (1000, 2000, 4000):
         fed = 0

@@ -1,7 +1,5 @@
 """Every limit of docs/limits.md is pushed past: what is left is bounded, and what was left out is counted."""
 
-
-
 from __future__ import annotations
 
 import asyncio

@@ -141,9 +141,14 @@ def _rendered(url: str) -> str:
     return shown.rendered.html
 
 
+_MOST = 1 << 26
+"""Bytes of a file that are read, as of any page (fyke.formats.markup.MAX_BYTES)."""
+
+
 def _read(file: Path) -> str:
     try:
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        with sys.stdin.buffer if str(file) == "-" else file.open("rb") as source:
+            data = source.read(_MOST)
     except OSError as error:
         raise StorageError(f"{file} can not be read ({error.strerror}): name an HTML file, or - for input") from error
     text: str = fyke.decode(data)[0]

@@ -61,7 +61,7 @@ def fetch(
         if json or to is Form.JSON:
             print_json(facts(page))
         elif not page.error or page.text:
-            echo({Form.MARKDOWN: page.markdown, Form.TEXT: page.text, Form.HTML: page.html}[to].removesuffix("\n"))
+            echo(str(getattr(page, to.value)).removesuffix("\n"))
         if page.error:
             failed += 1
             echo(f"fyke: {page.url}: {page.error}" + (f": {page.detail}" if page.detail else ""), err=True)

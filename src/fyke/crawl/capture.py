@@ -92,7 +92,7 @@ class Processor:
         return made if self._types is None else [self._wanted(each) for each in made]
 
     async def fetched(self, outcome: Fetched, depth: int) -> Processed:
-        """A document of any kind and size came. A large one is read beside the loop, by the same code, one at a time."""
+        """A document of any kind and size came. Large ones are read beside the loop by the same code, one at a time."""
         exchange = outcome.exchange
         head = parse_head(exchange.response_head)
         if len(exchange.body) > AT_ONCE:

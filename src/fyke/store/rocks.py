@@ -198,7 +198,9 @@ def _sentence(path: Path, complaint: str) -> str:
     if "corruption" in low or "checksum" in low:
         return f"{path} is damaged ({complaint}); run `fyke store check` to see what can be read"
     if "io error" in low:
-        return f"the disk under {path} fails ({complaint}); mend it and open the store again: acknowledged rows are kept"
+        return (
+            f"the disk under {path} fails ({complaint}); mend it and open the store again: acknowledged rows are kept"
+        )
     return f"{path}: {complaint}"
 
 

@@ -64,7 +64,7 @@ def needs_worker(source: Source) -> bool:
 
 
 def shared_pool(memory: int = LIMITS.memory) -> Pool:
-    """Return the process's own pool of workers of that ``memory``, made when first asked for, ended with the process."""
+    """Return the process's own pool of workers of that ``memory``, made when asked for, ended with the process."""
     with _lock:
         if memory not in _shared:
             _shared[memory] = Pool(memory=memory)
