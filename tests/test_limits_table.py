@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.limits.test_past import COUNTED, TRIALS
+from tests.test_limits import COUNTED, TRIALS
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "fyke"
 UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 OF_OUR_OWN = {
