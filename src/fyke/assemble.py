@@ -21,8 +21,6 @@ from typing import Any
 import msgspec
 
 from fyke.bits import warmed
-from fyke.browser.chromium import warning
-from fyke.browser.process import find_program
 from fyke.clock import SystemClock
 from fyke.config import build
 from fyke.crawl.agent import Agent
@@ -291,6 +289,9 @@ def _check(settings: CrawlSettings) -> None:
     Plugins(settings.plugins).check()
     if settings.render == "never":
         return
+    from fyke.browser.chromium import warning
+    from fyke.browser.process import find_program
+
     try:
         find_program(settings.browser)
         said = warning()

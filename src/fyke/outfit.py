@@ -9,14 +9,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fyke.browser.chromium import Chromium
-from fyke.browser.process import find_program
 from fyke.clock import SystemClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor, warm
 from fyke.crawl.discovery.discovery import Discovery
-from fyke.crawl.discovery.rendering import How, Rendering
 from fyke.crawl.hooks import PATIENCE as HOOK_PATIENCE
 from fyke.crawl.hooks import Hook
 from fyke.crawl.order.choice import order_of
@@ -47,13 +45,15 @@ from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy
 from fyke.interfaces import Prioritizer
 from fyke.reading.conversion import Source, convert_here, failed
-from fyke.rendering import limits_of
 from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
 from fyke.store import Store
 from fyke.url import Url
 from fyke.values import Document, Reason
 from fyke.workers.conversion import needs_worker, shared_pool
+
+if TYPE_CHECKING:  # what shows pages is loaded by those who have it shown
+    from fyke.crawl.discovery.rendering import Rendering
 
 
 def agent_maker(
@@ -151,6 +151,11 @@ def _warc_fields(settings: CrawlSettings) -> tuple[tuple[str, str], ...]:
 
 def _rendering(settings: CrawlSettings, agent: Agent, rules: Rules, captures: WarcDir | None) -> Rendering | None:
     """What shows pages; None where there is no browser, which whoever began the crawl has said."""
+    from fyke.browser.chromium import Chromium
+    from fyke.browser.process import find_program
+    from fyke.crawl.discovery.rendering import How, Rendering
+    from fyke.rendering import limits_of
+
     try:
         browser = Chromium(find_program(settings.browser))
     except UserError:

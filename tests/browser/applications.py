@@ -51,7 +51,7 @@ def _build(program: str, made: Path) -> None:
         shutil.copytree(SOURCES, work)
         # Nothing that a package brings is run but the compilers themselves.
         words = [program, "ci", "--ignore-scripts", "--no-audit", "--no-fund", f"--cache={folder}/cache",
-                 "--fetch-retries=1", "--fetch-retry-mintimeout=1000"]  # fmt: skip
+                 "--loglevel=error", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"]  # fmt: skip
         found = f"{Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # node is beside npm
         run = partial(subprocess.run, cwd=work, env=os.environ | {"PATH": found}, timeout=_MOST_SECONDS)
         try:
