@@ -222,26 +222,30 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_killed_and_resumed_nothing_is_lost_and_no_browser_is_left(tmp_path: Path) -> None:
+@pytest.mark.parametrize("agents", [1, 2])
+def test_killed_and_resumed_nothing_is_lost_and_no_browser_is_left(agents: int, tmp_path: Path) -> None:
     program()
-    store, pages = tmp_path / "s", 12
-    with serving(scripted(pages)) as site:
-        words = ["fyke.cli", "crawl", f"{site.root}/p/0", "--store", store, "--render", "auto", "--delay", "0.2",
-                 "--agents", "1", "--no-sitemaps", "--allow-private"]  # fmt: skip
-        command = [sys.executable, "-c", "from fyke.cli import main; main()", *map(str, words[1:])]
+    store, hosts, pages = tmp_path / "s", [f"{name}.test" for name in "abcd"], 3
+    with serving(scripted(pages, static=1)) as site:
+        roots = [site.root.replace("127.0.0.1", host) for host in hosts]
+        words = ["crawl", *(f"{root}/p/0" for root in roots), "--store", store, "--render", "auto", "--delay", "0.2"]
+        words += ["--agents", agents, "--no-sitemaps", "--allow-private"]
+        words += [word for host in hosts for word in ("--resolve", f"{host}:127.0.0.1")]
+        command = [sys.executable, "-m", "fyke", *map(str, words)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as crawling:
-            until(lambda: sum(path.startswith("/api/") for path in site.paths) >= 4)
+            until(lambda: sum(path.startswith("/api/") for path in site.paths) >= 3)
             started = descendants(crawling.pid)
             assert any(b"headless" in Path(f"/proc/{each}/cmdline").read_bytes() for each in started if alive(each))
             crawling.send_signal(signal.SIGKILL)
             crawling.wait()
         until(lambda: not any(map(alive, started)))
-        crawled(site, store)
+        assert run(["resume", "--store", str(store)]) == 0
         with Store.open(store, "r") as opened:
-            for number in range(pages):
-                row = opened.get(f"{site.root}/p/{number}")
-                assert row is not None
-                assert f"Page {number}." in (row.text or "")
+            for root in roots:
+                for number in range(pages):
+                    row = opened.get(f"{root}/p/{number}")
+                    assert row is not None
+                    assert f"Page {number}." in (row.text or "")
 
 
 def until(true: Callable[[], bool]) -> None:
