@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import signal
 import subprocess
@@ -28,7 +27,7 @@ from fyke.store.importing import import_file
 from fyke.url import Url
 from fyke.world.config import START, WorldConfig
 from fyke.world.serve import serve
-from tests.browser.showing import program
+from tests.browser.showing import alive, descendants, program
 from tests.little_site import Answer, Site, page, serving
 
 PAGES = 8
@@ -203,29 +202,10 @@ def test_a_rendered_page_is_a_conversion_in_warc_and_comes_back(tmp_path: Path) 
         assert b"<h1>Net 1</h1>" in row.columns[RENDERED]
 
 
-def descendants(pid: int) -> list[int]:
-    """The processes that a process started, and those that these did."""
-    parents = {}
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parents[int(place.parent.name)] = int(place.read_text().rpartition(")")[2].split()[1])
-    found = [pid]
-    for each in found:
-        found += [child for child, parent in parents.items() if parent == each]
-    return found[1:]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.parametrize("agents", [1, 2])
 def test_killed_and_resumed_nothing_is_lost_and_no_browser_is_left(agents: int, tmp_path: Path) -> None:
     program()
-    store, hosts, pages = tmp_path / "s", [f"{name}.test" for name in "abcd"], 3
+    store, hosts, pages = tmp_path / "s", [f"{name}.test" for name in "abcd"], 2
     with serving(scripted(pages, static=1)) as site:
         roots = [site.root.replace("127.0.0.1", host) for host in hosts]
         words = ["crawl", *(f"{root}/p/0" for root in roots), "--store", store, "--render", "auto", "--delay", "0.2"]
