@@ -130,6 +130,7 @@ def crawl(
     if not every:
         raise UserError("no seed was given; name at least one URL")
     identity = identity_of(settings, [*every, *seeds])
+    _check(settings)
     Store.open(path, settings=_store_settings(path, settings)).close()
     backup = Backup.begin(path, settings.depot)
     if why := prepare(settings, path):
@@ -143,7 +144,6 @@ def crawl(
     if settings.trace:
         steps.begin(path)
     alone = prioritizer is not None or scope is not None or follow is not None or bool(settings.websub)
-    _check(settings)
     if settings.websub and settings.agents > 1:
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:

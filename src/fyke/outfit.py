@@ -131,7 +131,7 @@ def agent_maker(
         if hook := plugins.load("after-reading"):
             agent.keeper.after_reading = Hook(plugins.place("after-reading"), hook, agent.keeper.troubles.__setitem__)
         if settings.render != "never":
-            agent.keeper.rendering = _rendering(settings, agent, rules, captures)
+            agent.keeper.rendering = _rendering(run, agent, rules, captures)
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
         return agent, transport
@@ -149,15 +149,16 @@ def _warc_fields(settings: CrawlSettings) -> tuple[tuple[str, str], ...]:
     return (("http-header-user-agent", settings.agent), *sent, ("robots", robots))
 
 
-def _rendering(settings: CrawlSettings, agent: Agent, rules: Rules, captures: WarcDir | None) -> Rendering | None:
+def _rendering(run: Run, agent: Agent, rules: Rules, captures: WarcDir | None) -> Rendering | None:
     """What shows pages; None where there is no browser, which whoever began the crawl has said."""
-    from fyke.browser.chromium import Chromium
+    from fyke.browser.chromium import AT_ONCE, Chromium
     from fyke.browser.process import find_program
     from fyke.crawl.discovery.rendering import How, Rendering
     from fyke.rendering import limits_of
 
-    try:
-        browser = Chromium(find_program(settings.browser))
+    settings = run.plan.settings
+    try:  # of several agents each has a browser, and shows one page at a time: so many as there are agents in all
+        browser = Chromium(find_program(settings.browser), AT_ONCE if run.agents == 1 else 1)
     except UserError:
         return None
     means, limits = agent.visits.means, limits_of(settings, settings.keep_subresources)
