@@ -33,7 +33,7 @@ bounds: $(VENV)/.dev ## the kernels' tests, compiled with every index checked, i
 lint: $(VENV)/.dev ## ruff, mypy and the import rules
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
-judges: .venv-judges/.judges ## the venv of other people's programs that judge exports (tests/store/test_judges.py)
+judges: .venv-judges/.judges ## the venv of other people's programs that judge exports (tests/store/test_judges.py), and npm (tests/browser/apps)
 
 bench: $(VENV)/.bench ## fyke beside its peers
 	@$(BIN)/python -m bench
