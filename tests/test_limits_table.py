@@ -31,7 +31,7 @@ OF_OUR_OWN = {
     "convert.facts.MAX_TAGS": "metadata: where names and dates are looked for",
     "convert.markup_kernels.MAX_LANGUAGE": "a language's name",
     "convert.metadata.MAX_ALTERNATES": "metadata: a page in all languages",
-    "convert.metadata.MAX_NAME": "metadata: a name",
+    "convert.authors.MAX_NAME": "metadata: a name",
     "convert.metadata.MAX_PARAGRAPH": "metadata: a description",
     "convert.metadata.MAX_TAGS": "metadata: keywords",
     "convert.publication.MAX_TEXT": "metadata: where a date is looked for",
