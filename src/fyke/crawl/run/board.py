@@ -116,6 +116,12 @@ class Board:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
         return granted
 
+    @property
+    def used(self) -> tuple[int, int]:
+        """Permits that are taken, and documents that have come of them."""
+        _, taken, documents, _ = _PERMITS.unpack_from(self._map, 0)
+        return taken, documents
+
     def reached(self, bounds: Bounds) -> bool:
         """Whether the agents have come to what they may come to."""
         return bool(_PERMITS.unpack_from(self._map, 0)[2] >= bounds.documents) or self._over(bounds)
