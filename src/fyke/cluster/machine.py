@@ -11,10 +11,12 @@ import contextlib
 import ipaddress
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -55,6 +57,8 @@ class Machine(msgspec.Struct, frozen=True):
     folder: str = ""
     """Its working copies and its log."""
     process: int = 0
+    temporary: str = ""
+    """Where Ray keeps its sockets and logs: the head's, and a short path, as those of sockets must be."""
     started: int = 0
     """When the process began, in ticks: another one may get its number."""
 
@@ -134,6 +138,8 @@ def start(machine: Machine) -> tuple[Machine, subprocess.Popen[bytes]]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if (folder / NAME).exists() and is_running(read(folder)):
         raise UserError(f"a machine runs in {folder} already; end it with `fyke cluster down --folder {folder}`")
+    if machine.is_head:
+        machine = msgspec.structs.replace(machine, temporary=tempfile.mkdtemp(prefix="fyke-ray-"))
     for left in reversed(range(TRIES)):
         started, process = _launch(machine, folder)
         said = _wait(process, folder / LOG)
@@ -157,6 +163,7 @@ def _launch(machine: Machine, folder: Path) -> tuple[Machine, subprocess.Popen[b
     if machine.is_head:
         port = machine.head.rpartition(":")[2]
         command += ["--head", f"--port={port}", "--include-dashboard=false", f"--dashboard-host={machine.address}"]
+        command += [f"--temp-dir={machine.temporary}"]
     else:
         command += [f"--address={machine.head}"]
     with (folder / LOG).open("wb") as out:
@@ -229,6 +236,8 @@ def stop(machine: Machine) -> bool:
         family = list(dict.fromkeys([*family, *descendants(machine.process)]))
         time.sleep(0.1)
     kill(family)
+    if machine.temporary:
+        shutil.rmtree(machine.temporary, ignore_errors=True)
     return True
 
 

@@ -35,7 +35,7 @@ from fyke.cluster.office import Bundles, Inbox, Office
 from fyke.cluster.permits import ANY, Spending
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.backup import Backup
-from fyke.crawl.run.board import Board, Sign
+from fyke.crawl.run.board import Board, Sign, board_bytes
 from fyke.crawl.run.ending import failed_seeds
 from fyke.crawl.run.growth import cores
 from fyke.crawl.run.limit import Bounds
@@ -66,18 +66,22 @@ class Shift:
         self._committed, self._count = committed, count
         self._board: Board | None = None
         self._inbox: Inbox | None = None
+        # The folder of a run that was killed, which the next one removes.
+        self._left = Path(self._note().read_text(encoding="utf-8")) if self._note().exists() else None
         context = multiprocessing.get_context("spawn")
         self.process = context.Process(target=serve, args=(run, lease))
         with safe_path():
             self.process.start()
 
+    def _note(self) -> Path:
+        return self.run.store / "run"
+
     def board(self) -> Board | None:
         """The agents' board, once it is there."""
         if self._board is None:
             with contextlib.suppress(OSError):
-                folder = Path((self.run.store / "run").read_text(encoding="utf-8"))
-                # One of ours alone: what a run before left names another process.
-                if (folder / "board").stat().st_size == 4096 * (self.run.agents + 1):
+                folder = Path(self._note().read_text(encoding="utf-8"))
+                if folder != self._left and (folder / "board").stat().st_size == board_bytes(self.run.agents):
                     self._board = Board(folder / "board", self.run.agents)
                     self._inbox = Inbox(folder, lambda tablet: self.run.agent_of(tablet, self._count), self._committed)
         return self._board
@@ -275,7 +279,6 @@ class Node:
         # Those that were here already, too: others may have had them while nobody looked.
         self._holds |= adopted | await asyncio.to_thread(self._copy.adopt, sorted(self._holds))
         settings = self._job.plan.settings
-        (self._copy.path / "run").unlink(missing_ok=True)
         run = Run(
             self._copy.path, self._job.plan, min(settings.agents or cores(), len(tablets)),
             identity=self._job.identity, backup=Backup(self._job.depot, self._job.about), verbose=self._job.verbose,

@@ -45,13 +45,18 @@ class Sign:
     pages: int = 0
 
 
+def board_bytes(agents: int) -> int:
+    """The size of a board's file."""
+    return _PAGE * (agents + 1)
+
+
 class Board:
     """The board of a crawl of ``agents`` agents. The supervisor makes it, the agents open it."""
 
     def __init__(self, path: Path, agents: int) -> None:
         self.path = path
         self.agents = agents
-        size = _PAGE * (agents + 1)
+        size = board_bytes(agents)
         self._file = path.open("r+b" if path.exists() and path.stat().st_size == size else "w+b")
         self._file.truncate(size)
         self._map = mmap.mmap(self._file.fileno(), size)
