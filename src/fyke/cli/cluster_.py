@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fyke.cli.echo import echo
+from fyke.cli.echo import console, echo
 from fyke.cli.options import Json, Yes, flags, print_json
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from fyke.cluster.head import Overview
     from fyke.cluster.machine import Machine
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+    help="A crawl over many machines: Ray connects them, a depot holds the crawl (pip install 'fyke[cluster]').\n\n"
+    "Example: fyke cluster try",
+)
 
 Folder = Annotated[Path, typer.Option(metavar="DIR", help="This machine's folder: its working copies, log and token.")]
 Address = Annotated[str, typer.Option(metavar="IP", help="The address by which the others reach this machine.")]
@@ -25,11 +31,6 @@ Tls = Annotated[Path | None, typer.Option(metavar="DIR", help="A folder with ca.
 Token = Annotated[Path | None, typer.Option(metavar="FILE", help="The cluster's token; `up` makes one.")]
 Block = Annotated[bool, typer.Option("--block", help="Stay until it ends: for systemd and containers.")]
 _HERE = Path("fyke-node")
-
-
-@app.callback()
-def _cluster() -> None:
-    """A crawl over many machines: Ray connects them, a depot holds the crawl (pip install 'fyke[cluster]')."""
 
 
 @app.command()
@@ -176,9 +177,7 @@ def status(folder: Folder = _HERE, json: Json = False) -> None:
     if overview is None:
         echo("no crawl is under way")
     else:
-        from rich.console import Console
-
-        Console(highlight=False).print(table(overview.status))
+        console().print(table(overview.status))
 
 
 def _describe(node: dict[str, object]) -> str:

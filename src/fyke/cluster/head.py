@@ -124,6 +124,9 @@ class Head:
         except UserError as error:
             self._refuse(beat.node, str(error))
             return Orders(None, refused=str(error))
+        if self._permits is not None and self._is_quiet():
+            self._end, self._ends = End.DONE, now + PATIENCE
+            return Orders(None, ending=True)
         permits = self._permits
         granted = permits.grant(beat.node, report.spending) if permits is not None else 0
         back = permits.wants_back(beat.node) if permits is not None else False
@@ -281,9 +284,16 @@ class Head:
             return End.LIMIT
         if settings.max_time and time.time() > self._began + settings.max_time:
             return End.LIMIT
-        if self._rounds.look([self._reports[name].quiet for name in held]):
+        if self._is_quiet():
             return End.DONE
         return await self._replaced()
+
+    def _is_quiet(self) -> bool:
+        """Whether nobody has anything to do; each report may bring that a round further."""
+        held = self._registrar.nodes
+        if self._registrar.free or self._gathering or not all(map(self._is_ready, held)):
+            return False
+        return self._rounds.look([self._reports[name].quiet for name in held])
 
     async def _replaced(self) -> End | None:
         """Whether another head has begun."""

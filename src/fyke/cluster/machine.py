@@ -108,9 +108,7 @@ def check(address: str, token: str, tls: str) -> None:
         raise UserError(f"{address!r} is no IP address; give the one by which the other machines reach this") from None
     if not loopback and not (token and tls):
         missing = " and ".join(name for name, given in (("--token FILE", token), ("--tls DIR", tls)) if not given)
-        raise UserError(
-            f"{address} can be reached by others, who could run any code here: give {missing} (docs/cluster.md)"
-        )
+        raise UserError(f"{address} can be reached by others, who could run any code here: give {missing}")
 
 
 def make_token(path: Path) -> None:

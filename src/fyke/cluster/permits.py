@@ -47,11 +47,12 @@ class Permits:
         """Hear what a node has used; return what it is granted in all."""
         if not self._wanted:
             return ANY
-        self._left += told.returned - self._told.get(node, Spending()).returned
+        returned = told.returned - self._told.get(node, Spending()).returned
+        self._left += returned
         self._told[node] = told
         granted = self._granted.setdefault(node, 0)
         block = max(1, self._left // (_BLOCKS * len(self._granted)))
-        if granted - told.taken < block:
+        if granted - told.taken < block and not returned:  # else it would get what it has just given back for others
             more = min(self._left, block)
             self._left -= more
             self._granted[node] = granted + more
@@ -59,8 +60,9 @@ class Permits:
 
     def wants_back(self, node: str) -> bool:
         """Whether a node is to give back what it has not taken: others have none."""
-        others = [told for name, told in self._told.items() if name != node]
-        return bool(self._wanted) and not self._left and any(told.granted == told.taken for told in others)
+        if not self._wanted or self._left or self._told[node].granted == self._told[node].taken:
+            return False
+        return any(told.granted == told.taken for name, told in self._told.items() if name != node)
 
     def forget(self, node: str) -> None:
         """A node is gone, or has begun anew: what it was granted is used."""
