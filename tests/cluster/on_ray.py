@@ -29,7 +29,7 @@ from fyke.world.serve import serve
 from fyke.world.transport import shortest_gaps
 
 WORLD = WorldConfig(hosts=10, pages=150, slow=False, flaky=False, traps=False)
-DELAY = 0.1
+DELAY = 0.05
 BEGAN = time.monotonic()
 
 

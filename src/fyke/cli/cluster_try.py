@@ -24,7 +24,7 @@ from fyke.world.serve import Served, serve
 from fyke.world.transport import shortest_gaps
 
 WORLD = WorldConfig(hosts=15, pages=240, slow=False, flaky=False, traps=False)
-DELAY = 0.1
+DELAY = 0.05
 """Seconds between contacts of a host: polite in kind, short in time."""
 LEASE = 4.0
 """Seconds, for 10: the story is short."""

@@ -22,6 +22,7 @@ from fyke.cluster.ending import Rounds
 from fyke.cluster.messages import Final, Job, Orders, Report
 from fyke.cluster.permits import Permits
 from fyke.cluster.registrar import Answer, Registrar
+from fyke.crawl.politeness.addresses import count, counts_for
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.ending import End
 from fyke.errors import StorageError, UserError
@@ -132,7 +133,9 @@ class Head:
         back = permits.wants_back(beat.node) if permits is not None else False
         # One that was made anew and has not beaten yet may be on a machine that is gone, and never answer.
         peers = {name: actor for name, (_, actor) in self._nodes.items() if name in self._reports}
-        return Orders(answer, self._rounds.now, granted, back, owners=self._registrar.owners(), peers=peers)
+        shared = counts_for(report.addresses, count([each.addresses for each in self._reports.values()]))
+        owners = self._registrar.owners()
+        return Orders(answer, self._rounds.now, granted, back, addresses=shared, owners=owners, peers=peers)
 
     async def finished(self, name: str, incarnation: int, final: Final | None) -> None:
         """A node has ended, with all its tablets closed."""

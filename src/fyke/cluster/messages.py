@@ -50,8 +50,8 @@ class Report:
     spending: Spending = Spending()  # noqa: RUF009 - frozen
     trouble: str = ""
     """Why its agents are not at work."""
-    addresses: frozenset[str] = frozenset()
-    """Those that it has contacted of late."""
+    addresses: bytes = b""
+    """The slots of those that it uses (fyke.crawl.politeness.addresses)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,8 @@ class Orders:
     ending: bool = False
     refused: str = ""
     """Why the node is not wanted."""
+    addresses: bytes = b""
+    """How many nodes use each of them."""
     owners: Mapping[int, str] = field(default_factory=dict)
     """The map: whose each tablet is."""
     peers: Mapping[str, Any] = field(default_factory=dict)

@@ -33,6 +33,7 @@ from fyke.cluster.lease import Lease
 from fyke.cluster.messages import Final, Job, Orders, Report
 from fyke.cluster.office import Bundles, Inbox, Office
 from fyke.cluster.permits import ANY, Spending
+from fyke.crawl.politeness.addresses import AddressUse
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.backup import Backup
 from fyke.crawl.run.board import Board, Sign, board_bytes
@@ -128,6 +129,7 @@ class Node:
         self._scratch = Scratch("node")
         self._file = self._scratch.path / "lease"
         self._permits = LeaseFile(self._file)
+        self._addresses = AddressUse(self._scratch.path / "addresses")
         self._office = Office(self._scratch.path / "office.sock", self._owner_of, self._carry)
         self._shift: Shift | None = None
         self._holds: dict[int, int] = {}
@@ -188,7 +190,8 @@ class Node:
         beat = self._lease.beat(now, self._holds)
         try:
             async with asyncio.timeout(self._job.lease / 2):
-                orders: Orders = await self._head.beat.remote(self._report(beat))
+                report = self._report(beat)
+                orders: Orders = await self._head.beat.remote(report)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # the head is gone, or slow
@@ -203,6 +206,8 @@ class Node:
         if orders.answer is not None:
             self._lease.answered(beat.number, orders.answer, boot_time())
             self._orders = orders
+            if orders.addresses:
+                self._addresses.learn(report.addresses, orders.addresses)
         used = self._documents + self._returned - self._kept
         self._permits.write(self._lease.until, ANY if orders.granted == ANY else orders.granted - used)
         if orders.give_back:
@@ -218,7 +223,9 @@ class Node:
         works = bool(signs) and all(sign.beat for sign in signs)
         ready = self._holds.keys() == self._lease.tablets and (works or not self._holds)
         quiet = self._quiet.look(signs, self._orders.round) if ready else NEVER
-        return Report(beat, ready, quiet, tuple(self._statuses()), self._spending(), self._trouble)
+        return Report(
+            beat, ready, quiet, tuple(self._statuses()), self._spending(), self._trouble, self._addresses.recent()
+        )
 
     def _statuses(self) -> Iterable[statuses.AgentStatus]:
         if self._shift is None:
@@ -282,7 +289,8 @@ class Node:
         run = Run(
             self._copy.path, self._job.plan, min(settings.agents or cores(), len(tablets)),
             identity=self._job.identity, backup=Backup(self._job.depot, self._job.about), verbose=self._job.verbose,
-            owned=tuple(sorted(tablets)), office=self._scratch.path / "office.sock",
+            owned=tuple(sorted(tablets)), addresses=self._scratch.path / "addresses",
+            office=self._scratch.path / "office.sock",
         )  # fmt: skip
         committed = self._copy.begin(tablets)
         self._quiet.moved()

@@ -81,6 +81,8 @@ class Run:
     """The tablets of this machine, where other machines have the rest (fyke.cluster): then it ends when it is told."""
     office: Path | None = None
     """The socket that takes mail to other machines' tablets."""
+    addresses: Path | None = None
+    """The table of addresses that other machines use too (fyke.crawl.politeness.addresses)."""
     limit: Callable[[Board, Bounds], PageLimit | None] = shared_limit
     """Makes the permits of an agent."""
 
