@@ -20,6 +20,7 @@ import resource
 import secrets
 import signal
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ from fyke.crawl.run.growth import cores
 from fyke.crawl.run.limit import Bounds
 from fyke.crawl.run.processes import Run
 from fyke.crawl.run.report import has_room
-from fyke.errors import FykeError, StorageError
+from fyke.errors import DepotError, FykeError, StorageError
 from fyke.scratch import Scratch
 from fyke.spawning import safe_path
 from fyke.store import Store
@@ -135,6 +136,7 @@ class Node:
         self._holds: dict[int, int] = {}
         self._quiet = Quiet()
         self._documents = 0  # of earlier shifts
+        self._used = 0.0, 0, 0  # permits that are taken and documents in this shift, and when that was new
         self._returned = self._kept = 0  # permits that went back, in all and in this shift: its board has them as taken
         self._trouble, self._failures = "", 0
         self._moving: asyncio.Task[None] | None = None
@@ -223,9 +225,8 @@ class Node:
         works = bool(signs) and all(sign.beat for sign in signs)
         ready = self._holds.keys() == self._lease.tablets and (works or not self._holds)
         quiet = self._quiet.look(signs, self._orders.round) if ready else NEVER
-        return Report(
-            beat, ready, quiet, tuple(self._statuses()), self._spending(), self._trouble, self._addresses.recent()
-        )
+        told, used = tuple(self._statuses()), self._addresses.recent()
+        return Report(beat, ready, quiet, told, self._spending(told), self._trouble, used)
 
     def _statuses(self) -> Iterable[statuses.AgentStatus]:
         if self._shift is None:
@@ -234,11 +235,14 @@ class Node:
             return statuses.read(self._copy.path)
         return ()
 
-    def _spending(self) -> Spending:
+    def _spending(self, told: tuple[statuses.AgentStatus, ...]) -> Spending:
         board = self._shift.board() if self._shift is not None else None
         taken, documents = board.used if board is not None else (self._kept, 0)
+        if (taken, documents) != self._used[1:]:
+            self._used = time.time(), taken, documents
+        counted = all(status.when > self._used[0] for status in told)
         taken += self._documents + self._returned - self._kept
-        return Spending(self._orders.granted, taken, self._documents + documents, self._returned)
+        return Spending(self._orders.granted, taken, self._documents + documents, self._returned, counted)
 
     def _give_back(self) -> None:
         """Take what permits there are, so that no agent does, and say that they are not used."""
@@ -268,11 +272,13 @@ class Node:
             self._failures, self._trouble = 0, ""
 
     def _fail(self, error: BaseException | None) -> None:
-        self._failures += 1
+        self._failures += not isinstance(error, DepotError)  # one that is silent now may answer later
         self._trouble = str(error) if isinstance(error, FykeError | OSError) else f"{type(error).__name__}: {error}"
 
     async def _move(self, tablets: frozenset[int]) -> None:
         """Release what is not wanted, adopt what is, and start the agents anew."""
+        if self._trouble:
+            await asyncio.sleep(min(1 + self._failures, 5))
         # What is new is fetched while the agents stop.
         coming = asyncio.create_task(asyncio.to_thread(self._copy.adopt, sorted(tablets - self._holds.keys())))
         if self._shift is not None:
@@ -281,8 +287,6 @@ class Node:
         adopted = await coming
         if not tablets:
             return
-        if self._failures:
-            await asyncio.sleep(min(self._failures, 5))
         # Those that were here already, too: others may have had them while nobody looked.
         self._holds |= adopted | await asyncio.to_thread(self._copy.adopt, sorted(self._holds))
         settings = self._job.plan.settings
@@ -322,7 +326,8 @@ class Node:
         await self._office.close()
         final = await asyncio.to_thread(self._final, held, last)
         with contextlib.suppress(Exception):
-            await self._head.finished.remote(self._name, self._lease.incarnation, final if ended else None)
+            async with asyncio.timeout(self._job.lease):
+                await self._head.finished.remote(self._name, self._lease.incarnation, final if ended else None)
         self._scratch.close()
 
     def _final(self, held: list[int], last: tuple[statuses.AgentStatus, ...]) -> Final:

@@ -26,6 +26,8 @@ class Spending:
     """Under way, documents, or given back."""
     documents: int = 0
     returned: int = 0
+    counted: bool = True
+    """What its agents say that there is in the store is newer than the last use of a permit."""
 
     @property
     def outstanding(self) -> int:
@@ -72,11 +74,12 @@ class Permits:
     def reached(self, documents: int) -> bool:
         """Whether as many documents have come as are wanted; ``documents`` are all that there are.
 
-        REQUIRES: no tablet is on the move, and that count is as new as what nodes told of their permits.
+        REQUIRES: no tablet is on the move, and that count came with what nodes told of their permits.
         """
         if not self._wanted or self._left:
             return False
-        if any(self._granted[node] != told.granted or told.outstanding for node, told in self._told.items()):
-            return False
+        for node, told in self._told.items():
+            if self._granted[node] != told.granted or told.outstanding or not told.counted:
+                return False
         self._left = max(self._wanted - documents, 0)
         return not self._left
