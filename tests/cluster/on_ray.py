@@ -28,7 +28,7 @@ from fyke.world.config import WorldConfig
 from fyke.world.serve import serve
 from fyke.world.transport import shortest_gaps
 
-WORLD = WorldConfig(hosts=10, pages=150, slow=False, flaky=False, traps=False)
+WORLD = WorldConfig(hosts=8, pages=100, slow=False, flaky=False, traps=False)
 DELAY = 0.05
 BEGAN = time.monotonic()
 
@@ -61,11 +61,12 @@ class Scenario:
         self.nodes |= overview.nodes.keys()
         if sum(told["ready"] for told in overview.nodes.values()) == len(overview.nodes):
             self.shares = {name: told["tablets"] for name, told in overview.nodes.items()}
-        if not self.killed and overview.status.pages >= 15:
+        if self.fourth is None and overview.status.pages:
+            self.fourth = self.pool.submit(self.start, 4)
+        if not self.killed and overview.status.pages >= 10:
             self.killed = True
             third = self.machines[3].process
             machines.kill([third, *machines.descendants(third)])
-            self.fourth = self.pool.submit(self.start, 4)
 
 
 def play(folder: Path) -> dict[str, Any]:
