@@ -41,7 +41,7 @@ ALLOWED = {
 """Modules of the core that touch the outside, with what they touch."""
 
 # training: examples of what a topic is not, where the user has none and no store
-MAY_USE_WORLD = ("fyke.world", "fyke.cli.demo_", "fyke.cli.world_", "fyke.cli.training")
+MAY_USE_WORLD = ("fyke.world", "fyke.cli.demo_", "fyke.cli.cluster_try", "fyke.cli.world_", "fyke.cli.training")
 SHARED_KERNELS = ("fyke.bits.", "fyke.formats.", "fyke.text.")
 """Rooms below all others, whose kernels are everyone's."""
 MAX_LINES = 450

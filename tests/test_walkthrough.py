@@ -14,9 +14,10 @@ from tests import json_schemas, walkthrough
 
 TOUR, *HOWTO = walkthrough.PAGES
 BESIDE = frozenset(
-    {"archive-combine", "archive-sub", "dashboard", "dedupe-merge", "demo", "doctor", "render", "store-backup",
-     "store-fetch", "store-compact", "store-delete", "store-merge", "store-prune", "store-restore", "store-split",
-     "warm", "world"}
+    {"archive-combine", "archive-sub", "cluster-crawl", "cluster-down", "cluster-drain", "cluster-join",
+     "cluster-status", "cluster-try", "cluster-up", "dashboard", "dedupe-merge", "demo", "doctor", "render",
+     "store-backup", "store-fetch", "store-compact", "store-delete", "store-merge", "store-prune", "store-restore",
+     "store-split", "warm", "world"}
 )  # fmt: skip
 """Commands that are not on the tour: their answers are held against their schemas in tests/cli."""
 

@@ -40,7 +40,7 @@ WORLD = WorldConfig(seed=7, hosts=7, pages=300, slow=False, flaky=False, robots=
 """What the tour's reader serves: fyke world --seed 7 --hosts 7 --pages 300 --no-slow --no-flaky --port 8090."""
 PORT = 8090
 STAND_IN = "https://example.org/"
-UNREAD = ("fyke world", "fyke demo", "fyke warm", "fyke doctor", "fyke dashboard", "fyke render")
+UNREAD = ("fyke world", "fyke demo", "fyke warm", "fyke doctor", "fyke dashboard", "fyke render", "fyke cluster")
 """Commands that are shown and not run, since tests/cli run them, or they depend on the machine, or are the stage."""
 SECONDS = 15.0
 """From the first note of its freshness until a continuous crawl is stopped as by Ctrl-C."""

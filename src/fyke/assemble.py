@@ -121,7 +121,7 @@ def crawl(
     """
     if isinstance(scope, str):
         options["scope"], scope = scope, None
-    settings = _settled(settings or build(CrawlSettings, options, "the options of crawl"))
+    settings = settled(settings or build(CrawlSettings, options, "the options of crawl"))
     seeds = list(seeds)
     urls = [parse_seed(seed) for seed in seeds]
     path = Path(store)
@@ -130,7 +130,7 @@ def crawl(
     if not every:
         raise UserError("no seed was given; name at least one URL")
     identity = identity_of(settings, [*every, *seeds])
-    _check(settings)
+    check(settings)
     Store.open(path, settings=_store_settings(path, settings)).close()
     backup = Backup.begin(path, settings.depot)
     if why := prepare(settings, path):
@@ -152,7 +152,7 @@ def crawl(
     counters = _counters(path)
     statuses.write(path, starting(counters))
     began, cpu = time.time(), _cpu()
-    _compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
+    compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
     warm(Processor(""))  # once, here: what is compiled is cached for the agents
     until = time.time() + settings.max_time if settings.max_time else float("inf")
     run = Run(
@@ -173,7 +173,7 @@ def crawl(
     return _summary(run, began, cpu, end)
 
 
-def _settled(settings: CrawlSettings) -> CrawlSettings:
+def settled(settings: CrawlSettings) -> CrawlSettings:
     """Settings that mean the same from every folder, so that a crawl may be resumed from another one."""
     return replace(settings, depot=absolute(settings.depot))
 
@@ -187,7 +187,7 @@ def _finish_requisites(run: Run, own: Own, progress: Progress) -> End:
     return End.LIMIT if end in (None, End.DONE) else end
 
 
-def _compile_ahead(kernels: str) -> None:
+def compile_ahead(kernels: str) -> None:
     """Have what the event loop will call compiled before it runs: a kernel would hold it for seconds."""
     if warmed.needed(kernels):
         try:
@@ -284,7 +284,7 @@ async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], 
     beat(agent)
 
 
-def _check(settings: CrawlSettings) -> None:
+def check(settings: CrawlSettings) -> None:
     """Look for the user's code and the browser, and say once what is to be known. Raises ``UserError``."""
     Plugins(settings.plugins).check()
     if settings.render == "never":
@@ -315,15 +315,31 @@ def _store_settings(path: Path, settings: CrawlSettings) -> Settings:
 
 
 def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
-    path, settings = run.store, run.plan.settings
+    path = run.store
     status = statuses.total(statuses.read(path), time.time())
     with Store.open(path, "r") as store:
         failed = failed_seeds(store, run.plan.seeds, status.troubles)
+    backed_up = run.backup.is_whole(path) if run.backup.url else None
+    return summarize(run.plan, status, end, failed, seconds=time.time() - began, cpu=_cpu() - cpu, backed_up=backed_up)
+
+
+def summarize(
+    plan: Plan,
+    status: statuses.Status,
+    end: End,
+    failed: dict[str, str],
+    *,
+    seconds: float,
+    cpu: float,
+    backed_up: bool | None,
+) -> Summary:
+    """Say what a crawl came to that ended by ``end`` with ``status``; ``failed`` are seeds that could not be had."""
+    settings = plan.settings
     return Summary(
         pages=status.pages,
         bytes=status.bytes,
-        seconds=round(time.time() - began, 3),
-        cpu_seconds=round(_cpu() - cpu, 3),
+        seconds=round(seconds, 3),
+        cpu_seconds=round(cpu, 3),
         errors=status.errors,
         dropped=status.dropped,
         duplicates=sum(status.duplicates.values()),
@@ -338,12 +354,12 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
         limit=_limit_reached(settings, status) if end is End.LIMIT else "",
         deferred=status.queued if end is End.DONE else 0,
         failed_seeds=failed,
-        backed_up=run.backup.is_whole(path) if run.backup.url else None,
+        backed_up=backed_up,
         status=exit_status(
             end,
             pages=status.pages,
             queued=status.queued,
-            seeds=len(run.plan.seeds),
+            seeds=len(plan.seeds),
             failed=failed,
             continuous=settings.continuous,
         ),

@@ -18,6 +18,7 @@ from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.hooks import PATIENCE as HOOK_PATIENCE
 from fyke.crawl.hooks import Hook
 from fyke.crawl.order.choice import order_of
+from fyke.crawl.politeness.addresses import AddressUse
 from fyke.crawl.politeness.cookies import Cookies, read_kept
 from fyke.crawl.politeness.gate import Gate
 from fyke.crawl.politeness.login import Logins
@@ -81,7 +82,10 @@ def agent_maker(
         transport = HttpTransport(settings.fetch(), resolver, veto, clock, sessions, proxies)
         types = TypeFilter(settings.types) if settings.types else None
         processor = Processor(product, _converting(plugins.load("converter")), types, settings.host_selectors())
-        gate = Gate(frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0])
+        machines = AddressUse(run.addresses).machines if run.addresses is not None else lambda key: 1
+        gate = Gate(
+            frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0], machines
+        )  # fmt: skip
         gate.take_over(clock.now())
         transport.on_sent = lambda host: gate.sent(host, clock.now())
         quarantine = Quarantine(run.store)

@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "export": "A store as files: WARC, WACZ, WET, TREC Web, or a dataset (JSON lines, Parquet, Arrow), by the ending.",
     "desktop": "Local files into a store, once or from now on; why a file is or is not in it; a path gone for good.",
     "store": "Look after a store: check, stats, compact, split, delete, prune, merge, backup, restore, fetch.",
+    "cluster": "A crawl over many machines: up, join, crawl, status, drain, down; try shows it on this one.",
     "demo": "Start a small web on loopback and show fyke at work on it; ends by itself.",
     "lecture": "Every worked example of the lecture notes, done by fyke, its numbers beside those of the notes.",
     "robots": "What a site's robots.txt says: groups, delays, sitemaps, and whether a URL may be fetched.",

@@ -27,6 +27,16 @@ class Lease:
         self.tablets: frozenset[int] = frozenset()
         """Those that the node is to have."""
 
+    @property
+    def incarnation(self) -> int:
+        """Tells this process of the node from others."""
+        return self._incarnation
+
+    @property
+    def until(self) -> float:
+        """When it is over, unless a beat is answered before."""
+        return self._until
+
     def beat(self, now: float, holds: Mapping[int, int]) -> Beat:
         """Return the next beat; ``holds`` are the tablets that are open, and the epochs of their claims."""
         self._number += 1

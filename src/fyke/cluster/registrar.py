@@ -100,6 +100,10 @@ class Registrar:
         self._count = tablets
         self._next_look = now
 
+    def begin_at_once(self) -> None:
+        """Give leases from now on. REQUIRES: whoever was registrar before has said that all leases are over."""
+        self._opens = float("-inf")
+
     # ---- what nodes say
 
     def beat(self, beat: Beat, now: float) -> Answer | None:

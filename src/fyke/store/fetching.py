@@ -50,7 +50,7 @@ def fetch(depot: Depot, target: Path, progress: Progress | None = None) -> int:
         half.mkdir(mode=0o700, parents=True)
         size, sequences = 0, []
         for number in range(depot.about.tablets):
-            contents = _fetch_tablet(depot, number, half)
+            contents = fetch_tablet(depot, number, half)
             sequences.append(contents.head.sequence if contents.head is not None else 0)
             size += disk_bytes(manifest.tablet_path(half, number))
             if progress is not None:
@@ -70,7 +70,11 @@ def fetch(depot: Depot, target: Path, progress: Progress | None = None) -> int:
     return size
 
 
-def _fetch_tablet(depot: Depot, number: int, store: Path) -> Contents:
+def fetch_tablet(depot: Depot, number: int, store: Path) -> Contents:
+    """Make the directory of one tablet as the depot has it, in the place of what is there.
+
+    REQUIRES: nobody has it open.
+    """
     path, chain = manifest.tablet_path(store, number), depot.chain(number)
     contents = restore(chain, path)
     if contents.head is not None:

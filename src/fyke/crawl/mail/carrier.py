@@ -67,7 +67,7 @@ class Exchange:
                 line = self._lines[agent] = await asyncio.open_unix_connection(str(socket_path(self._folder, agent)))
             reader, writer = line
             try:
-                await put_frame(writer, [_wire(each) for each in letters])
+                await put_frame(writer, [wire(each) for each in letters])
                 return _decode_acks(await take_frame(reader))
             except (OSError, asyncio.IncompleteReadError, *UNREADABLE) as error:
                 self._lines.pop(agent, None)
@@ -91,14 +91,18 @@ class Exchange:
                 writer.close()
 
 
-def _wire(letter: Letter) -> Wire:
+def wire(letter: Letter) -> Wire:
     """A letter as it travels; whoever gets it must judge the offers."""
     return letter.source, letter.destination, letter.number, letter.offers, False, letter.notes
 
 
 async def put_frame(writer: asyncio.StreamWriter, value: object) -> None:
     """Send a value."""
-    data = _encode(value)
+    await put_bytes(writer, _encode(value))
+
+
+async def put_bytes(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Send the bytes of a value."""
     writer.write(len(data).to_bytes(4, "big") + data)
     await writer.drain()
 

@@ -38,11 +38,14 @@ class Gate:
         path: Path | None = None,
         address_of: Callable[[str], str | None] = lambda host: None,
         owner: int = 0,
+        machines: Callable[[int], int] = lambda key: 1,
     ) -> None:
         """``hold`` is how long a fetch can take at most; ``path`` the file that several agents share.
 
-        ``address_of`` tells the address of a host, if it is known already; ``owner`` tells this agent from others.
+        ``address_of`` tells the address of a host, if it is known already; ``owner`` tells this agent from others;
+        ``machines`` how many machines use an address (fyke.crawl.politeness.addresses), 0 where that is asked for.
         """
+        self._machines = machines
         self._politeness = politeness
         self._hold = hold
         self._address_of = address_of
@@ -93,7 +96,7 @@ class Gate:
         wanted = self._politeness.of(host) if self._politeness.hosts else self._politeness
         gap = min(wanted.address_delay, wanted.delay)
         if key is not None and gap > 0:
-            self._table.late(key, now, gap)
+            self._table.late(key, now, gap * max(self._machines(key), 1))
 
     def leave(self, host: str, finished: float) -> None:
         """Say that the contact ended: the least gap of the host begins. REQUIRES: it was entered."""
@@ -110,6 +113,10 @@ class Gate:
         gap = min(wanted.address_delay, wanted.delay)
         if gap <= 0:
             return 0.0
+        machines = self._machines(key)
+        if not machines:
+            return now + _RETRY
+        gap *= machines
         if self._open.get(key, 0) >= AT_ONCE:
             return now + _RETRY
         slot = self._promised.pop(host, None)

@@ -45,13 +45,18 @@ class Sign:
     pages: int = 0
 
 
+def board_bytes(agents: int) -> int:
+    """The size of a board's file."""
+    return _PAGE * (agents + 1)
+
+
 class Board:
     """The board of a crawl of ``agents`` agents. The supervisor makes it, the agents open it."""
 
     def __init__(self, path: Path, agents: int) -> None:
         self.path = path
         self.agents = agents
-        size = _PAGE * (agents + 1)
+        size = board_bytes(agents)
         self._file = path.open("r+b" if path.exists() and path.stat().st_size == size else "w+b")
         self._file.truncate(size)
         self._map = mmap.mmap(self._file.fileno(), size)
@@ -115,6 +120,12 @@ class Board:
         finally:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
         return granted
+
+    @property
+    def used(self) -> tuple[int, int]:
+        """Permits that are taken, and documents that have come of them."""
+        _, taken, documents, _ = _PERMITS.unpack_from(self._map, 0)
+        return taken, documents
 
     def reached(self, bounds: Bounds) -> bool:
         """Whether the agents have come to what they may come to."""

@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -20,6 +20,7 @@ from typing import Any
 from fyke.crawl.agent import Agent
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.near import FOLDER, Line, LookAlikes, serve
+from fyke.crawl.mail.abroad import Abroad
 from fyke.crawl.mail.carrier import Exchange
 from fyke.crawl.mail.outbox import Letter
 from fyke.crawl.politeness.identity import Identity
@@ -50,6 +51,11 @@ Make = Callable[["Run", Store], Callable[[Ties, PageLimit | None], tuple[Agent, 
 """Returns what makes the agent of a store, and its transport, once the event loop runs; processes get it by name."""
 
 
+def shared_limit(board: Board, left: Bounds) -> PageLimit | None:
+    """The limit of an agent, where anything is bounded."""
+    return SharedLimit(board, left) if left else None
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run of a crawl; sent to the agents' processes."""
@@ -71,14 +77,23 @@ class Run:
     """Whether agents tell on stderr what they do."""
     parent: int = 0
     """The process that started them: without it they end. (Asked for here: it may die before they could ask.)"""
+    owned: tuple[int, ...] | None = None
+    """The tablets of this machine, where other machines have the rest (fyke.cluster): then it ends when it is told."""
+    office: Path | None = None
+    """The socket that takes mail to other machines' tablets."""
+    addresses: Path | None = None
+    """The table of addresses that other machines use too (fyke.crawl.politeness.addresses)."""
+    limit: Callable[[Board, Bounds], PageLimit | None] = shared_limit
+    """Makes the permits of an agent."""
 
-    def tablets(self, agent: int, count: int) -> range:
+    def tablets(self, agent: int, count: int) -> Sequence[int]:
         """The tablets of an agent: an even share, side by side."""
-        return range(agent * count // self.agents, (agent + 1) * count // self.agents)
+        mine = range(count) if self.owned is None else self.owned
+        return mine[agent * len(mine) // self.agents : (agent + 1) * len(mine) // self.agents]
 
-    def agent_of(self, tablet: int, count: int) -> int:
-        """The agent of a tablet."""
-        return next(agent for agent in range(self.agents) if tablet in self.tablets(agent, count))
+    def agent_of(self, tablet: int, count: int) -> int | None:
+        """The agent of a tablet; None where it is another machine's."""
+        return next((agent for agent in range(self.agents) if tablet in self.tablets(agent, count)), None)
 
 
 def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
@@ -123,7 +138,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
     index = Kept(start_index, "the index of duplicates")
     try:
         with Signals(interrupted.append):
-            supervise(board, start, Quarantine(run.store), poll, died)
+            supervise(board, start, Quarantine(run.store), poll, died, alone=run.owned is None)
         progress(statuses.total(statuses.read(run.store), time.time()))
         if not interrupted and run.backup.is_whole(run.store):
             with Store.open(run.store) as store:
@@ -197,7 +212,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         count = reader.settings.tablets
     began = time.time()
     log_, helm, past = Log(run.store, number), Helm(run.store), History(run.store, number)
-    limit = SharedLimit(board, run.left) if run.left else None
+    limit = run.limit(board, run.left)
 
     def beat(agent: Agent) -> bool:
         now = time.time()
@@ -218,12 +233,14 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         )
 
     async def send(tablet: int, letters: list[Letter]) -> None:
-        await exchange.send(run.agent_of(tablet, count), letters)
+        agent = run.agent_of(tablet, count)
+        await (exchange.send(agent, letters) if agent is not None else abroad.send(tablet, letters))
 
     with (
         Store.open(run.store, tablets=run.tablets(number, count), log_ttl=run.backup.log_ttl) as store,
         run.backup.of(store) as shipping,
         closing(Line(run.folder)) as line,
+        closing(Abroad(run.office)) as abroad,
         ThreadPoolExecutor(1, "fyke-examination") as thread,
     ):
         ties = Ties(

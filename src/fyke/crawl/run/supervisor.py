@@ -139,10 +139,13 @@ def supervise(
     quarantine: Quarantine,
     on_poll: Callable[[], bool],
     on_death: Callable[[Death], None],
+    *,
+    alone: bool = True,
 ) -> None:
     """Run agents until all are done, or ``on_poll`` returns False, and see them end.
 
-    ``start(n)`` starts agent n. Raises ``FykeError`` where an agent keeps dying.
+    ``start(n)`` starts agent n; those that are not ``alone`` in their crawl are done when others say so. Raises
+    ``FykeError`` where an agent keeps dying.
     """
     agents = {number: start(number) for number in range(board.agents)}
     deaths = dict.fromkeys(agents, 0)
@@ -153,7 +156,7 @@ def supervise(
             time.sleep(_POLL)
             if not on_poll():
                 board.stop()
-            before = _stop_when_done(board, before)
+            before = _stop_when_done(board, before) if alone else []
             for number, process in agents.items():
                 _end_if_hung(board, number, process, began[number])
                 if process.is_alive() or process.exitcode == 0:

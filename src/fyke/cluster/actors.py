@@ -1,0 +1,90 @@
+"""Nodes and the head as actors of Ray's, and how to reach them. Ray is named here and in fyke.cluster.jobs alone."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from fyke.cluster.head import Head
+from fyke.cluster.messages import Job
+from fyke.cluster.node import Node
+from fyke.errors import FykeError, UserError
+
+NAMESPACE = "fyke"
+HEAD = "fyke-head"
+
+
+def machines() -> dict[str, str]:
+    """The machines that are alive: Ray's ids and addresses."""
+    found = ray.nodes()  # type: ignore[no-untyped-call]
+    return {each["NodeID"]: each["NodeManagerAddress"] for each in found if each["Alive"]}
+
+
+class RayHead(Head):
+    """The head in an actor."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job, machines, self._make_node)
+
+    def _make_node(self, machine: str, name: str) -> Any:
+        me = ray.get_runtime_context().current_actor
+        place = NodeAffinitySchedulingStrategy(machine, soft=False)
+        made = ray.remote(Node).options(num_cpus=0, max_restarts=0, scheduling_strategy=place)
+        return made.remote(name, me, self._job)
+
+
+def connect(address: str, own: str) -> None:
+    """Connect with a cluster. Raises ``UserError`` where there is none."""
+    try:
+        ray.init(
+            address=address, namespace=NAMESPACE, _node_ip_address=own,
+            log_to_driver=False, logging_level=logging.ERROR, configure_logging=False,
+        )  # fmt: skip
+    except Exception as error:  # Ray says many things
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(
+            f"no cluster answers at {address} ({said}); start one with `fyke cluster up`, or give its --token"
+        ) from None
+
+
+def disconnect() -> None:
+    """Hang up; a head that was started here ends."""
+    ray.shutdown()
+
+
+def start_head(job: Job) -> Any:
+    """Start the head of a crawl, which ends with this process. Raises ``UserError`` where there is one."""
+    if find_head() is not None:
+        raise UserError("a crawl is under way on this cluster; see `fyke cluster status`")
+    context = ray.get_runtime_context()
+    place = NodeAffinitySchedulingStrategy(context.get_node_id(), soft=False)
+    made = ray.remote(RayHead).options(name=HEAD, num_cpus=0, max_restarts=0, scheduling_strategy=place)
+    return made.remote(job)
+
+
+def find_head() -> Any | None:
+    """The head of the crawl that is under way, if any."""
+    try:
+        return ray.get_actor(HEAD)
+    except ValueError:
+        return None
+
+
+def call(method: Any, *arguments: Any, timeout: float = 60.0) -> Any:
+    """Call a method of an actor, and wait for what it returns. Raises ``FykeError`` where the actor is gone."""
+    try:
+        return ray.get(method.remote(*arguments), timeout=timeout)
+    except ray.exceptions.RayTaskError as error:
+        cause = error.cause
+        raise (cause if isinstance(cause, FykeError) else FykeError(f"the head failed: {cause!r}")) from None
+    except ray.exceptions.RayError as error:
+        said = str(error).splitlines()[0]
+        raise FykeError(f"the crawl's head is gone ({said}); start the crawl anew: it goes on") from None
+
+
+def wait(running: Any, timeout: float = 60.0) -> None:
+    """Wait for the end of a call."""
+    ray.wait([running], timeout=timeout)

@@ -1,0 +1,353 @@
+"""A node: one for each machine, an actor of Ray's. It beats, holds tablets, runs their agents and carries their mail.
+
+::
+
+    beat ──▶ orders: the tablets that are its own
+      what it has too much is released: its agents stop cleanly, and all is in the depot
+      what it lacks is adopted: claimed, fetched, opened by agents that are started anew with the new list
+
+A node without a lease contacts nobody; one that hears nothing for three leases ends its agents. Agents that fail for
+what their machine lacks (a disk) are tried a few times; then the node leaves, and others get its tablets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import resource
+import secrets
+import signal
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import fyke
+from fyke.clock import boot_time
+from fyke.cluster.copies import WorkingCopy
+from fyke.cluster.crawler import FAILURE, LeaseFile, serve
+from fyke.cluster.ending import NEVER, Quiet
+from fyke.cluster.lease import Lease
+from fyke.cluster.messages import Final, Job, Orders, Report
+from fyke.cluster.office import Bundles, Inbox, Office
+from fyke.cluster.permits import ANY, Spending
+from fyke.crawl.politeness.addresses import AddressUse
+from fyke.crawl.run import status as statuses
+from fyke.crawl.run.backup import Backup
+from fyke.crawl.run.board import Board, Sign, board_bytes
+from fyke.crawl.run.ending import failed_seeds
+from fyke.crawl.run.growth import cores
+from fyke.crawl.run.limit import Bounds
+from fyke.crawl.run.processes import Run
+from fyke.crawl.run.report import has_room
+from fyke.errors import DepotError, FykeError, StorageError
+from fyke.scratch import Scratch
+from fyke.spawning import safe_path
+from fyke.store import Store
+from fyke.store.depot import Depot
+from fyke.store.lineage import Committed
+from fyke.store.objects import open_objects
+from fyke.url import Url
+
+FOLDER = "FYKE_NODE_FOLDER"
+"""The environment variable that names the folder of a machine's working copies."""
+MAX_FAILURES = 5
+"""Failures of its agents, one after another, after which a node leaves."""
+_END_PATIENCE = 120.0
+
+
+class Shift:
+    """The agents of a node while they have one list of tablets, and the process that runs them."""
+
+    def __init__(self, run: Run, lease: Path, committed: Committed, count: int) -> None:
+        """``count`` is that of all tablets."""
+        self.run = run
+        self._committed, self._count = committed, count
+        self._board: Board | None = None
+        self._inbox: Inbox | None = None
+        # The folder of a run that was killed, which the next one removes.
+        self._left = Path(self._note().read_text(encoding="utf-8")) if self._note().exists() else None
+        context = multiprocessing.get_context("spawn")
+        self.process = context.Process(target=serve, args=(run, lease))
+        with safe_path():
+            self.process.start()
+
+    def _note(self) -> Path:
+        return self.run.store / "run"
+
+    def board(self) -> Board | None:
+        """The agents' board, once it is there."""
+        if self._board is None:
+            with contextlib.suppress(OSError):
+                folder = Path(self._note().read_text(encoding="utf-8"))
+                if folder != self._left and (folder / "board").stat().st_size == board_bytes(self.run.agents):
+                    self._board = Board(folder / "board", self.run.agents)
+                    self._inbox = Inbox(folder, lambda tablet: self.run.agent_of(tablet, self._count), self._committed)
+        return self._board
+
+    def signs(self) -> list[Sign]:
+        """What the agents show of themselves; none where they have not begun."""
+        board = self.board()
+        return [board.sign(agent) for agent in range(board.agents)] if board is not None else []
+
+    async def take(self, bundles: Bundles) -> list[bytes]:
+        """Deliver mail of other machines."""
+        if self.board() is None or self._inbox is None:
+            return [b""] * len(bundles)
+        return await self._inbox.take(bundles)
+
+    async def end(self) -> tuple[int, int]:
+        """Stop the agents cleanly; return the permits that they took, and the documents that came of them."""
+        board = self.board()
+        if self.process.is_alive():
+            self.process.terminate()
+        await asyncio.to_thread(self.process.join, _END_PATIENCE)
+        if self.process.is_alive():
+            self.process.kill()
+            await asyncio.to_thread(self.process.join)
+        used = board.used if board is not None else (0, 0)
+        if self._inbox is not None:
+            self._inbox.close()
+        if board is not None:
+            board.close()
+        self._committed.close()
+        return used
+
+
+class Node:
+    """The node of a machine. ``head`` is the head's actor."""
+
+    def __init__(self, name: str, head: Any, job: Job) -> None:
+        self._name, self._head, self._job = name, head, job
+        self._lease = Lease(name, secrets.randbits(62), boot_time(), version=fyke.__version__, lease=job.lease)
+        self._orders = Orders(None)
+        self._depot = Depot(open_objects(job.depot, make=True), job.about)
+        folder = Path(os.environ.get(FOLDER) or Path(tempfile.gettempdir(), f"fyke-node-{name}"))
+        self._copy = WorkingCopy(folder, self._depot)
+        self._scratch = Scratch("node")
+        self._file = self._scratch.path / "lease"
+        self._permits = LeaseFile(self._file)
+        self._addresses = AddressUse(self._scratch.path / "addresses")
+        self._office = Office(self._scratch.path / "office.sock", self._owner_of, self._carry)
+        self._shift: Shift | None = None
+        self._holds: dict[int, int] = {}
+        self._quiet = Quiet()
+        self._documents = 0  # of earlier shifts
+        self._used = 0.0, 0, 0  # permits that are taken and documents in this shift, and when that was new
+        self._returned = self._kept = 0  # permits that went back, in all and in this shift: its board has them as taken
+        self._trouble, self._failures = "", 0
+        self._moving: asyncio.Task[None] | None = None
+
+    # ---- for other nodes
+
+    async def carry(self, bundles: Bundles) -> list[bytes]:
+        """Take mail for tablets of this node; return an acknowledgement for each bundle once its effect is durable."""
+        shift = self._shift
+        return await shift.take(bundles) if shift is not None else [b""] * len(bundles)
+
+    def _owner_of(self, tablet: int) -> str | None:
+        return self._orders.owners.get(tablet)
+
+    async def _carry(self, node: str, bundles: Bundles) -> list[bytes]:
+        peer = self._orders.peers.get(node)
+        if peer is None:
+            raise OSError(f"node {node} is not known")
+        call = asyncio.ensure_future(peer.carry.remote(bundles))
+        try:
+            while not call.done():
+                await asyncio.wait({call}, timeout=self._job.beat_every)
+                # Ray takes its time to say that a machine is gone; the registrar may know before.
+                if not call.done() and any(self._owner_of(tablet) != node for tablet, _ in bundles):
+                    raise OSError(f"tablets of node {node} have moved")
+            answers: list[bytes] = call.result()
+        except (asyncio.CancelledError, OSError):
+            call.cancel()
+            raise
+        except Exception as error:  # whatever Ray says: the letters stay where they are
+            raise OSError(f"node {node} cannot be had: {error}") from None
+        return answers
+
+    # ---- living
+
+    async def run(self) -> str:
+        """Beat until the crawl ends; return why this node ended, empty where all is well."""
+        await asyncio.to_thread(self._copy.make)
+        await self._office.open()
+        why = ""
+        try:
+            while not (why or self._orders.ending):
+                began = boot_time()
+                why = await self._beat()
+                await asyncio.sleep(max(began + self._job.beat_every - boot_time(), 0.01))
+        finally:
+            await self._finish(ended=not why)
+        return why
+
+    async def _beat(self) -> str:
+        """Tell the head how things stand, and begin to follow what it says; return why this node must end."""
+        now = boot_time()
+        beat = self._lease.beat(now, self._holds)
+        try:
+            async with asyncio.timeout(self._job.lease / 2):
+                report = self._report(beat)
+                orders: Orders = await self._head.beat.remote(report)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # the head is gone, or slow
+            if self._lease.is_lost(boot_time()):
+                return f"the head was not heard of for {3 * self._job.lease:g} s ({type(error).__name__})"
+            return ""
+        if orders.refused:
+            return orders.refused
+        if orders.ending:
+            self._orders = orders
+            return ""
+        if orders.answer is not None:
+            self._lease.answered(beat.number, orders.answer, boot_time())
+            self._orders = orders
+            if orders.addresses:
+                self._addresses.learn(report.addresses, orders.addresses)
+        used = self._documents + self._returned - self._kept
+        self._permits.write(self._lease.until, ANY if orders.granted == ANY else orders.granted - used)
+        if orders.give_back:
+            self._give_back()
+        self._look_after()
+        if self._failures > MAX_FAILURES:
+            return self._trouble
+        return ""
+
+    def _report(self, beat: Any) -> Report:
+        shift = self._shift
+        signs = shift.signs() if shift is not None else []
+        works = bool(signs) and all(sign.beat for sign in signs)
+        ready = self._holds.keys() == self._lease.tablets and (works or not self._holds)
+        quiet = self._quiet.look(signs, self._orders.round) if ready else NEVER
+        told, used = tuple(self._statuses()), self._addresses.recent()
+        return Report(beat, ready, quiet, told, self._spending(told), self._trouble, used)
+
+    def _statuses(self) -> Iterable[statuses.AgentStatus]:
+        if self._shift is None:
+            return ()
+        with contextlib.suppress(StorageError):
+            return statuses.read(self._copy.path)
+        return ()
+
+    def _spending(self, told: tuple[statuses.AgentStatus, ...]) -> Spending:
+        board = self._shift.board() if self._shift is not None else None
+        taken, documents = board.used if board is not None else (self._kept, 0)
+        if (taken, documents) != self._used[1:]:
+            self._used = time.time(), taken, documents
+        counted = all(status.when > self._used[0] for status in told)
+        taken += self._documents + self._returned - self._kept
+        return Spending(self._orders.granted, taken, self._documents + documents, self._returned, counted)
+
+    def _give_back(self) -> None:
+        """Take what permits there are, so that no agent does, and say that they are not used."""
+        board = self._shift.board() if self._shift is not None else None
+        if board is None and self._shift is not None:
+            return
+        _, granted = self._permits.read()
+        free = granted - (board.used[0] if board is not None else self._kept)
+        if free > 0 and (board is None or board.permits(free, Bounds(granted))):
+            self._returned += free
+            self._kept += free
+
+    # ---- tablets
+
+    def _look_after(self) -> None:
+        """Begin to move tablets where what is held is not what should be, and see whether the agents are alive."""
+        if self._moving is not None and not self._moving.done():
+            return
+        if self._moving is not None and self._moving.exception() is not None:
+            self._fail(self._moving.exception())
+        self._moving = None
+        shift = self._shift
+        died = shift is not None and not shift.process.is_alive()
+        if died or self._holds.keys() != self._lease.tablets or (self._holds and shift is None):
+            self._moving = asyncio.create_task(self._move(frozenset(self._lease.tablets)))
+        elif shift is not None and any(sign.beat for sign in shift.signs()):
+            self._failures, self._trouble = 0, ""
+
+    def _fail(self, error: BaseException | None) -> None:
+        self._failures += not isinstance(error, DepotError)  # one that is silent now may answer later
+        self._trouble = str(error) if isinstance(error, FykeError | OSError) else f"{type(error).__name__}: {error}"
+
+    async def _move(self, tablets: frozenset[int]) -> None:
+        """Release what is not wanted, adopt what is, and start the agents anew."""
+        if self._trouble:
+            await asyncio.sleep(min(1 + self._failures, 5))
+        # What is new is fetched while the agents stop.
+        coming = asyncio.create_task(asyncio.to_thread(self._copy.adopt, sorted(tablets - self._holds.keys())))
+        if self._shift is not None:
+            await self._end_shift()
+        self._holds = {number: epoch for number, epoch in self._holds.items() if number in tablets}
+        adopted = await coming
+        if not tablets:
+            return
+        # Those that were here already, too: others may have had them while nobody looked.
+        self._holds |= adopted | await asyncio.to_thread(self._copy.adopt, sorted(self._holds))
+        settings = self._job.plan.settings
+        run = Run(
+            self._copy.path, self._job.plan, min(settings.agents or cores(), len(tablets)),
+            identity=self._job.identity, backup=Backup(self._job.depot, self._job.about), verbose=self._job.verbose,
+            owned=tuple(sorted(tablets)), addresses=self._scratch.path / "addresses",
+            office=self._scratch.path / "office.sock",
+        )  # fmt: skip
+        committed = self._copy.begin(tablets)
+        self._quiet.moved()
+        self._shift = await asyncio.to_thread(Shift, run, self._file, committed, self._job.about.tablets)
+
+    async def _end_shift(self) -> None:
+        shift, self._shift = self._shift, None
+        assert shift is not None
+        self._quiet.moved()
+        died = not shift.process.is_alive()
+        self._documents += (await shift.end())[1]
+        self._kept = 0
+        if died:
+            failure = shift.run.store / FAILURE
+            said = failure.read_text(encoding="utf-8") if failure.exists() else f"status {shift.process.exitcode}"
+            self._fail(StorageError(f"its agents ended: {said}"))
+
+    # ---- the end
+
+    async def _finish(self, ended: bool) -> None:
+        if self._moving is not None and not self._moving.done():
+            with contextlib.suppress(Exception):
+                await self._moving
+        held, last = sorted(self._holds), tuple(self._statuses())
+        if self._shift is not None:
+            await self._end_shift()
+            with contextlib.suppress(StorageError):
+                last = tuple(statuses.read(self._copy.path))
+        await self._office.close()
+        final = await asyncio.to_thread(self._final, held, last)
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(self._job.lease):
+                await self._head.finished.remote(self._name, self._lease.incarnation, final if ended else None)
+        self._scratch.close()
+
+    def _final(self, held: list[int], last: tuple[statuses.AgentStatus, ...]) -> Final:
+        failed: dict[str, str] = {}
+        path, plan = self._copy.path, self._job.plan
+        whole = True
+        if held:
+            with contextlib.suppress(FykeError), Store.open(path, "r", tablets=held) as store:
+                mine = [href for href in plan.seeds if store.tablet_of(Url(href)) in store.owned]
+                failed = failed_seeds(store, mine, statuses.total(last, 0.0).troubles)
+            whole = Backup(self._job.depot, self._job.about).is_whole(path)
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        cpu = sum(each.ru_utime + each.ru_stime for each in used)
+        return Final(last, failed, whole, cpu, has_room(path, plan.settings.min_free_disk))
+
+    async def processes(self) -> list[int]:
+        """The node's own process and that of its agents' supervisor: for tests, and for whoever looks after it."""
+        return [os.getpid(), *([self._shift.process.pid or 0] if self._shift is not None else [])]
+
+    async def freeze(self, stopped: bool) -> None:
+        """Stop the agents' supervisor as a machine that hangs would, or let it go on; for tests."""
+        if self._shift is not None and self._shift.process.pid:
+            os.kill(self._shift.process.pid, signal.SIGSTOP if stopped else signal.SIGCONT)

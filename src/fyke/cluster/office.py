@@ -1,0 +1,155 @@
+"""The office of a machine: its agents' mail to other machines' tablets, gathered per node and forwarded as bytes.
+
+Nothing is decoded on the way. Agents talk to it by a local socket (fyke.crawl.mail.abroad); a bundle travels with
+others to the same node in one call, is handed to the agent of its tablet there, and is acknowledged once its effect is
+durable in that node's depot. Whatever fails, or has moved to another node meanwhile, is answered with nothing: the
+letters stay in their outbox, and are sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from fyke.clock import boot_time
+from fyke.crawl.mail.abroad import HEAD
+from fyke.crawl.mail.carrier import put_bytes, socket_path, take_frame
+from fyke.store.lineage import Committed
+
+GATHER = 0.1
+"""Seconds for which bundles to a node are gathered: right for some ten nodes (docs/cluster.md)."""
+HURRY = 1.0
+"""Seconds between two commits, at least, that are asked for since somebody waits for an acknowledgement."""
+PATIENCE = 30.0
+"""Seconds until a bundle counts as not delivered; it is sent again."""
+_POLL = 0.02
+
+Bundles = list[tuple[int, bytes]]
+"""Tablets, and letters to them."""
+Carry = Callable[[str, Bundles], Awaitable[list[bytes]]]
+"""Brings bundles to a node; returns an acknowledgement for each. Raises ``OSError``."""
+
+
+class Office:
+    """Takes mail from the agents of this machine."""
+
+    def __init__(self, path: Path, owner_of: Callable[[int], str | None], carry: Carry) -> None:
+        self._path, self._owner_of, self._carry = path, owner_of, carry
+        self._server: asyncio.Server | None = None
+        self._waiting: defaultdict[str, list[tuple[int, bytes, asyncio.Future[bytes]]]] = defaultdict(list)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.frames = self.bytes = 0
+        """What has left."""
+
+    async def open(self) -> None:
+        """Begin to listen."""
+        self._path.unlink(missing_ok=True)
+        self._server = await asyncio.start_unix_server(self._serve, str(self._path))
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self._server is not None:
+            self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._path.unlink(missing_ok=True)
+
+    def _begin(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            while True:
+                frame = await take_frame(reader)
+                number, tablet = frame[:4], int.from_bytes(frame[4:HEAD], "big")
+                self._begin(self._forward(writer, number, tablet, frame[HEAD:]))
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the agent hung up, or we do
+        finally:
+            self._tasks.discard(task)
+            with contextlib.suppress(OSError, RuntimeError):
+                writer.close()
+
+    async def _forward(self, writer: asyncio.StreamWriter, number: bytes, tablet: int, letters: bytes) -> None:
+        answer = b""
+        node = self._owner_of(tablet)
+        if node is not None:
+            future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+            self._waiting[node].append((tablet, letters, future))
+            if len(self._waiting[node]) == 1:
+                self._begin(self._post(node))
+            answer = await future
+        with contextlib.suppress(OSError):
+            await put_bytes(writer, number + answer)
+
+    async def _post(self, node: str) -> None:
+        """Send what is gathered for a node."""
+        await asyncio.sleep(GATHER)
+        waiting = self._waiting.pop(node)
+        self.frames += 1
+        self.bytes += sum(len(letters) for _, letters, _ in waiting)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                answers = await self._carry(node, [(tablet, letters) for tablet, letters, _ in waiting])
+        except (OSError, TimeoutError):
+            answers = [b""] * len(waiting)
+        for (_, _, future), answer in zip(waiting, answers, strict=True):
+            if not future.done():
+                future.set_result(answer)
+
+
+class Inbox:
+    """Hands mail of other machines to the agents of this one. ``agent_of`` tells the agent of a tablet, if any."""
+
+    def __init__(self, folder: Path, agent_of: Callable[[int], int | None], committed: Committed) -> None:
+        self._folder, self._agent_of, self._committed = folder, agent_of, committed
+        self._lines: dict[int, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
+        self._turns: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def take(self, bundles: Bundles) -> list[bytes]:
+        """Deliver bundles; return an acknowledgement for each, empty where it could not be had."""
+        answers: Sequence[bytes] = await asyncio.gather(*(self._hand_over(*bundle) for bundle in bundles))
+        return list(answers) if any(answers) and await self._durable() else [b""] * len(bundles)
+
+    async def _hand_over(self, tablet: int, letters: bytes) -> bytes:
+        agent = self._agent_of(tablet)
+        if agent is None:
+            return b""
+        async with self._turns[agent]:
+            try:
+                line = self._lines.get(agent)
+                if line is None:
+                    path = str(socket_path(self._folder, agent))
+                    line = self._lines[agent] = await asyncio.open_unix_connection(path)
+                await put_bytes(line[1], letters)
+                return await take_frame(line[0])
+            except (OSError, asyncio.IncompleteReadError):
+                if (line := self._lines.pop(agent, None)) is not None:
+                    line[1].close()
+                return b""
+
+    async def _durable(self) -> bool:
+        """Wait until all that was written here before is in the depot; return whether it is."""
+        now = boot_time()
+        while self._committed.least() < now:
+            if boot_time() > now + PATIENCE:
+                return False
+            if boot_time() - self._committed.wanted > HURRY:
+                self._committed.want(boot_time())
+            await asyncio.sleep(_POLL)
+        return True
+
+    def close(self) -> None:
+        """Hang up."""
+        for _, writer in self._lines.values():
+            writer.close()
+        self._lines.clear()

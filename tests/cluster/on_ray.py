@@ -1,0 +1,132 @@
+"""A cluster in a network namespace of its own: `python -m tests.cluster.on_ray` plays the scenario, and prints facts.
+
+Three machines on 127.0.0.1, .2 and .3 crawl a world; the third is killed in mid-crawl, a fourth joins. Everything waits
+for what the head tells; nothing sleeps.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from fyke.cluster import machine as machines
+from fyke.cluster.crawl import crawl, job_of
+from fyke.cluster.head import Overview
+from fyke.cluster.machine import Machine
+from fyke.crawl.run.settings import CrawlSettings
+from fyke.store import Store
+from fyke.store.depot import Depot
+from fyke.store.fetching import check, fetch
+from fyke.world.config import WorldConfig
+from fyke.world.serve import serve
+from fyke.world.transport import shortest_gaps
+
+WORLD = WorldConfig(hosts=8, pages=100, slow=False, flaky=False, traps=False)
+DELAY = 0.05
+BEGAN = time.monotonic()
+
+
+class Scenario:
+    """What happens while the crawl goes on."""
+
+    def __init__(self, folder: Path, pool: ThreadPoolExecutor) -> None:
+        self.folder, self.pool = folder, pool
+        self.machines: dict[int, Machine] = {}
+        self.killed = False
+        self.fourth: Future[Machine] | None = None
+        self.nodes: set[str] = set()
+        self.events: list[str] = []
+        self.shares: dict[str, int] = {}
+
+    def start(self, place: int) -> Machine:
+        """Start a machine."""
+        machines.make_token(self.folder / "token")
+        wanted = Machine(
+            f"127.0.0.{place}", "127.0.0.1:6379", str(self.folder / "token"), folder=str(self.folder / f"m{place}")
+        )
+        self.machines[place] = started = machines.start(wanted)[0]
+        return started
+
+    def look(self, overview: Overview) -> None:
+        """Kill a machine once pages have come, and let another join."""
+        print(f"{time.monotonic() - BEGAN:.1f}", overview.status.pages, overview.nodes, file=sys.stderr)
+        self.events += [event.what for event in overview.events]
+        self.nodes |= overview.nodes.keys()
+        if sum(told["ready"] for told in overview.nodes.values()) == len(overview.nodes):
+            self.shares = {name: told["tablets"] for name, told in overview.nodes.items()}
+        if self.fourth is None and overview.status.pages:
+            self.fourth = self.pool.submit(self.start, 4)
+        if not self.killed and overview.status.pages >= 10:
+            self.killed = True
+            third = self.machines[3].process
+            machines.kill([third, *machines.descendants(third)])
+
+
+def play(folder: Path) -> dict[str, Any]:
+    """Play it; return the facts."""
+    with ThreadPoolExecutor(4) as pool:
+        scenario = Scenario(folder, pool)
+        try:
+            scenario.start(1)
+            list(pool.map(scenario.start, (2, 3)))
+            with serve(WORLD) as served, machines.connected(scenario.machines[1]) as actors:
+                served.log()
+                settings = CrawlSettings(
+                    scope="any", delay=DELAY, patience=1.0, agents=1, resolve=tuple(served.resolve()),
+                    depot=str(folder / "depot"),
+                )  # fmt: skip
+                job = job_of(served.world.seeds, settings, tablets=8, lease=4.0)
+                summary = crawl(job, actors, scenario.look)
+                expected, gaps = served.world.expected(served.world.seeds), shortest_gaps(served.log())
+        finally:
+            if scenario.fourth is not None:
+                scenario.fourth.result()
+            for machine in scenario.machines.values():
+                machines.stop(machine)
+    depot = Depot.open(str(folder / "depot"))
+    checked = check(depot)
+    fetch(depot, folder / "store")
+    with Store.open(folder / "store", "r") as store:
+        rows = [row for row in store.scan(parts=()) if row.meta.status == 200 and not row.meta.error]
+        stored, doubled = {row.url for row in rows}, sum(len(row.versions) > 1 for row in rows)
+    return {
+        "missing": sorted(expected.pages - stored),
+        "forbidden": sorted(expected.disallowed & stored),
+        "doubled": doubled,
+        "early": {host: gap for host, gap in gaps.items() if gap < DELAY - 0.001},
+        "ended": summary.ended,
+        "pages": summary.pages == len(rows),
+        "backed_up": summary.backed_up,
+        "faults": checked.named,
+        "nodes": sorted(scenario.nodes),
+        "gone": sum("is gone" in what for what in scenario.events),
+        "left": left_running(folder),
+    }
+
+
+def left_running(folder: Path) -> list[str]:
+    """The processes that belong to a cluster in ``folder``, by their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            try:
+                if str(folder).encode() in (entry / "environ").read_bytes():
+                    found.append((entry / "cmdline").read_text().replace("\0", " "))
+            except OSError:
+                continue
+    return found
+
+
+if __name__ == "__main__":
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    with tempfile.TemporaryDirectory(prefix="f") as name:  # short: sockets lie in it
+        tempfile.tempdir = os.environ["TMPDIR"] = name  # what a killed machine leaves goes with it
+        facts = play(Path(name))
+    sys.stdout.write(json.dumps(facts) + "\n")
