@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,8 +17,19 @@ from fyke.errors import UserError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
+
+class ModeName(StrEnum):
+    """What ``--mode`` takes."""
+
+    PAPER = "paper"
+    FYKE = "fyke"
+
+
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The collection's folder.")]
-Mode = Annotated[str, typer.Option(help="paper: the codes of Orlandi and Vigna; fyke: smaller, with references.")]
+Mode = Annotated[ModeName, typer.Option(help="paper: the codes of Orlandi and Vigna; fyke: smaller, with references.")]
+Window = Annotated[int, typer.Option(min=0, help="How far back a reference may lie (fyke mode).")]
+Chain = Annotated[int, typer.Option(min=0, help="Longest chain of references (fyke mode).")]
+Workers = Annotated[int, typer.Option(min=0, help="Cores to work on; 0 for all.")]
 
 
 @app.callback()
@@ -36,17 +48,17 @@ def build(
         list[Path] | None,
         typer.Option("--from", metavar="FILE", help="Pages from WARC or JSONL (url, text, links), not a store."),
     ] = None,
-    mode: Mode = "fyke",
-    min_documents: Annotated[int, typer.Option(help="Drop terms in fewer documents.")] = 20,
+    mode: Mode = ModeName.FYKE,
+    min_documents: Annotated[int, typer.Option(min=1, help="Drop terms in fewer documents.")] = 20,
     stemmer: Annotated[str, typer.Option(help="A Snowball stemmer, or none.")] = "porter",
     stopwords: Annotated[str, typer.Option(help="english or none.")] = "english",
     code: Annotated[
         list[str] | None, typer.Option(metavar="STREAM=CODE", help="A code of your choice, as gap=zeta3.")
     ] = None,
-    window: Annotated[int, typer.Option(help="How far back a reference may lie (fyke mode).")] = 32,
-    max_chain: Annotated[int, typer.Option(help="Longest chain of references (fyke mode).")] = 1,
-    memory: Annotated[int, typer.Option(metavar="MB", help="Memory of the first pass.")] = 512,
-    workers: Annotated[int, typer.Option(help="Cores to work on; 0 for all.")] = 1,
+    window: Window = 32,
+    max_chain: Chain = 1,
+    memory: Annotated[int, typer.Option(min=1, metavar="MB", help="Memory of the first pass.")] = 512,
+    workers: Workers = 1,
     part: Annotated[str, typer.Option(metavar="I/N", help="Only scan the I-th of N parts; then `combine`.")] = "",
     json: Json = False,
 ) -> None:
@@ -79,10 +91,10 @@ def build(
 def combine(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")],
     parts: Annotated[list[Path], typer.Argument(metavar="PART...", help="Folders that `build --part` made.")],
-    mode: Mode = "fyke",
-    window: Annotated[int, typer.Option(help="How far back a reference may lie (fyke mode).")] = 32,
-    max_chain: Annotated[int, typer.Option(help="Longest chain of references (fyke mode).")] = 1,
-    workers: Annotated[int, typer.Option(help="Cores to work on; 0 for all.")] = 0,
+    mode: Mode = ModeName.FYKE,
+    window: Window = 32,
+    max_chain: Chain = 1,
+    workers: Workers = 0,
     json: Json = False,
 ) -> None:
     """Make one archive of parts that were scanned apart.
@@ -122,12 +134,14 @@ def show(folder: Folder, json: Json = False) -> None:
 def sub(
     folder: Folder,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of the sub-archive.")],
-    sample: Annotated[float, typer.Option(help="A share of the documents; smaller samples lie within larger.")] = 1.0,
+    sample: Annotated[
+        float, typer.Option(min=0, max=1, help="A share of the documents; smaller samples lie within larger.")
+    ] = 1.0,
     host: Annotated[list[str] | None, typer.Option(help="Only documents of this host; repeatable.")] = None,
     topic: Annotated[Path | None, typer.Option(metavar="FILE", help="Only documents about this text.")] = None,
     since: Annotated[str, typer.Option(metavar="DATE", help="Only documents fetched then or later.")] = "",
     before: Annotated[str, typer.Option(metavar="DATE", help="Only documents fetched earlier.")] = "",
-    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 0,
     json: Json = False,
 ) -> None:
     """Lay a sub-archive over an archive, without copying a summary.
@@ -187,7 +201,8 @@ def _part(text: str) -> tuple[int, int]:
 def _coding(mode: str, codes: list[str], window: int, max_chain: int) -> Any:
     from fyke.archive.combine import Coding
 
-    return Coding(mode, tuple(tuple(code.split("=", 1)) for code in codes), window, max_chain)  # type: ignore[misc]
+    pairs = [code.partition("=") for code in codes]
+    return Coding(mode, tuple((stream, code) for stream, _, code in pairs), window, max_chain)
 
 
 @contextmanager

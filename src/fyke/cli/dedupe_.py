@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fyke.cli.echo import console, echo
+from fyke.cli.echo import console, echo, note
 from fyke.cli.options import Json, drawing, needs_parquet, print_json
 from fyke.errors import UserError
 from fyke.outputs import refuse_input, replacing
@@ -270,7 +270,7 @@ def _tell(found: Any, skipped: Counter[str]) -> None:
             echo(f"{row['similarity']:.3f}  {row['left']}  {row['right']}")
     if skipped:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in skipped.most_common())
-        echo(f"{skipped.total():,} without text were left out: {reasons}", err=True)
+        note(f"{skipped.total():,} without text were left out: {reasons}")
     echo(f"{found.documents} documents, {len(found.left)} pairs, {len(found.clusters)} clusters")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fyke.cli.echo import echo
+from fyke.cli.echo import echo, note
 from fyke.cli.options import Json, StorePath, Yes, confirmed, print_json
 from fyke.errors import DiskFullError, UserError
 
@@ -109,7 +109,7 @@ def scan(
         once() if not watch else again_when_full(once)
     except KeyboardInterrupt:
         if not watch:
-            echo(f"interrupted; the same command goes on: fyke desktop --store {store}", err=True)
+            note(f"interrupted; the same command goes on: fyke desktop --store {store}")
             raise typer.Exit(INTERRUPTED) from None
 
 

@@ -6,13 +6,13 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
-from fyke.cli.echo import console, plain
+from fyke.cli.echo import console, is_quiet, plain
 
 
 @contextlib.contextmanager
 def bar(what: str, total: int | None, unit: str = "bytes") -> Iterator[Callable[[int], None]]:
     """Show a bar while the block runs; it receives a function that is told how far the work is."""
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield lambda done: None
         return
     from rich import progress

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fyke.cli.echo import echo
+from fyke.cli.echo import echo, note
 from fyke.cli.options import Json, flags, print_json
 from fyke.world.config import START, WorldConfig
 
@@ -59,9 +59,9 @@ def world(
     with contextlib.suppress(KeyboardInterrupt), serve(settings, port, speed) as served:
         if write is not None:
             served.write(write)
-            echo(f"crawl it with: fyke crawl @{write}/seeds.txt --config {write}/crawl.toml", err=True)
+            note(f"crawl it with: fyke crawl @{write}/seeds.txt --config {write}/crawl.toml")
         _print_facts(served.world, served.resolve(), json)
-        echo(f"serving on {served.address}; Ctrl-C ends it", err=True)
+        note(f"serving on {served.address}; Ctrl-C ends it")
         while True:
             time.sleep(3600)
 
