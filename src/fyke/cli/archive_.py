@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from fyke.cli.echo import console, echo
-from fyke.cli.options import Json, StorePath, print_json
+from fyke.cli.options import Json, StorePath, drawing, needs_plot, print_json
 from fyke.errors import UserError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
@@ -84,7 +84,7 @@ def build(
             return
         cores = workers or os.cpu_count() or 1
         collection.build_from(chosen, out, preprocessing, coding, memory << 20, cores, shown)
-    show(out, json)
+    show(out, json=json)
 
 
 @app.command()
@@ -105,19 +105,32 @@ def combine(
 
     with _progress() as shown:
         collection.combine(parts, out, _coding(mode, [], window, max_chain), shown, workers or os.cpu_count() or 1)
-    show(out, json)
+    show(out, json=json)
 
 
 @app.command()
-def show(folder: Folder, json: Json = False) -> None:
-    """Show what an archive holds and what each part of it costs.
+def show(
+    folder: Folder,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="OUT.png", help="Draw terms by rank and gaps by frequency.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what an archive holds and what each part of it costs; draw the paper's two figures of it.
 
     Example: fyke archive show collection
     """
     from fyke.archive.archive import Archive
     from fyke.archive.facts import facts
 
-    said = facts(Archive.open(folder))
+    needs_plot(plot)
+    archive = Archive.open(folder)
+    if plot is not None:
+        from fyke.archive.figures import draw
+
+        with drawing(plot):
+            draw(archive).savefig(plot, dpi=120)
+    said = facts(archive)
     if json:
         print_json(said)
         return
