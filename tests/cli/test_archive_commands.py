@@ -143,7 +143,7 @@ def test_show_draws_terms_and_gaps(folder: Path, tmp_path: Path, capfd: pytest.C
     archive = Archive.open(folder / "c")
     gaps: Counter[int] = Counter()
     for summary in archive:
-        ranks = [] if summary is None else sorted(archive.dictionary.rank(term) for term in summary.terms)
+        ranks = [] if summary is None else sorted(archive.dictionary.rank(term) or 0 for term in summary.terms)
         gaps.update(after - before for before, after in pairwise([-1, *ranks]))
     counted = gaps_of(archive)
     assert {gap: count for gap, count in enumerate(counted.tolist()) if count} == dict(gaps)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -67,6 +68,6 @@ def test_figures_are_drawn_and_nobody_elses_are_replaced(tmp_path: Path) -> None
 
 def test_the_age_curve_is_that_of_the_notes() -> None:
     (line, *_) = figures.age().axes[0].lines
-    days, ages = line.get_xdata(), line.get_ydata()
+    days, ages = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
     assert ages[0] == 0
     assert ages[days.tolist().index(7.0)] == pytest.approx(7 / math.e)  # t − (1 − e^(−λt))/λ at t = 1/λ

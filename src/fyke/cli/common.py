@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from typer.core import TyperOption
+from typer.core import TyperGroup, TyperOption
 
 from fyke.cli import echo
 
@@ -32,6 +32,17 @@ SHORT = {
 
 QUIET = "Tell nothing on stderr but errors."
 VERBOSE = "Tell on stderr what is logged, and where an error came from."
+
+
+def by_default(name: str, bare: bool = False) -> type[TyperGroup]:
+    """Return a kind of group whose command ``name`` is meant where none is named; with ``bare`` without a word, too."""
+
+    class ByDefault(TyperGroup):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            named = args and (args[0] in self.commands or args[0] in ("-h", "--help"))
+            return list(super().parse_args(ctx, args if named or not (args or bare) else [name, *args]))
+
+    return ByDefault
 
 
 def dress(command: Any) -> Any:

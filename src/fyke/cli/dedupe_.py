@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
+from fyke.cli.common import by_default
 from fyke.cli.echo import console, echo, note
 from fyke.cli.options import Json, drawing, needs_parquet, print_json
 from fyke.errors import UserError
@@ -22,16 +22,7 @@ if TYPE_CHECKING:
     from fyke.dedupe.spool import Progress
 
 
-class _FindByDefault(TyperGroup):
-    """``fyke dedupe INPUT`` is ``fyke dedupe find INPUT``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in self.commands and args[0] != "--help":
-            args = ["find", *args]
-        return list(super().parse_args(ctx, args))
-
-
-app = typer.Typer(cls=_FindByDefault, rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+app = typer.Typer(cls=by_default("find"), rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
 
 class Method(StrEnum):

@@ -35,7 +35,7 @@ def age() -> Figure:
 
 def slope() -> Figure:
     """The document slope curve of the notes' small page, and its plateau."""
-    return draw(texts.PAGE if isinstance(texts.PAGE, bytes) else texts.PAGE.encode(), ["plateau"])
+    return draw(texts.PAGE, ["plateau"])
 
 
 def visits() -> Figure:
