@@ -47,6 +47,9 @@ site: .venv-site/.site ## the documentation as a site in site/, with search; dea
 tour: $(VENV)/.dev ## run what docs/tour.md and docs/howto tell to type, and write the answers into them
 	@$(BIN)/python -m tests.walkthrough
 
+mutants: $(VENV)/.dev .venv-mutants/.mutants ## mutation tests of a sample of each room (SAMPLE=25, ROOMS=…), scores into docs/mutants.md
+	@nice .venv-mutants/bin/python .ci/mutants.py $(BIN)/python $(ROOMS) --sample $(or $(SAMPLE),25)
+
 wheel: $(VENV)/.dev ## a platform wheel with the compiled kernels, for this Python, in dist/
 	@$(BIN)/python .ci/wheel.py dist
 
@@ -55,6 +58,7 @@ lock: ## pin the dependencies anew (needs uv)
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra dev -c requirements/main.lock --override requirements/override.in -o requirements/dev.lock
 	uv pip compile $(LOCK) requirements/judges.in -o requirements/judges.lock
 	uv pip compile $(LOCK) requirements/site.in -o requirements/site.lock
+	uv pip compile $(LOCK) requirements/mutants.in -o requirements/mutants.lock
 	uv pip compile $(LOCK) pyproject.toml requirements/build.in --extra bench -c requirements/dev.lock --override requirements/override.in -o requirements/bench.lock
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
@@ -65,7 +69,8 @@ clean: ## remove the virtual environments and caches
 # Programs of others that fyke does not import, each set in a venv of its own.
 .venv-judges/.judges: requirements/judges.lock
 .venv-site/.site: requirements/site.lock
-.venv-judges/.judges .venv-site/.site:
+.venv-mutants/.mutants: requirements/mutants.lock
+.venv-judges/.judges .venv-site/.site .venv-mutants/.mutants:
 	@echo "making $(@D), once" >&2
 	@$(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<

@@ -16,7 +16,7 @@ TOUR, *HOWTO = walkthrough.PAGES
 BESIDE = frozenset(
     {"archive-combine", "archive-sub", "dashboard", "dedupe-merge", "demo", "doctor", "render", "store-backup",
      "store-fetch", "store-compact", "store-delete", "store-merge", "store-prune", "store-restore", "store-split",
-     "warm", "world"}
+     "warm", "world", "world-bench"}
 )  # fmt: skip
 """Commands that are not on the tour: their answers are held against their schemas in tests/cli."""
 

@@ -119,6 +119,7 @@ BEFORE = {
     "topic test": ["page.html"],
     "topic train": ["topic.toml"],
     "url": ["http://a.test/"],
+    "world bench": ["--peer=fyke", "--no-kill"],
     "store delete": ["--yes"],
 }
 """What stands before the option on the line: all that is right."""

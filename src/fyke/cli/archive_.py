@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from fyke.cli.echo import console, echo
+from fyke.cli.echo import echo
 from fyke.cli.options import Json, StorePath, drawing, needs_plot, print_json
+from fyke.cli.progress import stages
 from fyke.errors import UserError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
@@ -67,8 +68,8 @@ def build(
     Example: fyke archive build collection --store fyke-store
     """
     from fyke.archive.preprocess import Preprocessing
-    from fyke.simulate import collection
-    from fyke.simulate.pages import Source
+    from fyke.collection import build as collection
+    from fyke.collection.pages import Source
 
     for file in source or []:
         if not file.is_file():
@@ -101,7 +102,7 @@ def combine(
 
     Example: fyke archive combine collection part-1 part-2
     """
-    from fyke.simulate import collection
+    from fyke.collection import build as collection
 
     with _progress() as shown:
         collection.combine(parts, out, _coding(mode, [], window, max_chain), shown, workers or os.cpu_count() or 1)
@@ -165,7 +166,7 @@ def sub(
 
     from fyke.archive.archive import Archive
     from fyke.cli.get_ import parse_time
-    from fyke.simulate.collection import graph_of, hosts_of
+    from fyke.collection.build import graph_of, hosts_of
     from fyke.simulate.topic import from_words
 
     if out.resolve() == folder.resolve():
@@ -221,13 +222,5 @@ def _coding(mode: str, codes: list[str], window: int, max_chain: int) -> Any:
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int], None]]:
     """A line on stderr that counts pages, where stderr is a terminal."""
-    last = 0
-    with console(stderr=True).status("reading") as status:
-
-        def show(what: str, pages: int) -> None:
-            nonlocal last
-            if abs(pages - last) >= 500:
-                last = pages
-                status.update(f"{what}: {pages:,} pages")
-
-        yield show
+    with stages() as shown:
+        yield lambda what, pages: shown(what, pages, None)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fyke.cli.common import by_default
-from fyke.cli.echo import console, echo, note
+from fyke.cli.echo import echo, note
 from fyke.cli.options import Json, drawing, needs_parquet, print_json
+from fyke.cli.progress import stages
 from fyke.errors import UserError
 from fyke.outputs import refuse_input, replacing
 from fyke.units import parse_size
@@ -206,20 +207,9 @@ def merge(
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A line on stderr: documents while reading, a bar with the time left while comparing; nothing off a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    err = console(stderr=True)
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        tasks: dict[str, Any] = {}
-
-        def show(what: str, share: float) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=None if what == "reading" else 1000)
-            bar.update(tasks[what], completed=int(share if what == "reading" else share * 1000))
-
-        yield show
+    """Documents while reading, then shares of a thousand."""
+    with stages() as shown:
+        yield lambda what, share: shown(what, share, None) if what == "reading" else shown(what, share * 1000, 1000)
 
 
 def _report(

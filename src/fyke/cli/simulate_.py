@@ -62,8 +62,8 @@ def simulate(
     Example: fyke simulate collection --policy bfs --policy opic --budget 10000 --plot curves.png
     """
     from fyke.archive.archive import Archive
+    from fyke.collection.build import graph_of
     from fyke.simulate import measures
-    from fyke.simulate.collection import graph_of
     from fyke.simulate.focused import Evidence, evidence_of_store
     from fyke.simulate.run import simulate as run
     from fyke.topic.model import PageModel
