@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from fyke.archive.archive import Archive
+from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import Page
 from fyke.collection import build as collection
 from fyke.collection.pages import Source
 from fyke.errors import StorageError
 from fyke.store import Store
-from tests.simulate.test_simulate import PLAIN
 
+PLAIN = Preprocessing("none", "none", 1)
 PAGES = [
     Page("http://b.test/", "some words of b", ("http://a.test/", "http://nobody.test/")),
     Page("http://a.test/", "some words of a", ("http://a.test/2", "http://b.test/")),
