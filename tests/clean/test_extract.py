@@ -303,3 +303,27 @@ def test_the_markdown_of_real_pages_has_the_words_of_their_text(shared_data: Pat
         wanted = Counter(re.findall(r"\w+", content.text))
         differ = (read - wanted).total() + (wanted - read).total()
         assert differ <= max(3, 0.02 * wanted.total()), path
+
+
+PERMALINKS = b"""<article><h1>Sorting</h1>
+<p>This module keeps a list in order without having to sort it after each insertion, which is worth a lot.</p>
+<h2 id=a>Stable sorts<a class=headerlink href="#a" title="Permalink">\xc2\xb6</a></h2>
+<p>Sorts are guaranteed to be stable: records of equal keys stay in the order in which they were before it.</p>
+<h2 id=b><a href="#b"> &para; </a>Key functions</h2>
+<p>A key function is called once for each record, as <a href="glossary.html?a=1#term-key">the glossary</a> says, C<a
+href=x>#</a> aside; and <a href="#a">#1</a> is no sign of a link.</p></article>"""
+
+
+def test_permalinks_beside_headings_are_not_content() -> None:
+    found = fyke.extract(PERMALINKS, url="http://docs.example/sort.html")
+    assert "\nStable sorts\n" in found.text
+    assert "\nKey functions\n" in found.text
+    assert "## Stable sorts\n" in found.markdown
+    assert "## Key functions\n" in found.markdown
+    assert "says, C# aside; and #1 is no sign" in found.text
+
+
+def test_links_of_the_content_keep_their_fragments() -> None:
+    found = fyke.extract(PERMALINKS, url="http://docs.example/sort.html")
+    assert "[the glossary](http://docs.example/glossary.html?a=1#term-key)" in found.markdown
+    assert "[#1](http://docs.example/sort.html#a)" in found.markdown

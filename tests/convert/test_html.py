@@ -190,7 +190,8 @@ def test_links_are_joined_once_each() -> None:
         ("https://example.org/c/d", "1", ""),
         ("https://e.org/", "", "iframe"),
     ]
-    assert 'href="https://example.org/c/d"' in found.html
+    assert 'href="https://example.org/c/d#x"' in found.html
+    assert 'href="mailto:x"' in found.html
 
 
 def test_a_users_table_is_used() -> None:

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.measure import SHARED
+from fyke.convert.authors import clean_name
 from fyke.convert.facts import Facts
-from fyke.convert.metadata import clean_name, describe, first_paragraph
+from fyke.convert.metadata import describe, first_paragraph
 from fyke.formats.html import parse
 from fyke.values import Described
 

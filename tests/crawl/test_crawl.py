@@ -91,7 +91,7 @@ def test_a_busy_crawl_goes_on_with_more_agents(
     monkeypatch.setattr(growth, "cores", lambda: 2)
     monkeypatch.setattr(assemble, "cores", lambda: 2)
     with caplog.at_level("INFO", logger="fyke"):
-        summary = run_here(served, tmp_path / "s", agents=0, delay=0.3)
+        summary = run_here(served, tmp_path / "s", agents=0, delay=0.12)
     assert "goes on with 2" in caplog.text
     crawled = Crawled(tmp_path / "s", summary, Counter((visit.host, visit.target) for visit in served.log()))
     check_that_all_that_is_expected_is_fetched_once(served, crawled)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fyke.crawl.run.history import Moment
 from fyke.crawl.run.status import AgentStatus, total
-from fyke.dashboard.read import HostFacts, Hosts, Now
+from fyke.dashboard.facts import HostFacts, Hosts, Now
 from fyke.dashboard.series import HEIGHT, WIDTH, curve, duration, projected, theil_sen
 
 

@@ -299,7 +299,7 @@ class Cells:
         batch = tablet.batch()  # type: ignore[attr-defined]
         for name, value in values.items():
             family, key, _ = self._whole[name]
-            batch.put_raw(key, value, family)
+            batch.put(family, key, value)
         tablet.write(batch)  # type: ignore[attr-defined]
         tablet.ledger.forget()  # type: ignore[attr-defined]
 

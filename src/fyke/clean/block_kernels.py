@@ -17,9 +17,11 @@ from fyke.clean.columns import BREAKS, CONTAINER, FIRST, INNER, LAST, TAGS, TEXT
 from fyke.clean.elements import CLOSES_P, FLAG, HIDDEN, ID, INLINE, PRE, VOID, Array
 from fyke.clean.token_kernels import after_unread, is_unread, note_remark
 from fyke.clean.word_kernels import Known, Pen, count_text
+from fyke.formats.markup_names import ATTRIBUTE
 
 from fyke.formats.markup_rows import (  # isort: skip
-    CLOSE, COMMENT, ELEMENT_, END, FIRST as FIRST_ATTRIBUTE, KIND, OPEN, SELF_CLOSING, START, TEXT as TEXT_TOKEN,
+    CLOSE, COMMENT, ELEMENT_, END, FIRST as FIRST_ATTRIBUTE, KIND, NAME, OPEN, SELF_CLOSING, START,
+    TEXT as TEXT_TOKEN, VALUE, VALUE_END,
 )  # fmt: skip
 
 MAX_BLOCKS = 50_000
@@ -31,6 +33,11 @@ BLOCK_END = 30
 """The byte of values.BLOCK_END."""
 _NAME = SELF_CLOSING - 1
 _A, _P, _LI, _TD, _TH, _TR, _DT, _DD, _BR = (ID[n] for n in ["a", "p", "li", "td", "th", "tr", "dt", "dd", "br"])
+_HREF, _HASH = ATTRIBUTE["href"], ord("#")
+_SIGNED = [sign.encode() for sign in ("#", "¶", "§", "🔗", "&para;", "&sect;", "&#182;", "&#167;", "&#xb6;", "&#xB6;")]
+_SIGN_SIZES = np.array([len(sign) for sign in _SIGNED], np.int64)
+_SIGN_BYTES = max(map(len, _SIGNED))
+_SIGNS = np.array([list(sign.ljust(_SIGN_BYTES)) for sign in _SIGNED], np.uint8)
 
 
 class Tree(NamedTuple):
@@ -105,6 +112,33 @@ def has_word(page: Array, start: int, end: int) -> bool:
     """Tell whether there is anything but white space."""
     for at in range(start, end):
         if page[at] > 32:
+            return True
+    return False
+
+
+@leaf
+def is_permalink(page: Array, tokens: Array, attributes: Array, at: int) -> bool:
+    """Tell whether start tag ``at`` of an anchor begins a link to its own place, as documentation has beside headings.
+
+    Such a link holds one of ¶, §, # and 🔗, and nothing else.
+    """
+    if at + 2 >= tokens.shape[0] or tokens[at + 1, KIND] != TEXT_TOKEN or tokens[at + 2, KIND] != CLOSE:
+        return False
+    start, end, here = tokens[at + 1, START], tokens[at + 1, END], False
+    for row in range(tokens[at, FIRST_ATTRIBUTE], tokens[at + 1, FIRST_ATTRIBUTE]):
+        if attributes[row, NAME] == _HREF and attributes[row, VALUE] < attributes[row, VALUE_END]:
+            here = page[attributes[row, VALUE]] == _HASH
+    while start < end and page[start] <= 32:
+        start += 1
+    while start < end and page[end - 1] <= 32:
+        end -= 1
+    if not here or end - start > _SIGN_BYTES:
+        return False
+    for sign in range(_SIGNS.shape[0]):
+        same = _SIGN_SIZES[sign] == end - start
+        for byte in range(end - start):
+            same = same and page[start + byte] == _SIGNS[sign, byte]
+        if same:
             return True
     return False
 
@@ -192,6 +226,8 @@ def build_blocks(
             inner += 1
             if element == _A:
                 link_depth = 0 if kind == CLOSE else depth
+                if kind == OPEN and is_permalink(page, tokens, attributes, at):
+                    at += 1
             elif element == _BR:
                 breaks += 1
                 if is_open:

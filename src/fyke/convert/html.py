@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from html import escape, unescape
 from typing import NamedTuple
 
@@ -26,14 +27,14 @@ from fyke.formats.encoding import decoded as decode
 from fyke.formats.html import Page, References, parse
 from fyke.formats.tags import TABLE, Table
 from fyke.text.language import Language
-from fyke.url import Url
+from fyke.url import Url, whatwg
 from fyke.values import Document, Link, Tags
 
 MAX_LINKS = 50_000
 """Links of one document that are kept; a page of more is a trap or a dump."""
 
 _RAW = re.compile(rb"<(xmp|plaintext)(?: [^>]*)?>(.*?)</\1>", re.DOTALL)
-_RELATIVE = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
+_REFERENCE = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
 _BYTES_PER_STEP = 12
 """Markup per step of its plan, a first guess: pages have 15 to 40. Where it falls short tags are counted."""
 _STEPS_PER_TAG = 2
@@ -106,8 +107,8 @@ def document(
     page says nothing.
     """
     html, text, tags = tagged(page)
-    if page.base and url is not None:
-        html = _RELATIVE.sub(lambda m: f'{m[1]}="{_absolute(m[2], page.base, url)}"', html)
+    if url is not None:
+        html = absolute(html, page.base, url)
     origin = decoded or _UNDECODED
     facts = Facts(page, url.href if url else "")
     read = text if blocks is None else blocks
@@ -154,8 +155,16 @@ def resolve(references: References, base: str, url: Url | None) -> tuple[Link, .
     return tuple(found.values())
 
 
-def _absolute(href: str, base: str, url: Url) -> str:
+def absolute(html: str, base: str, url: Url) -> str:
+    """Return tagged HTML with its references joined with the page's ``base`` and ``url``; fragments stay."""
+    root = url
+    with suppress(UrlError):
+        root = url.join(base)
+    return _REFERENCE.sub(lambda found: f'{found[1]}="{_joined(found[2], root.href)}"', html)
+
+
+def _joined(href: str, base: str) -> str:
     try:
-        return escape(url.join(base).join(unescape(href)).href)
+        return escape(whatwg(unescape(href), base))
     except UrlError:
         return href

@@ -14,9 +14,21 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+from fyke.convert.authors import author
 from fyke.convert.facts import Facts
 from fyke.convert.publication import UNDATED, modified, published
-from fyke.convert.structured import Thing, addresses, decode_json_ld, local, microdata, rdfa, strings, things, types
+from fyke.convert.structured import (
+    ARTICLES,
+    Thing,
+    addresses,
+    decode_json_ld,
+    local,
+    microdata,
+    rdfa,
+    strings,
+    things,
+    types,
+)
 from fyke.errors import UrlError
 from fyke.formats.lazy import lazy
 from fyke.formats.tags import NO_META, TABLE, Table, canonical
@@ -25,13 +37,6 @@ from fyke.text.placeholders import is_placeholder
 from fyke.url import Url
 from fyke.values import Described, Meta
 
-ARTICLES = frozenset({
-    "Article", "AdvertiserContentArticle", "NewsArticle", "AnalysisNewsArticle", "AskPublicNewsArticle",
-    "BackgroundNewsArticle", "OpinionNewsArticle", "ReportageNewsArticle", "ReviewNewsArticle", "Report",
-    "SatiricalArticle", "ScholarlyArticle", "MedicalScholarlyArticle", "SocialMediaPosting", "BlogPosting",
-    "LiveBlogPosting", "DiscussionForumPosting", "TechArticle", "APIReference", "Recipe", "HowTo", "Question",
-})  # fmt: skip
-"""Types of things that a page is, rather than speaks of."""
 KINDS = {
     **dict.fromkeys(ARTICLES, "article"),
     "DiscussionForumPosting": "forum", "QAPage": "forum", "Question": "forum", "Product": "product",
@@ -45,11 +50,6 @@ TITLES = (
     "dc:title", "dcterm:title", "dcterms:title", "og:title", "weibo:article:title", "weibo:webpage:title",
     "citation_title", "title", "twitter:title", "parsely-title", "sailthru:title",
 )  # fmt: skip
-AUTHORS = (
-    "dc:creator", "dcterm:creator", "dcterms:creator", "dc:author", "author", "parsely-author", "article:author",
-    "og:article:author", "citation_author", "sailthru:author", "byl", "article:author_name", "creator",
-    "twitter:creator:name",
-)  # fmt: skip
 SITES = ("og:site_name", "dc:publisher", "dcterms:publisher", "application-name", "cre", "publisher")
 DESCRIPTIONS = (
     "dc:description", "dcterm:description", "dcterms:description", "og:description", "weibo:article:description",
@@ -61,34 +61,14 @@ LICENCES = (
     "dcterms:license", "dc:rights:license", "license", "dc:license", "cc:license", "dc:rights", "dcterms:rights",
 )  # fmt: skip
 
-MAX_NAME = 100
-"""Characters of a byline: more is a sentence."""
 MAX_PARAGRAPH = 1_000
 """Of a paragraph that stands for a description."""
 LINE = 40
 """Characters of a line that is a paragraph, in scripts of letters."""
 MAX_TAGS = 40
 MAX_ALTERNATES = 200
-_BY = re.compile(
-    r"^(?:(?:written|posted|published|photographs?|words|story|text)?\s*by|par|von|por|di|de|door|av|autor(?:in)?|author"
-    r"|(?:ein )?(?:gast)?beitrag von|from)\b\s*:?\s*",
-    re.IGNORECASE,
-)
-_BYLINES = (b"byline", b"author", b"writtenby", b"dateline")
-_NOT_BYLINES = ("comment", "avatar", "image", "photo", "bio", "share", "social", "date ", "count")
-_NOT_A_NAME = re.compile(
-    r"https?://|www\.|@\w+\.|^\W*$|share|comment|follow|subscribe|newsletter|more from|sign in|log ?in|cookie"
-    r"|about the author"
-    r"|read more|view all|see all|contact|profile",
-    re.IGNORECASE,
-)
-_DATE_TAIL = re.compile(
-    r"\s*(?:[|•·,–—-]\s*)?(?:on\s+)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+)?\b[^\W\d_]{0,9}\.?\s*\d.*$",
-    re.IGNORECASE,
-)
 _BARS = re.compile(r"\s[|\-–—\\/>»]\s")
 _HIERARCHY = re.compile(r"\s[\\/>»]\s")
-_SPACES = re.compile(r"\s+")
 _LINE = re.compile(r"[^\n]+")
 
 
@@ -126,7 +106,7 @@ def describe(
     changed = changed if changed.iso else in_text
     join = _Joiner(facts)
     fields: dict[str, Found] = {
-        "author": (given.author and _first([given.author], "container", author=True)) or _author(facts, own, marked),
+        "author": (given.author and _first([given.author], "container", author=True)) or author(facts, own, marked),
         "published": (given.published, "container") if given.published else (when.iso, when.source),
         "updated": (given.updated, "container") if given.updated else (changed.iso, changed.source),
         "site": _site(facts, own, said) if speaks else NOTHING,
@@ -281,59 +261,6 @@ def _from_title(facts: Facts) -> str:
     if words <= 4 and (not cuts or not _HIERARCHY.search(whole) or words != len(_BARS.sub(" ", whole).split()) - 1):
         title = whole
     return title
-
-
-# ---- author
-
-
-def _author(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
-    articles = _articles(own) or own
-    names = [name for thing in articles[:3] for name in strings(thing.get("author") or thing.get("creator"))]
-    if names and (found := _names(names)):
-        return found, "json-ld"
-    for name in AUTHORS if facts.metas else ():
-        if name in facts.metas and (found := _names(facts.metas[name])):
-            return found, "meta"
-    for thing in marked:
-        if not ARTICLES.isdisjoint(types(thing)) and (found := _names(strings(thing.get("author")))):
-            return found, "microdata"
-    if facts.has_marks and (found := next(_bylines(facts), "")):
-        return found, "element"
-    return NOTHING
-
-
-def _names(values: Iterable[str]) -> str:
-    """Return the names among values, each once, joined by commas."""
-    kept: dict[str, None] = {}
-    for value in values:
-        name = clean_name(value)
-        if name:
-            kept.setdefault(name)
-    return ", ".join(list(kept)[:10])
-
-
-def clean_name(value: str) -> str:
-    """Return an author's name without "by"; empty where it is an address, a placeholder or a sentence."""
-    name = _BY.sub("", _SPACES.sub(" ", value).strip()).strip(" ,;:|·•–—-\u00a0")
-    if not name or len(name) > MAX_NAME or _NOT_A_NAME.search(name) or is_placeholder(name, author=True):
-        return ""
-    return name
-
-
-def _bylines(facts: Facts) -> Iterator[str]:
-    """Yield the names in elements that are named after authors, the most certain first."""
-    tags = [tag for tag in facts.marked(*_BYLINES) if tag.name not in ("meta", "link", "script", "body", "html", "img")]
-    certain = [tag for tag in tags if "author" in tag.get("rel").split() or "author" in tag.get("itemprop").split()]
-    for tag in [*certain, *tags]:
-        marks = f"{tag.get('class')} {tag.get('id')}".casefold()
-        if any(word in marks for word in _NOT_BYLINES):
-            continue
-        said = facts.content(tag)
-        if len(said) > MAX_NAME + 60:
-            continue
-        name = clean_name(_DATE_TAIL.sub("", _BY.sub("", said)))
-        if name and len(name.split()) <= 12:
-            yield name
 
 
 # ---- the rest

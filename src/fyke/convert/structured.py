@@ -40,6 +40,14 @@ _SPACE_IN_STRING = {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"} | {
 }
 _SCHEMA = re.compile(r"^(?:https?:)?//(?:www\.)?schema\.org/|^schema:")
 
+ARTICLES = frozenset({
+    "Article", "AdvertiserContentArticle", "NewsArticle", "AnalysisNewsArticle", "AskPublicNewsArticle",
+    "BackgroundNewsArticle", "OpinionNewsArticle", "ReportageNewsArticle", "ReviewNewsArticle", "Report",
+    "SatiricalArticle", "ScholarlyArticle", "MedicalScholarlyArticle", "SocialMediaPosting", "BlogPosting",
+    "LiveBlogPosting", "DiscussionForumPosting", "TechArticle", "APIReference", "Recipe", "HowTo", "Question",
+})  # fmt: skip
+"""Types of things that a page is, rather than speaks of."""
+
 
 def decode_json_ld(script: str) -> object:
     """Return what a script of JSON-LD says, mended where it is not JSON; None where it cannot be understood."""

@@ -24,7 +24,8 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from fyke.dashboard import control, metrics
-from fyke.dashboard.read import PAGE, Choice, Facts, HostFacts, cursor
+from fyke.dashboard.facts import Choice, Facts, HostFacts
+from fyke.dashboard.read import PAGE, cursor
 from fyke.dashboard.views import MAX_TEXT, Views, address, why_waits
 from fyke.errors import FykeError, UserError
 from fyke.spawning import python

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fyke.dashboard.read import Now
+from fyke.dashboard.facts import Now
 
 TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 

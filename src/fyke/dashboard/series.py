@@ -9,7 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from fyke.crawl.run.history import Moment
-from fyke.dashboard.read import Hosts, Now
+from fyke.dashboard.facts import Hosts, Now
 
 WINDOW = 900.0
 """Seconds of the queue's past that its trend is made of."""

@@ -15,7 +15,7 @@ import jinja2
 
 from fyke.crawl.run.history import Moment
 from fyke.dashboard import series
-from fyke.dashboard.read import Facts, Found, HostFacts, Now
+from fyke.dashboard.facts import Facts, Found, HostFacts, Now
 from fyke.store import Row
 from fyke.store.facts import facts as facts_of
 from fyke.values import BLOCK_END

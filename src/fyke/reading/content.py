@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html import escape, unescape
 
 from fyke.clean.curve import draw
 from fyke.clean.extract import METHODS, Auto, Method, Switches, find
@@ -12,9 +11,9 @@ from fyke.clean.layout import RENDERED as RENDERED  # noqa: PLC0414 - handed on
 from fyke.clean.main import main_markup, main_texts, weighted_blocks
 from fyke.clean.model import Model
 from fyke.convert.facts import Facts
-from fyke.convert.html import tagged
+from fyke.convert.html import absolute, tagged
 from fyke.convert.metadata import describe
-from fyke.errors import UrlError, UserError
+from fyke.errors import UserError
 from fyke.formats.encoding import decoded
 from fyke.formats.html import Page, check_selector, parse
 from fyke.formats.markdown import markdown
@@ -25,7 +24,6 @@ from fyke.values import BLOCK_END, Content, Described, Link
 FAVOURS = {"precision": 0.5, "recall": 2.0}
 """How much more recall counts than precision in the expected F_β."""
 _LINK = re.compile(r'<a href="([^"]*)"(?: title="[^"]*")?>|</a>')
-_TARGET = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
 
 
 def extract(
@@ -102,22 +100,7 @@ def _html(kept: bytes, page: Page, links: bool, url: str | None) -> str:
         return _LINK.sub("", markup)
     if url is None:
         return markup
-    base = Url.parse(url)
-    if page.base:
-        base = _joined(base, page.base) or base
-    return _TARGET.sub(lambda found: _absolute(found, base), markup)
-
-
-def _absolute(found: re.Match[str], base: Url) -> str:
-    target = _joined(base, unescape(found[2]))
-    return f'{found[1]}="{escape(target.href)}"' if target else found[0]
-
-
-def _joined(base: Url, href: str) -> Url | None:
-    try:
-        return base.join(href)
-    except UrlError:
-        return None
+    return absolute(markup, page.base, Url.parse(url))
 
 
 __all__ = ["METHODS", "Auto", "Method", "Model", "Switches", "check_selector", "draw", "extract"]

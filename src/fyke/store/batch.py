@@ -1,9 +1,9 @@
-"""Batches: all that one event writes to a tablet. Those of a tick are written together, each whole or not at all."""
+"""Batches: the rows and cells that one event writes to a tablet, whole or not at all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -37,83 +37,36 @@ from fyke.store.cells import (
     unpack_page,
 )
 from fyke.store.hosts import WAITING_RECORD, Totals
-from fyke.store.rocks import WriteBatch
+from fyke.store.steps import Steps
 
 if TYPE_CHECKING:
     from fyke.store.tablet import Tablet
 
 
-_RANGE = 4  # parts of a step that deletes a range
-Put = Callable[[str, bytes, bytes], None]
-"""Puts a value: family, key, value."""
-
-
-class Batch:
+class Batch(Steps):
     """What ``Tablet.write`` will write, or nothing of it: it is collected first.
 
     Make it with ``Tablet.batch``. REQUIRES: between ``put_row`` of a row and ``Tablet.write`` nobody else writes that
     row (build and write without awaiting, or hold ``Tablet.lock``).
     """
 
-    __slots__ = ("_bytes", "_columns", "_dropped", "_rows", "_tablet", "counts", "late", "steps", "totals")
+    __slots__ = ("_columns", "_dropped", "_rows", "_tablet")
 
     def __init__(self, tablet: Tablet) -> None:
+        super().__init__()
         self._tablet = tablet
         self._rows: dict[bytes, dict[int, Version]] = {}  # versions that this batch puts, and the one before them
         self._columns: dict[bytes, set[bytes]] = {}  # cells that a pruned column will have
         self._dropped: set[tuple[bytes, int]] = set()
-        self.steps: list[tuple[Any, ...]] = []
-        """In order: (key, value, family), where a value of None deletes; (start, end, family, True) deletes a range."""
-        self._bytes = 0
-        self.late: dict[Hashable, Callable[[Put], None]] = {}
-        """``at_write``."""
-        self.totals: dict[bytes, Totals] = {}
-        self.counts: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self.steps) + len(self.late)
 
     @property
     def rows(self) -> int:
         """Rows put so far."""
         return len(self._rows)
 
-    def size(self) -> int:
-        """Bytes collected so far."""
-        return self._bytes
-
-    def put_raw(self, key: bytes, value: bytes, family: str) -> None:
-        """Put a key of a family."""
-        self.steps.append((key, value, family))
-        self._bytes += len(key) + len(value)
-
-    def delete_raw(self, key: bytes, family: str) -> None:
-        """Delete a key of a family."""
-        self.steps.append((key, None, family))
-
-    def at_write(self, name: Hashable, make: Callable[[Put], None]) -> None:
-        """Have ``make(put)`` called when this is written: once for each ``name`` of all batches of one write."""
-        self.late[name] = make
-
-    def put(self, family: str, key: bytes, value: bytes) -> None:
-        """Put a key of one of the crawl's own families (or anything else: nothing is checked)."""
-        self.put_raw(key, value, family)
-
     def get(self, family: str, key: bytes) -> bytes | None:
         """Return what the tablet has under a key; what this batch puts is not seen."""
         return self._tablet.get(family, key)
-
-    def delete(self, family: str, key: bytes) -> None:
-        """Delete a key of one of the crawl's own families."""
-        self.delete_raw(key, family)
-
-    def delete_range(self, family: str, start: bytes, end: bytes) -> None:
-        """Delete ``start`` ≤ key < ``end``, at a cost that does not depend on how many there are."""
-        self.steps.append((start, end, family, True))
-
-    def count(self, name: str, amount: int = 1) -> None:
-        """Add to one of the tablet's counters."""
-        self.counts[name] = self.counts.get(name, 0) + amount
 
     def put_anchors(self, row: bytes, source_tablet: int, group: int, anchors: Iterable[Anchor]) -> None:
         """Put a group of anchor texts that point at ``row``, without reading; the row need not have a page.
@@ -124,7 +77,7 @@ class Batch:
 
     def put_packed_anchors(self, row: bytes, source_tablet: int, group: int, packed: bytes) -> None:
         """The same for anchors that are packed already (``cells.pack_anchor_records``)."""
-        self.put_raw(anchor_key(row, source_tablet, group), packed, ANCHOR)
+        self.put(ANCHOR, anchor_key(row, source_tablet, group), packed)
 
     def put_row(self, row: bytes, change: Change, stamp: int, like: Version | None = None) -> int:
         """Put a version of a row, made at ``stamp`` (µs since 1970). Return its stamp: the next free one if taken.
@@ -132,7 +85,7 @@ class Batch:
         A stamp older than the row's newest adds to its history and leaves its current version. What is not given is
         inherited from the version before, or from ``like``.
         """
-        tablet, put = self._tablet, self.put_raw
+        tablet, put = self._tablet, self.put
         with tablet.lock:
             known = self._known(row)
             current = max(known.values(), key=_by_stamp, default=None)
@@ -145,11 +98,11 @@ class Batch:
             base = like or (None if change.fresh else base)
             version = self._put_cells(row, change, stamp, base)
             if current is None or stamp > current.stamp:
-                put(row, pack_version(version), META)
+                put(META, row, pack_version(version))
                 if current is not None:
-                    put(cell_key(row, current.stamp), pack_version(current), PAST)
+                    put(PAST, cell_key(row, current.stamp), pack_version(current))
             else:
-                put(cell_key(row, stamp), pack_version(version), PAST)
+                put(PAST, cell_key(row, stamp), pack_version(version))
             totals = self._totals_of(row)
             if current is None:
                 totals.rows += 1
@@ -225,7 +178,7 @@ class Batch:
         """Write another page in the place of the one that versions share; return by how many bytes it is larger."""
         data = pack_page(page)
         value = self._tablet.encode(PAGE, row, sharing[0].meta.type, data)
-        self.put_raw(cell_key(row, sharing[0].page), value, PAGE)
+        self.put(PAGE, cell_key(row, sharing[0].page), value)
         size, stored = sharing[0].size, sharing[0].stored
         totals = self._totals_of(row)
         totals.size += len(data) - size
@@ -237,9 +190,9 @@ class Batch:
     def _put_version(self, row: bytes, version: Version) -> None:
         known = self._known(row)
         if version.stamp == max(known):
-            self.put_raw(row, pack_version(version), META)
+            self.put(META, row, pack_version(version))
         else:
-            self.put_raw(cell_key(row, version.stamp), pack_version(version), PAST)
+            self.put(PAST, cell_key(row, version.stamp), pack_version(version))
         known[version.stamp] = version
 
     def _known(self, row: bytes) -> dict[int, Version]:
@@ -269,15 +222,15 @@ class Batch:
                 self._count_out(pages, totals)
                 for page, version in pages.items():
                     bodies.forget(self, row, page, version)
-            self.delete_raw(row, META)
+            self.delete(META, row)
             for family in (PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN):
                 for key, _ in tablet.items(family, row + b"\0", row + b"\1"):
-                    self.delete_raw(key, family)
+                    self.delete(family, key)
             for key, _ in tablet.few(OWN, WAITING_RECORD + row + b"\0", WAITING_RECORD + row + b"\1"):
-                self.delete_raw(key, OWN)
+                self.delete(OWN, key)
 
     def _put_cells(self, row: bytes, change: Change, stamp: int, base: Version | None) -> Version:
-        put, encode = self.put_raw, self._tablet.encode
+        put, encode = self.put, self._tablet.encode
         media_type = change.meta.type
         key = cell_key(row, stamp)
         meta = change.meta
@@ -292,7 +245,7 @@ class Batch:
             data = pack_page(change.page)
             bodies.note(self, meta.digest, row, stamp, bool(change.page.body))
             value = encode(PAGE, row, media_type, data)
-            put(key, value, PAGE)
+            put(PAGE, key, value)
             page, text, links, size, stored = stamp, 0, 0, len(data), len(value)
             totals = self._totals_of(row)
             totals.pages += 1
@@ -307,10 +260,10 @@ class Batch:
         key, encode = cell_key(row, stamp), self._tablet.encode
         if change.text is not None:
             value = encode(TEXT, row, change.meta.type, pack_text(change.text, change.weights))
-            self.put_raw(key, value, TEXT)
+            self.put(TEXT, key, value)
             text = stamp
         if change.links is not None:
-            self.put_raw(key, encode(LINKS, row, change.meta.type, pack_links(change.links)), LINKS)
+            self.put(LINKS, key, encode(LINKS, row, change.meta.type, pack_links(change.links)))
             links = stamp
         return text, links
 
@@ -321,7 +274,7 @@ class Batch:
             column = name.encode()
             if not column or b"\0" in column or len(column) > MAX_QUALIFIER:
                 raise UserError(f"column {name[:40]!r} cannot be named; use 1 to {MAX_QUALIFIER} bytes without NUL")
-            self.put_raw(column_key(row, column, stamp), value, COLUMN)
+            self.put(COLUMN, column_key(row, column, stamp), value)
             if tablet.keep_versions:
                 prefix = b"%b\0%b\0" % (row, column)
                 keys = self._columns.get(prefix)
@@ -329,7 +282,7 @@ class Batch:
                     keys = self._columns[prefix] = {key for key, _ in tablet.items(COLUMN, prefix, after(prefix))}
                 keys.add(column_key(row, column, stamp))
                 for key in sorted(keys)[tablet.keep_versions :]:  # newest first
-                    self.delete_raw(key, COLUMN)
+                    self.delete(COLUMN, key)
                     keys.remove(key)
 
     def _taken(self, row: bytes, stamp: int, current: Version) -> bool:
@@ -362,16 +315,16 @@ class Batch:
 
     def _drop(self, row: bytes, kept: list[Version], dropped: list[Version]) -> None:
         self._tablet.bequeath(self._inherited(row, bodies.going(row, dropped, kept), kept))
-        delete = self.delete_raw
+        delete = self.delete
         for version in dropped:
-            delete(cell_key(row, version.stamp), PAST)
+            delete(PAST, cell_key(row, version.stamp))
             self._dropped.add((row, version.stamp))
         for family in (PAGE, TEXT, LINKS):
             needed = {getattr(version, family) for version in kept}
             surplus = {getattr(version, family): version for version in dropped}
             surplus = {stamp: version for stamp, version in surplus.items() if stamp and stamp not in needed}
             for stamp in surplus:
-                delete(cell_key(row, stamp), family)
+                delete(family, cell_key(row, stamp))
             if family == PAGE:
                 self._count_out(surplus, self._totals_of(row))
                 for stamp, version in surplus.items():
@@ -410,31 +363,3 @@ class Batch:
 
 def _by_stamp(version: Version) -> int:
     return version.stamp
-
-
-def merged(
-    batches: Sequence[Batch], handles: Mapping[str, Any]
-) -> tuple[WriteBatch, dict[bytes, Totals], dict[str, int]]:
-    """Return the steps of batches in their order, with what each host and counter gains."""
-    raw = WriteBatch(raw_mode=True)
-    totals: dict[bytes, Totals] = {}
-    counts: dict[str, int] = {}
-    late: dict[Hashable, Callable[[Put], None]] = {}
-    put, delete = raw.put, raw.delete
-    for batch in batches:
-        for step in batch.steps:
-            key, value, family = step[:3]
-            if len(step) == _RANGE:
-                raw.delete_range(key, value, handles[family])
-            elif value is None:
-                delete(key, handles[family])
-            else:
-                put(key, value, handles[family])
-        late.update(batch.late)
-        for prefix, change in batch.totals.items():
-            totals[prefix] = totals[prefix] + change if prefix in totals else change
-        for name, amount in batch.counts.items():
-            counts[name] = counts.get(name, 0) + amount
-    for make in late.values():
-        make(lambda family, key, value: put(key, value, handles[family]))
-    return raw, totals, counts

@@ -25,14 +25,14 @@ def move_rows(tablet: Tablet, batch: Batch, pairs: Sequence[tuple[bytes, bytes]]
             batch.delete_row(new)
     for old, _, cells in found:
         for family, suffix, _ in cells:
-            batch.delete_raw(old + suffix, family)
+            batch.delete(family, old + suffix)
     listed = [(old, new, version, batch.get(OWN, bodies.body_key(version.meta.digest, old, version.page)))
               for old, new in pairs for version in tablet.versions(old) if version.page]  # fmt: skip
     for old, _, version, _ in listed:
         bodies.forget(batch, old, version.page, version)
     for _, new, cells in found:
         for family, suffix, value in cells:
-            batch.put_raw(new + suffix, value, family)
+            batch.put(family, new + suffix, value)
     for _, new, version, here in listed:
         bodies.note(batch, version.meta.digest, new, version.page, here == bodies.HERE)
 

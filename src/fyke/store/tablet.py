@@ -19,7 +19,7 @@ from typing import Any
 
 from fyke.errors import StorageError, SupersededError, UserError
 from fyke.store import rocks
-from fyke.store.batch import Batch, merged
+from fyke.store.batch import Batch
 from fyke.store.bodies import BODY_RECORD
 from fyke.store.cells import (
     ANCHOR,
@@ -42,6 +42,7 @@ from fyke.store.cells import (
 from fyke.store.codec import MAX_CELL, Codec, Codecs
 from fyke.store.hosts import Ledger
 from fyke.store.row import PARTS, Row
+from fyke.store.steps import merged
 from fyke.store.training import Trainer
 
 _TRIES = 8

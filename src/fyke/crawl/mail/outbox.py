@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from fyke.store import Batch, Store, Tablet
-from fyke.store.batch import Put
+from fyke.store.steps import Put
 from fyke.values import Meta
 
 INDEX = 0xFFFF
