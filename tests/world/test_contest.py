@@ -46,7 +46,7 @@ def test_each_fault_is_seen_and_told_apart() -> None:
     inside = next(link for link in WORLD.truth(door).links if WORLD.truth(link).trap and link not in EXPECTED.traps)
     visits = [
         visit(f"{broken}/robots.txt", 0, 503), visit(f"{broken}/", 50), visit(f"{closed}/", 50), visit(forbidden, 100),
-        visit(page, 200), visit(page, 200.1), visit(delayed, 300), visit(delayed, 300.3), visit(delayed, 300.7, 503),
+        visit(page, 200), visit(page, 200.05), visit(delayed, 300), visit(delayed, 300.2), visit(delayed, 300.44, 503),
         visit(door, 400), visit(inside, 500),
     ]  # fmt: skip
     verdict = judge(WORLD, EXPECTED, visits, 0.2)

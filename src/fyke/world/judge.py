@@ -1,8 +1,7 @@
 """What a crawler did to a world, by the server's log, beside what is true: the public benchmark of crawlers.
 
-Nobody is asked: a page is had where the server answered for it, a request is early where it began before the gap was
-over, counted from the start of the one before. A request
-for what is neither a page, nor linked otherwise, nor a file of the site lies in a trap.
+Nobody is asked: a page is had where the server answered for it, a request is early where it began before half the
+gap was over, counted from the start of the one before. A request for what is neither a page, nor linked otherwise, nor a file of the site lies in a trap.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from fyke.world.transport import Visit
 from fyke.world.truth import Expected, RobotsKind
 from fyke.world.world import World
 
-STEP = 0.002
-"""Seconds by which the server's clock may be wrong about the start of a request."""
+EARLY = 0.5
+"""Share of the gap: what begins later counts as kept, since a busy machine shifts a request by as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +34,9 @@ class Verdict:
     closed: int
     """The same to hosts that say Disallow: /."""
     early: int
-    """Requests that began before the gap asked for, on hosts that set none."""
+    """Requests that began before half the gap was over, on hosts that set none."""
     early_delay: int
-    """Requests that began before the Crawl-delay of their host was over."""
+    """Requests that began before half the Crawl-delay of their host was over."""
     trapped: int
     """Requests within traps, beyond their doors."""
     again: int
@@ -84,11 +83,11 @@ def is_site_file(visit: Visit) -> bool:
 
 
 def _early(visits: Iterable[Visit], gaps: dict[str, float]) -> Counter[str]:
-    """Requests by host that began sooner after the start of the one before than the gap: the mildest reading."""
+    """Requests by host that began sooner after the start of the one before than half the gap."""
     by_host: defaultdict[str, list[Visit]] = defaultdict(list)
     for visit in visits:
         by_host[visit.host].append(visit)
     return Counter({
-        name: sum(after.started - before.started < gaps[name] - STEP for before, after in pairwise(own))
+        name: sum(after.started - before.started < gaps[name] * EARLY for before, after in pairwise(own))
         for name, own in by_host.items() if name in gaps
     })  # fmt: skip
