@@ -14,7 +14,7 @@ from fyke.cli.options import Json, flags, print_json
 from fyke.world.config import WorldConfig
 
 if TYPE_CHECKING:
-    from fyke.world.contest import Result
+    from fyke.world.trial import Result
 
 ROWS = {
     "pages": "pages, of those that a correct crawl fetches",
@@ -56,11 +56,11 @@ def bench(
     Example: fyke world bench --peer fyke --peer scrapy --python peers/bin/python
     """
     from fyke.cli.options import require_files
-    from fyke.world.contest import contest
+    from fyke.world.trial import try_peer
 
     require_files(python=python)
     results = [
-        contest(one.value, settings, delay=delay, python=python, kill=kill, longest=longest, told=note) for one in peer
+        try_peer(one.value, settings, delay=delay, python=python, kill=kill, longest=longest, told=note) for one in peer
     ]
     if json:
         for result in results:

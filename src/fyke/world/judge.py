@@ -1,7 +1,8 @@
 """What a crawler did to a world, by the server's log, beside what is true: the public benchmark of crawlers.
 
 Nobody is asked: a page is had where the server answered for it, a request is early where it began before half the
-gap was over, counted from the start of the one before. A request for what is neither a page, nor linked otherwise, nor a file of the site lies in a trap.
+gap was over, counted from the start of the one before. A request for what is
+neither a page, nor linked otherwise, nor a file of the site lies in a trap.
 """
 
 from __future__ import annotations

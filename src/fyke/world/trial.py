@@ -47,7 +47,7 @@ class _Run:
     stopped: bool
 
 
-def contest(
+def try_peer(
     name: str,
     config: WorldConfig,
     *,
