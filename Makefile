@@ -30,7 +30,7 @@ test: $(VENV)/.dev ## the whole test suite, in parallel; every kernel once more 
 lint: $(VENV)/.dev ## ruff, mypy and the import rules
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
-judges: .venv-judges/.judges ## the venv of other people's programs that judge exports (tests/store/test_judges.py)
+judges: .venv-judges/.judges ## the venv of other people's programs that judge exports (tests/store/test_judges.py), and npm (tests/browser/apps)
 
 bench: $(VENV)/.bench ## fyke beside its peers
 	@$(BIN)/python -m bench

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from time import monotonic
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Site:
         self.root = f"http://127.0.0.1:{port}"
         self.requests: list[tuple[str, dict[str, str]]] = []
         """Path and headers (names in lower case) of each request."""
+        self.spans: list[tuple[float, float]] = []
+        """When each answer began and ended, in their order."""
 
     @property
     def paths(self) -> list[str]:
@@ -57,6 +60,7 @@ def serving(pages: Mapping[str, Answer]) -> Iterator[Site]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            began = monotonic()
             site.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
             said = pages.get(self.path, Answer(b"nothing here", "text/plain", 404))
             self.send_response(said.status)
@@ -65,6 +69,7 @@ def serving(pages: Mapping[str, Answer]) -> Iterator[Site]:
             self.send_header("Content-Length", str(len(said.body)))
             self.end_headers()
             self.wfile.write(said.body)
+            site.spans.append((began, monotonic()))
 
         def log_message(self, *arguments: object) -> None:
             pass

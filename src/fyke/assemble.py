@@ -21,8 +21,6 @@ from typing import Any
 import msgspec
 
 from fyke.bits import warmed
-from fyke.browser.chromium import warning
-from fyke.browser.process import find_program
 from fyke.clock import SystemClock
 from fyke.config import build
 from fyke.crawl.agent import Agent
@@ -132,6 +130,7 @@ def crawl(
     if not every:
         raise UserError("no seed was given; name at least one URL")
     identity = identity_of(settings, [*every, *seeds])
+    _check(settings)
     Store.open(path, settings=_store_settings(path, settings)).close()
     backup = Backup.begin(path, settings.depot)
     if why := prepare(settings, path):
@@ -145,7 +144,6 @@ def crawl(
     if settings.trace:
         steps.begin(path)
     alone = prioritizer is not None or scope is not None or follow is not None or bool(settings.websub)
-    _check(settings)
     if settings.websub and settings.agents > 1:
         print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
     with Store.open(path, "r") as reader:
@@ -291,6 +289,9 @@ def _check(settings: CrawlSettings) -> None:
     Plugins(settings.plugins).check()
     if settings.render == "never":
         return
+    from fyke.browser.chromium import warning
+    from fyke.browser.process import find_program
+
     try:
         find_program(settings.browser)
         said = warning()

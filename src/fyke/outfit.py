@@ -9,14 +9,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fyke.browser.chromium import Chromium
-from fyke.browser.process import find_program
 from fyke.clock import SystemClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor, warm
 from fyke.crawl.discovery.discovery import Discovery
-from fyke.crawl.discovery.rendering import How, Rendering
 from fyke.crawl.hooks import PATIENCE as HOOK_PATIENCE
 from fyke.crawl.hooks import Hook
 from fyke.crawl.order.choice import order_of
@@ -47,13 +45,15 @@ from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy
 from fyke.interfaces import Prioritizer
 from fyke.reading.conversion import Source, convert_here, failed
-from fyke.rendering import limits_of
 from fyke.sites.robots import product_token
 from fyke.sites.scope import Scope
 from fyke.store import Store
 from fyke.url import Url
 from fyke.values import Document, Reason
 from fyke.workers.conversion import needs_worker, shared_pool
+
+if TYPE_CHECKING:  # what shows pages is loaded by those who have it shown
+    from fyke.crawl.discovery.rendering import Rendering
 
 
 def agent_maker(
@@ -131,7 +131,7 @@ def agent_maker(
         if hook := plugins.load("after-reading"):
             agent.keeper.after_reading = Hook(plugins.place("after-reading"), hook, agent.keeper.troubles.__setitem__)
         if settings.render != "never":
-            agent.keeper.rendering = _rendering(settings, agent, rules, captures)
+            agent.keeper.rendering = _rendering(run, agent, rules, captures)
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
         return agent, transport
@@ -149,10 +149,16 @@ def _warc_fields(settings: CrawlSettings) -> tuple[tuple[str, str], ...]:
     return (("http-header-user-agent", settings.agent), *sent, ("robots", robots))
 
 
-def _rendering(settings: CrawlSettings, agent: Agent, rules: Rules, captures: WarcDir | None) -> Rendering | None:
+def _rendering(run: Run, agent: Agent, rules: Rules, captures: WarcDir | None) -> Rendering | None:
     """What shows pages; None where there is no browser, which whoever began the crawl has said."""
-    try:
-        browser = Chromium(find_program(settings.browser))
+    from fyke.browser.chromium import AT_ONCE, Chromium
+    from fyke.browser.process import find_program
+    from fyke.crawl.discovery.rendering import How, Rendering
+    from fyke.rendering import limits_of
+
+    settings = run.plan.settings
+    try:  # of several agents each has a browser, and shows one page at a time: so many as there are agents in all
+        browser = Chromium(find_program(settings.browser), AT_ONCE if run.agents == 1 else 1)
     except UserError:
         return None
     means, limits = agent.visits.means, limits_of(settings, settings.keep_subresources)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def program() -> Path:
         pytest.skip(str(error))
 
 
-@contextmanager
+@contextlib.contextmanager
 def chromium(at_once: int = 2) -> Iterator[Chromium]:
     shown = Chromium(program(), at_once)
     try:
@@ -68,3 +68,22 @@ def show(browser: Chromium, page: str, limits: Limits = LIMITS, looks: Looks = L
     """Show a page of HTML, with what else is on its site by path."""
     table = Table({"/": page} | {"/" + name.replace("__", "."): text for name, text in more.items()})
     return asyncio.run(browser.render(HOME, table, limits, looks))
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that a process started, and those that these did."""
+    parents = {}
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(place.parent.name)] = int(place.read_text().rpartition(")")[2].split()[1])
+    found = [pid]
+    for each in found:
+        found += [child for child, parent in parents.items() if parent == each]
+    return found[1:]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

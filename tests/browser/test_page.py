@@ -15,9 +15,9 @@ import pytest
 
 from fyke.browser.chromium import Chromium
 from fyke.browser.process import members
-from fyke.browser.values import Limits, Looks
-from fyke.values import Reason
-from tests.browser.showing import HOME, LOOKS, Table, answer, chromium, program, show
+from fyke.browser.values import Asked, Limits, Looks
+from fyke.values import Exchange, Reason
+from tests.browser.showing import HOME, LOOKS, Table, answer, chromium, descendants, program, show
 
 SHORT = Limits(seconds=3.0)
 STATIC = "<title>Fish</title><h1>Tropical fish</h1><p>They swim. <a href='/one'>one</a> <a href='two'>two</a></p>"
@@ -196,6 +196,22 @@ def test_a_browser_that_is_killed_is_replaced(browser: Chromium) -> None:
     found = asyncio.run(kill_and_serve())
     assert "Tropical fish" in found.html  # type: ignore[attr-defined]
     assert members(killed) == []
+
+
+def test_a_driver_that_is_killed_is_replaced(browser: Chromium, capfd: pytest.CaptureFixture[str]) -> None:
+    assert "One" in show(browser, "<p>One").html
+    drivers = [
+        each for each in descendants(os.getpid()) if b"/driver/node" in Path(f"/proc/{each}/cmdline").read_bytes()
+    ]
+
+    async def kill_and_serve(asked: Asked) -> Exchange:
+        while drivers:
+            os.kill(drivers.pop(), signal.SIGKILL)
+        return answer("<p>Two")
+
+    assert "Two" in asyncio.run(browser.render(HOME, kill_and_serve, Limits(), LOOKS)).html
+    assert "Three" in show(browser, "<p>Three").html
+    assert capfd.readouterr().err == ""
 
 
 def test_a_page_whose_process_is_killed_has_a_reason(browser: Chromium) -> None:

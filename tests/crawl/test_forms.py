@@ -64,9 +64,10 @@ def check_nothing_was_done(log: list[Visit]) -> None:
     assert [visit for visit in log if visit.method != "GET"] == []
 
 
-def test_most_records_are_fetched_and_nothing_else_is_done(served: Served, tmp_path: Path) -> None:
+@pytest.mark.parametrize("agents", [1, 2])
+def test_most_records_are_fetched_and_nothing_else_is_done(served: Served, agents: int, tmp_path: Path) -> None:
     sites = [shaped(served, name) for name in ("selects", "words-50", "posted")]
-    summary = run(served, sites, tmp_path / "s")
+    summary = run(served, sites, tmp_path / "s", agents=agents)
     log = served.log()
     check_nothing_was_done(log)
     for site in sites[:2]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import signal
 import subprocess
@@ -28,7 +27,7 @@ from fyke.store.importing import import_file
 from fyke.url import Url
 from fyke.world.config import START, WorldConfig
 from fyke.world.serve import serve
-from tests.browser.showing import program
+from tests.browser.showing import alive, descendants, program
 from tests.little_site import Answer, Site, page, serving
 
 PAGES = 8
@@ -203,45 +202,30 @@ def test_a_rendered_page_is_a_conversion_in_warc_and_comes_back(tmp_path: Path) 
         assert b"<h1>Net 1</h1>" in row.columns[RENDERED]
 
 
-def descendants(pid: int) -> list[int]:
-    """The processes that a process started, and those that these did."""
-    parents = {}
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parents[int(place.parent.name)] = int(place.read_text().rpartition(")")[2].split()[1])
-    found = [pid]
-    for each in found:
-        found += [child for child, parent in parents.items() if parent == each]
-    return found[1:]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def test_killed_and_resumed_nothing_is_lost_and_no_browser_is_left(tmp_path: Path) -> None:
+@pytest.mark.parametrize("agents", [1, 2])
+def test_killed_and_resumed_nothing_is_lost_and_no_browser_is_left(agents: int, tmp_path: Path) -> None:
     program()
-    store, pages = tmp_path / "s", 12
-    with serving(scripted(pages)) as site:
-        words = ["fyke.cli", "crawl", f"{site.root}/p/0", "--store", store, "--render", "auto", "--delay", "0.2",
-                 "--agents", "1", "--no-sitemaps", "--allow-private"]  # fmt: skip
-        command = [sys.executable, "-c", "from fyke.cli import main; main()", *map(str, words[1:])]
+    store, hosts, pages = tmp_path / "s", [f"{name}.test" for name in "abcd"], 2
+    with serving(scripted(pages, static=1)) as site:
+        roots = [site.root.replace("127.0.0.1", host) for host in hosts]
+        words = ["crawl", *(f"{root}/p/0" for root in roots), "--store", store, "--render", "auto", "--delay", "0.2"]
+        words += ["--agents", agents, "--no-sitemaps", "--allow-private"]
+        words += [word for host in hosts for word in ("--resolve", f"{host}:127.0.0.1")]
+        command = [sys.executable, "-m", "fyke", *map(str, words)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as crawling:
-            until(lambda: sum(path.startswith("/api/") for path in site.paths) >= 4)
+            until(lambda: sum(path.startswith("/api/") for path in site.paths) >= 3)
             started = descendants(crawling.pid)
             assert any(b"headless" in Path(f"/proc/{each}/cmdline").read_bytes() for each in started if alive(each))
             crawling.send_signal(signal.SIGKILL)
             crawling.wait()
         until(lambda: not any(map(alive, started)))
-        crawled(site, store)
+        assert run(["resume", "--store", str(store)]) == 0
         with Store.open(store, "r") as opened:
-            for number in range(pages):
-                row = opened.get(f"{site.root}/p/{number}")
-                assert row is not None
-                assert f"Page {number}." in (row.text or "")
+            for root in roots:
+                for number in range(pages):
+                    row = opened.get(f"{root}/p/{number}")
+                    assert row is not None
+                    assert f"Page {number}." in (row.text or "")
 
 
 def until(true: Callable[[], bool]) -> None:

@@ -7,6 +7,7 @@ has a reason; those that were shown beside it are shown once more.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import threading
@@ -17,6 +18,8 @@ from fyke.browser.page import BrowserGoneError, render
 from fyke.browser.process import PAGES, Browser, may_isolate
 from fyke.browser.values import Asked, Limits, Looks, Refusal, Rendered, Serve
 from fyke.values import Exchange, Reason
+
+log = logging.getLogger(__name__)
 
 AT_ONCE = 2
 """Pages shown at once: they mostly wait for answers, and each takes some 40 MB."""
@@ -32,6 +35,8 @@ class Chromium:
         self._program = program
         self._slots = at_once
         self._loop = asyncio.SelectorEventLoop()
+        # What Playwright leaves unheard when its driver ends: whoever waited for a page has heard of it.
+        self._loop.set_exception_handler(lambda _, context: log.debug("%s", context.get("exception", context)))
         self._thread: threading.Thread | None = None
         self._browser: Browser | None = None
         self._isolate: bool | None = None

@@ -82,6 +82,8 @@ async def render(browser: Browser, url: str, serve: Serve, limits: Limits, looks
                 await context.close()
         except (Error, TimeoutError):  # a renderer that does not even end
             browser.kill()
+    if rendered.error is Reason.RENDER_CRASH and browser.gone.is_set() and not shown.crashed:
+        raise BrowserGoneError  # or its driver, which nobody tells of
     return replace(rendered, answers=tuple(shown.answers), seconds=time.monotonic() - began)
 
 

@@ -29,7 +29,6 @@ from fyke.clock import boot_time
 from fyke.crawl.capture import Processor
 from fyke.crawl.commit import Keeper, Tally
 from fyke.crawl.discovery.discovery import Discovery
-from fyke.crawl.discovery.forms import Forms
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.examination import Examination
@@ -112,6 +111,8 @@ class Agent:
         if ways.requisites:
             self.keeper.requisites = Requisites(self.queues, rules)
         if ways.form_requests:
+            from fyke.crawl.discovery.forms import Forms
+
             self.keeper.forms = Forms(
                 self.queues, rules, self._permits, post=ways.post_forms, budget=ways.form_requests
             )

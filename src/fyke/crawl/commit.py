@@ -14,15 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
 from fyke.crawl.capture import Processed, Processor, page_of
 from fyke.crawl.discovery.discovery import Discovery, Listing, is_guess, is_poll, is_sitemap, redirected, tell
-from fyke.crawl.discovery.forms import Forms
 from fyke.crawl.discovery.lister import Lister
-from fyke.crawl.discovery.rendering import Rendering
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.examination import Examination
 from fyke.crawl.hooks import Hook, edited
@@ -43,6 +42,10 @@ from fyke.reading.page import Page as PageOfRow
 from fyke.sites.traps import seen_form
 from fyke.store import Batch, Change
 from fyke.values import Drop, Failed, Fetched, Links, Moved, Reason, Unchanged
+
+if TYPE_CHECKING:  # loaded by those who want them
+    from fyke.crawl.discovery.forms import Forms
+    from fyke.crawl.discovery.rendering import Rendering
 
 MAX_HOPS = 10
 """Redirects in a row, as browsers allow twice as many."""
