@@ -78,6 +78,9 @@ FILES = frozenset(
     }
 )
 
+ANY_NAME = {("desktop scan", "--exclude"), ("lecture", "--plot")}
+"""Options that take any name of a file or folder, unlike those of other commands."""
+
 BEFORE = {
     "archive build": ["new"],
     "archive combine": ["new", "part"],
@@ -144,7 +147,7 @@ def cases() -> Iterator[Any]:
 
 def of_option(words: str, option: Any) -> Iterator[Any]:
     name = next(each for each in option.opts if each.startswith("--"))
-    shown = (words in SHOWN and name in FILES) or (words, name) == ("desktop scan", "--exclude")  # any file name
+    shown = (words in SHOWN and name in FILES) or (words, name) in ANY_NAME
     if name not in FREE and not shown:
         yield pytest.param(words, name, SPECIAL.get(name, NONSENSE), id=f"{words} {name}")
     if option.type.name in {"int", "float", "int range", "float range"} and name != "--seed":
