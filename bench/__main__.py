@@ -25,6 +25,8 @@ from bench.measure import FIGURES, Figure, number, table
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 
+CRAWLERS = "## Crawlers on the synthetic web"
+
 RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "startup": ("the start of small tasks", [], ["--repeat", "1"]),
     "crawl": ("a whole crawl", ["--pages", "1000", "--more", "4000"], ["--pages", "150", "--more", "300"]),
@@ -91,6 +93,7 @@ def main() -> int:
         status |= ended
         rows[name] = table([], [[f"`{name}`", *row(figure)] for figure in figures]).splitlines()[2:]
     text = page([line for name in RUNS for line in rows.get(name, [])], time.monotonic() - began, names)
+    text += crawlers(given.out)
     print(text)
     if not given.tiny:
         given.out.write_text(text, encoding="utf-8")
@@ -157,6 +160,12 @@ def page(rows: list[str], seconds: float, names: Sequence[str]) -> str:
         "- " + ", ".join(f"{name} {found}" for name in PEERS if (found := installed(name))),
     ]
     return "\n".join([HEAD, *facts, "", table(COLUMNS, []), *rows, ""])
+
+
+def crawlers(out: Path) -> str:
+    """What the page says of crawlers on the synthetic web: `fyke world bench` measured that, no bench here does."""
+    said = out.read_text(encoding="utf-8") if out.exists() else ""
+    return said[said.index(CRAWLERS) - 1 :] if CRAWLERS in said else ""
 
 
 def memory() -> float:

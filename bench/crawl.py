@@ -21,45 +21,9 @@ from pathlib import Path
 
 from bench import crawl_site
 from bench.measure import figure, table
+from fyke.world import peers
 
-SCRAPY = """
-import scrapy, sys
-from scrapy.crawler import CrawlerProcess
-from scrapy.linkextractors import LinkExtractor
-class Spider(scrapy.Spider):
-    name = "bench"
-    start_urls = [sys.argv[1]]
-    links = LinkExtractor()
-    count = 0
-    def parse(self, response):
-        Spider.count += 1
-        for link in self.links.extract_links(response):
-            yield response.follow(link)
-process = CrawlerProcess({"LOG_LEVEL": "ERROR", "CONCURRENT_REQUESTS": 64, "CONCURRENT_REQUESTS_PER_DOMAIN": 2,
-    "DOWNLOAD_DELAY": 0, "ROBOTSTXT_OBEY": True, "TELNETCONSOLE_ENABLED": False})
-process.crawl(Spider)
-process.start()
-print(Spider.count)
-"""
-
-CRAWLEE = """
-import asyncio, sys
-from datetime import timedelta
-from crawlee import ConcurrencySettings
-from crawlee.crawlers import ParselCrawler
-async def main():
-    count = 0
-    settings = ConcurrencySettings(min_concurrency=32, desired_concurrency=32, max_concurrency=32)
-    crawler = ParselCrawler(concurrency_settings=settings, configure_logging=False, max_request_retries=0)
-    @crawler.router.default_handler
-    async def handle(context):
-        nonlocal count
-        count += 1
-        await context.enqueue_links(strategy="all")
-    await crawler.run([sys.argv[1]])
-    print(count)
-asyncio.run(main())
-"""
+SCRAPY_SETTINGS = {"CONCURRENT_REQUESTS": 64, "CONCURRENT_REQUESTS_PER_DOMAIN": 2, "DOWNLOAD_DELAY": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +79,8 @@ def crawlers(folder: Path, wanted: str) -> dict[str, list[str]]:
     found = {
         "fyke, 1 agent": fyke_words(folder / "fyke-1", 1),
         "fyke, 2 agents": fyke_words(folder / "fyke-2", 2),
-        "Scrapy": [sys.executable, "-c", SCRAPY, seed],
-        "Crawlee": [sys.executable, "-c", CRAWLEE, seed],
+        "Scrapy": [sys.executable, "-c", peers.SCRAPY, json.dumps({"seeds": [seed], "settings": SCRAPY_SETTINGS})],
+        "Crawlee": [sys.executable, "-c", peers.CRAWLEE, json.dumps({"seeds": [seed], "concurrency": 32})],
     }
     if shutil.which("wget2"):
         found["wget2"] = ["wget2", "-q", "-r", "-l", "inf", "-H", "--domains", hosts, "--max-threads=16", seed]

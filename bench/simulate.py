@@ -21,9 +21,9 @@ import numpy as np
 from bench.measure import figure, table
 from fyke.archive.archive import Archive
 from fyke.archive.run import Page
+from fyke.collection import build as collection
 from fyke.graph.graph import Graph
 from fyke.graph.rank import breadth_first
-from fyke.simulate import collection
 from fyke.simulate.engine import VirtualCrawl
 from fyke.simulate.measures import kendall_tau
 from fyke.simulate.policies import named

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import fyke
 
+SOURCE = Path(fyke.__file__).parent
 CHAPTERS = {
     "Pages": ("fetch", "extract", "convert", "decode"),
     "Crawling": ("crawl", "pages", "pages_async"),
@@ -67,10 +67,9 @@ def told(module: str, name: str, prefix: str = "") -> str:
 
 def found(module: str, name: str) -> Node:
     """The definition of a name; of overloads the last, which has the docstring."""
-    spec = importlib.util.find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    path = SOURCE.joinpath(*module.split(".")[1:])
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     return [n for n in tree.body if isinstance(n, Node) and n.name == name][-1]
 
 

@@ -21,12 +21,12 @@ from fyke.cli import COMMANDS, command_module
 
 FOLDER = Path(__file__).parent.parent / "docs" / "json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SHARED = {"dedupe-find": "dedupe", "desktop-scan": "desktop"}
+SHARED = {"dedupe-find": "dedupe", "desktop-scan": "desktop", "world-serve": "world"}
 """Commands that have the schema of another: the one that is meant where none is named."""
 GROUPS = frozenset({"archive", "graph", "store", "topic"})
 """Commands whose second word is a command."""
 
-BESIDES = {"dedupe": ("plan", "merge", "find"), "desktop": ("scan", "check", "purge")}
+BESIDES = {"dedupe": ("plan", "merge", "find"), "desktop": ("scan", "check", "purge"), "world": ("serve", "bench")}
 """Commands whose second word may be one."""
 
 Schema = dict[str, Any]

@@ -53,6 +53,14 @@ def test_a_small_task_loads_no_heavy_library_that_it_does_not_need(code: str, ne
     assert HEAVY & {name.partition(".")[0] for name in loaded(code, tmp_path)} <= needs
 
 
+@pytest.mark.parametrize("code", ["import fyke", f"import fyke; fyke.extract({PAGE!r})", command("--help")])
+def test_the_synthetic_web_and_the_lecture_cost_nobody_else_anything(code: str) -> None:
+    rooms = ("fyke.world", "fyke.lecture", "fyke.simulate")
+    code += f"\nimport sys; print(*[m for m in sys.modules if m.startswith({rooms!r})])"
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert said.splitlines()[-1] == ""
+
+
 class _OnePage(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200 if self.path == "/" else 404)

@@ -17,7 +17,7 @@ BESIDE = frozenset(
     {"archive-combine", "archive-sub", "cluster-crawl", "cluster-down", "cluster-drain", "cluster-join",
      "cluster-status", "cluster-try", "cluster-up", "dashboard", "dedupe-merge", "demo", "doctor", "render",
      "store-backup", "store-fetch", "store-compact", "store-delete", "store-merge", "store-prune", "store-restore",
-     "store-split", "warm", "world"}
+     "store-split", "warm", "world", "world-bench"}
 )  # fmt: skip
 """Commands that are not on the tour: their answers are held against their schemas in tests/cli."""
 

@@ -38,7 +38,7 @@ from fyke.sites.robots import product_token
 from fyke.sites.standing import Permission, Verdict, stand
 from fyke.url import Url
 from fyke.values import Drop, Failed, Moved, Outcome, Reason, Request, Unchanged
-from fyke.workers.conversion import convert_source
+from fyke.workers.conversion import FROM_THE_WEB, convert_source
 
 MAX_REDIRECTS = 10
 _ROBOTS_REDIRECTS = 5  # RFC 9309 asks for at least five
@@ -192,7 +192,7 @@ class Fetcher:
     def __init__(self, transport: Transport, settings: CrawlSettings, clock: Clock, memory: Memory = _memory) -> None:
         self._transport, self._settings, self._clock, self._memory = transport, settings, clock, memory
         self._agent = product_token(settings.fetch().user_agent)
-        self._reader = Reader(self._agent, convert=convert_source)
+        self._reader = Reader(self._agent, convert=lambda source: convert_source(source, FROM_THE_WEB))
         self.waiting: Waiting = lambda host, seconds: None
 
     async def page(self, url: Url) -> Page:

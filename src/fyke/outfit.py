@@ -51,7 +51,7 @@ from fyke.sites.scope import Scope
 from fyke.store import Store
 from fyke.url import Url
 from fyke.values import Document, Reason
-from fyke.workers.conversion import needs_worker, shared_pool
+from fyke.workers.conversion import FROM_THE_WEB, needs_worker, shared_pool
 
 if TYPE_CHECKING:  # what shows pages is loaded by those who have it shown
     from fyke.crawl.discovery.rendering import Rendering
@@ -202,7 +202,7 @@ async def _convert(source: Source) -> Document:
     if not needs_worker(source):
         return convert_here(source)
     try:
-        return await shared_pool().aconvert(source)
+        return await shared_pool(FROM_THE_WEB).aconvert(source)
     except (FykeError, TimeoutError) as error:  # no worker could be had: the document is kept as it came
         log.warning(
             "%s was not converted: %s", source.url or "a document", str(error) or "a worker did not start in time"

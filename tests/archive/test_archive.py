@@ -18,8 +18,8 @@ from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import Page, read_jsonl, runs_of, scan
 from fyke.bits import lists
 from fyke.bits.coding import SLACK, Code, Codes, read
+from fyke.collection.build import scan_part
 from fyke.errors import StorageError, UserError
-from fyke.simulate.collection import scan_part
 from fyke.text.characters import WORDS
 
 PLAIN = Preprocessing(stemmer="none", stopwords="none", min_documents=1)
@@ -352,3 +352,57 @@ def test_jsonl_lines(tmp_path: Path) -> None:
     file.write_text('{"text": 3}\n')
     with pytest.raises(StorageError, match="line 1"):
         list(read_jsonl(file))
+
+
+def test_documents_end_where_the_archive_ends(tmp_path: Path) -> None:
+    archive = build(pages(20), tmp_path, Coding("fyke"))
+    assert len(archive) == 20
+    for number in (20, 21, 1000, -1):
+        with pytest.raises(IndexError):
+            archive[number]
+
+
+def test_missing_documents_may_be_the_last_ones(tmp_path: Path) -> None:
+    given = [Page(f"http://a.test/{i:02}", None if i >= 6 else f"word{i} word", ()) for i in range(9)]
+    assert facts(build(given, tmp_path, Coding("fyke"))) == expected(given)
+
+
+def test_idf_and_mean_length_by_their_formulas(tmp_path: Path) -> None:
+    given = [
+        Page(f"http://a.test/{i}", text, ()) for i, text in enumerate(["fish fish in water", "fish and ships", "fish"])
+    ]
+    archive = build(given, tmp_path, Coding("fyke"))
+    assert archive.mean_length == pytest.approx(8 / 3)
+    idf = archive.idf()
+    for term, documents in (("fish", 3), ("in", 1), ("ships", 1)):
+        assert idf[archive.dictionary.rank(term)] == pytest.approx(np.log(4 / (documents + 0.5)))
+    assert archive.pointer_index_bits > 0
+    assert archive.pointer_index_bits % 64 == 0
+
+
+def test_samples_are_nested_and_their_seed_counts(tmp_path: Path) -> None:
+    archive = build(pages(), tmp_path, Coding("fyke"))
+    small, large = set(archive.sample(0.2).tolist()), set(archive.sample(0.5).tolist())
+    assert small < large
+    assert 30 < len(small) < 90
+    assert 110 < len(large) < 190
+    assert set(archive.sample(0.2, seed=1).tolist()) != small
+    assert archive.sample(0.2, seed=2**64 + 1).tolist() == archive.sample(0.2, seed=1).tolist()
+    assert archive.sample(1.0).tolist() == list(range(300))
+    assert archive.sample(0.0).size == 0
+
+
+@pytest.mark.parametrize("documents", [63, 64, 65])
+def test_dates_come_back_also_where_they_fill_their_words(documents: int, tmp_path: Path) -> None:
+    when = {f"http://a.test/{i:03}": 0 if i % 9 == 4 else 1_700_000_000 + i * 1000 for i in range(documents)}
+    given = [Page(url, "some words", (), fetched) for url, fetched in when.items()]
+    assert build(given, tmp_path, Coding("fyke")).fetched().tolist() == list(when.values())
+
+
+def test_an_archive_without_dates_says_so(tmp_path: Path) -> None:
+    archive = build(pages(20), tmp_path, Coding("fyke"))
+    assert not archive.fetched().any()
+    assert archive.manifest.dates == (0, 0)
+    older = msgspec.to_builtins(archive.manifest)
+    del older["dates"]
+    assert msgspec.convert(older, Manifest).dates == (0, 0)

@@ -87,3 +87,15 @@ def _eight(source: npt.NDArray[np.uint8], start: int) -> np.uint64:
 @pytest.mark.kernel
 def test_eight_bytes_are_a_number() -> None:
     assert int(_eight(np.arange(1, 20, dtype=np.uint8), 3)) == 0x0B0A090807060504
+
+
+def test_bounds_can_be_checked(folder: Path) -> None:
+    """``make bounds`` runs the kernels' tests so: numba's own switch reaches kernels and their helpers."""
+    uses = (
+        "import numpy as np\nfrom fyke.bits.jit import kernel, leaf\n"
+        "@leaf\ndef at(values, place):\n    return values[place]\n"
+        "@kernel\ndef beyond(values, place):\n    return at(values, place)\n"
+        "try:\n    beyond(np.zeros(3), 300)\nexcept IndexError as error:\n    print('told:', error)\n"
+    )
+    (folder / "caller.py").write_text(uses)
+    assert run(folder, NUMBA_DISABLE_JIT="0", NUMBA_BOUNDSCHECK="1").stdout.startswith("told:")

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from fyke.archive.archive import Archive
+from fyke.archive.figures import gaps_of
 from fyke.cli import run
 from fyke.graph.graph import Graph
 from fyke.store import Store
@@ -132,3 +135,15 @@ def test_graphs_on_the_command_line(folder: Path, capfd: pytest.CaptureFixture[s
     assert run(["graph", "rank", graph, "--by", "beauty"]) == 2
     assert run(["graph", "stats", str(folder / "absent")]) == 1
     assert "absent.properties is absent" in capfd.readouterr().err
+
+
+def test_show_draws_terms_and_gaps(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["archive", "show", str(folder / "c"), "--plot", str(tmp_path / "two.png"), "--json"]) == 0
+    assert (tmp_path / "two.png").read_bytes().startswith(b"\x89PNG")
+    archive = Archive.open(folder / "c")
+    gaps: Counter[int] = Counter()
+    for summary in archive:
+        ranks = [] if summary is None else sorted(archive.dictionary.rank(term) or 0 for term in summary.terms)
+        gaps.update(after - before for before, after in pairwise([-1, *ranks]))
+    counted = gaps_of(archive)
+    assert {gap: count for gap, count in enumerate(counted.tolist()) if count} == dict(gaps)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
-from fyke.cli import run
+from fyke.cli import COMMANDS, PURPOSES, app, run
+from fyke.cli.common import SHORT
+from tests.cli.test_nonsense import leaves
 
 
 def fyke(*words: str) -> subprocess.CompletedProcess[str]:
@@ -61,3 +66,49 @@ def test_url_prints_json() -> None:
     facts = json.loads(result.stdout)
     assert facts["url"] == "http://en.wikipedia.org/wiki/Wikipedia:General_disclaimer"
     assert facts["domain"] == "wikipedia.org"
+
+
+def test_help_tells_every_command_under_what_it_is_for(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["-h"]) == 0
+    said = capfd.readouterr().out
+    assert [line[:-1] for line in said.splitlines() if line[:-1] in PURPOSES] == list(PURPOSES)
+    assert all(f"\n  {name} " in said for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("fyke cra", {"crawl"}),
+        ("fyke convert --to ", {"html", "markdown", "text", "json"}),
+        ("fyke store ch", {"check"}),
+    ],
+)
+def test_a_shell_completes_what_is_typed(words: str, wanted: set[str]) -> None:
+    typed = words.split(" ")
+    environment = {
+        **os.environ,
+        "_FYKE_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(typed) - 1),
+    }
+    said = subprocess.run([sys.executable, "-m", "fyke"], env=environment, capture_output=True, text=True, check=True)
+    assert set(said.stdout.split()) == wanted
+
+
+def test_quiet_tells_errors_alone_and_verbose_where_they_come_from(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["list", "-q", "-s", "nowhere"]) == 1
+    assert len(capfd.readouterr().err.splitlines()) == 1
+    assert run(["list", "-v", "-s", "nowhere"]) == 1
+    assert "StorageError" in capfd.readouterr().err
+    assert run(["list", "-s", "nowhere"]) == 1
+    assert len(capfd.readouterr().err.splitlines()) == 1, "-v was of that line alone"
+
+
+def test_a_letter_means_the_same_everywhere() -> None:
+    assert all(len(letter) == 2 for letter in SHORT.values())
+    assert sorted(name for names in PURPOSES.values() for name in names) == sorted(COMMANDS)
+    root: Any = typer.main.get_command(app)
+    for name in COMMANDS:
+        for words, command in leaves(root.get_command(None, name), (name,)):
+            letters = [each for option in command.params for each in option.opts if len(each) == 2]
+            assert len(letters) == len(set(letters)), words

@@ -103,10 +103,10 @@ def test_a_live_focused_crawl_harvests_what_its_simulation_does(
     tmp_path: Path, world: World, model: PageModel, everything: tuple[Path, list[str]]
 ) -> None:
     from fyke.archive.archive import Archive
-    from fyke.simulate.collection import build, graph_of, hosts_of
+    from fyke.collection.build import build, graph_of, hosts_of
+    from fyke.collection.pages import Source
     from fyke.simulate.engine import VirtualCrawl
     from fyke.simulate.focused import evidence_of_store
-    from fyke.simulate.pages import Source
     from fyke.simulate.policies import named
     from fyke.simulate.web import Timing, Web
 

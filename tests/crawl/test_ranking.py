@@ -157,10 +157,10 @@ def test_after_crashes_the_edges_are_those_of_the_rows(tmp_path: Path, world: Wo
 
 def test_important_pages_come_first_live_as_in_simulation(tmp_path: Path) -> None:
     from fyke.archive.archive import Archive
+    from fyke.collection.build import build, graph_of, hosts_of
+    from fyke.collection.pages import Source
     from fyke.graph.rank import pagerank
-    from fyke.simulate.collection import build, graph_of, hosts_of
     from fyke.simulate.engine import VirtualCrawl
-    from fyke.simulate.pages import Source
     from fyke.simulate.policies import named
     from fyke.simulate.web import Timing, Web
 

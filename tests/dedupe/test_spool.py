@@ -96,3 +96,8 @@ def test_deeper_checks_decide(texts: list[str], check: str) -> None:
     near = exact_join(texts[:200], 0.9)
     assert {(str(i), str(j)) for i, j in near} <= set(pairs(found))
     assert all(s >= 0.8 for s in pairs(found).values())
+
+
+def test_the_first_document_of_a_collection_may_be_a_copy_of_another_collection(texts: list[str]) -> None:
+    old, new = named(texts[:3], "old"), named([texts[1], "words that nobody else has ever written down here"], "new")
+    assert {place: gone.matched for place, gone in methods.find(new, Settings(), old).removed().items()} == {0: "old1"}

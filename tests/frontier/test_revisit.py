@@ -27,6 +27,7 @@ from fyke.frontier.revisit import (
     mean_freshness,
     visited,
 )
+from fyke.frontier.schedule import Schedule
 
 RATES = st.floats(1e-4, 100)
 
@@ -257,3 +258,25 @@ def test_a_long_quiet_before_the_first_look_counts_once_and_so_far() -> None:
     assert priors.rate(told, "h", "text/html") < priors.rate(fresh, "h", "text/html") / 100
     assert visited(fresh, 2 * DAY, True).quiet == 0, "refuted"
     assert ChangeState.decode(fresh.encode()) == fresh
+
+
+def test_what_a_host_taught_is_taken_up_and_nonsense_of_it_is_not() -> None:
+    right = [3.0, 1.5, -2.0, 4.0]  # logarithms may be below 0, counts and rates not
+    for sums in (
+        right,
+        *([*right[:i], wrong, *right[i + 1 :]] for i in range(4) for wrong in (-1.0, math.nan, math.inf)),
+    ):
+        priors = Priors()
+        new = priors.host("a.test").tolist()
+        priors = Priors()
+        priors.restore("a.test", sums)
+        is_right = all(map(math.isfinite, sums)) and min(sums[0], sums[1], sums[3]) >= 0
+        assert priors.host("a.test").tolist() == (sums if is_right else new)
+    priors = Priors()
+    priors.restore("a.test", right[:3])
+    assert priors.host("a.test").tolist() == new
+
+
+def test_a_schedule_keeps_bins_for_counts_and_for_sums() -> None:
+    schedule = Schedule(5, 1.0)
+    assert schedule._counts.shape == schedule._sums.shape == (5, change.BINS)

@@ -114,3 +114,12 @@ def test_wrong_arguments(tmp_path: Path) -> None:
         rank.pagerank(graph, damping=1.5)
     with pytest.raises(IndexError):
         rank.breadth_first(graph, np.array([2]))
+
+
+def test_pagerank_goes_on_until_it_is_right_however_slowly_it_gets_there(tmp_path: Path) -> None:
+    # A circle with one shortcut: almost periodic, so that a round changes little and errs much.
+    adjacency = [[1, 2], *[[(i + 1) % 40] for i in range(1, 40)]]
+    graph, dense = make(tmp_path, adjacency), matrix(adjacency)
+    walk = dense / dense.sum(1)[:, None]
+    right = np.linalg.solve(np.eye(40) - 0.99 * walk.T, np.full(40, 0.01 / 40))
+    assert np.abs(rank.pagerank(graph, 0.99) - right).sum() < 1e-9

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from fyke.cli import app
 from fyke.lecture import all as lecture
+from fyke.lecture import figures
 from fyke.lecture.example import Example, Said, example
 
 
@@ -47,3 +51,23 @@ def test_a_wrong_number_is_seen_and_is_the_status(monkeypatch: pytest.MonkeyPatc
 def test_examples_by_a_word() -> None:
     found = CliRunner().invoke(app, ["lecture", "adler", "--json"])
     assert [json.loads(line)["module"] for line in found.output.splitlines()] == ["fyke.dedupe.exact"]
+
+
+def test_figures_are_drawn_and_nobody_elses_are_replaced(tmp_path: Path) -> None:
+    runner = CliRunner()
+    for _ in range(2):  # the second replaces our own
+        told = runner.invoke(app, ["lecture", "--plot", str(tmp_path / "f"), "--json"])
+        assert told.exit_code == 0, told.output
+    files = json.loads(told.output)["files"]
+    assert {"age-curve.png", "slope-curve.png"} <= set(files)
+    assert all((tmp_path / "f" / name).read_bytes().startswith(b"\x89PNG") for name in files)
+    (tmp_path / "f" / "age-curve.png").write_bytes(b"mine")
+    assert runner.invoke(app, ["lecture", "--plot", str(tmp_path / "f")]).exit_code != 0
+    assert (tmp_path / "f" / "age-curve.png").read_bytes() == b"mine"
+
+
+def test_the_age_curve_is_that_of_the_notes() -> None:
+    (line, *_) = figures.age().axes[0].lines
+    days, ages = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    assert ages[0] == 0
+    assert ages[days.tolist().index(7.0)] == pytest.approx(7 / math.e)  # t − (1 − e^(−λt))/λ at t = 1/λ

@@ -10,13 +10,13 @@ import pytest
 
 import fyke
 from fyke.archive.archive import Archive
+from fyke.collection import build as collection
+from fyke.collection.pages import Source
 from fyke.errors import UserError
 from fyke.frontier.priority import DefaultPrioritizer
 from fyke.graph.build import Lists
 from fyke.graph.graph import Graph
 from fyke.interfaces import Prioritizer
-from fyke.simulate import collection
-from fyke.simulate.pages import Source
 from fyke.simulate.run import simulate
 from fyke.simulate.settings import Settings
 from fyke.store import Store

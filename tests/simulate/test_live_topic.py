@@ -13,16 +13,16 @@ import pytest
 
 import fyke
 from fyke.archive.archive import Archive
+from fyke.collection.build import build, graph_of, hosts_of
+from fyke.collection.pages import Source
 from fyke.crawl.mail.outbox import Post
 from fyke.crawl.order.cash import Accounts
 from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.order.topic import Focus
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
-from fyke.simulate.collection import build, graph_of, hosts_of
 from fyke.simulate.engine import VirtualCrawl
 from fyke.simulate.focused import evidence_of_store
-from fyke.simulate.pages import Source
 from fyke.simulate.policies import named
 from fyke.simulate.web import Timing, Web
 from fyke.store import Store

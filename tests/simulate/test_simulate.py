@@ -12,12 +12,13 @@ import fyke
 from fyke.archive.archive import Archive
 from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import Page
+from fyke.collection import build as collection
 from fyke.errors import StorageError, UserError
 from fyke.frontier.priority import DefaultPrioritizer
 from fyke.graph.build import write_graph
 from fyke.graph.graph import Graph
 from fyke.graph.properties import Parameters
-from fyke.simulate import collection, kernels, measures, policies
+from fyke.simulate import kernels, measures, policies
 from fyke.simulate.policies import NAMES, BySignal
 from fyke.simulate.run import simulate
 from fyke.simulate.settings import Settings

@@ -23,6 +23,7 @@ from fyke.archive.run import Run
 from fyke.bits import lists, stream
 from fyke.bits.coding import Code, Codes
 from fyke.bits.eliasfano import EliasFano
+from fyke.errors import UserError
 
 Ints = NDArray[np.int64]
 
@@ -54,6 +55,20 @@ class Coding:
     max_chain: int = 1
     """Longest chain of references: each link is one more summary to read. 3 saves 8 % of the size and costs 40 % of
     the speed."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("paper", "fyke"):
+            raise UserError(f"no mode is called {self.mode!r}; choose paper or fyke")
+        if self.window < 0 or self.max_chain < 0:
+            raise UserError("window and max_chain are 0 or more")
+        streams = PAPER_CODES if self.mode == "paper" else FYKE_CODES
+        for name, code in self.codes:
+            if name not in streams:
+                raise UserError(f"no stream of mode {self.mode} is called {name!r}; it has {', '.join(streams)}")
+            try:
+                Code.parse(code)
+            except ValueError as error:
+                raise UserError(f"{name}={code}: {error}; write a code as gap=zeta3") from None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

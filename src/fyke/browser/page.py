@@ -19,6 +19,7 @@ from fyke.browser.scripts import BEFORE, GROWTH, SCROLL, WRITE
 from fyke.browser.values import REQUISITES, Answer, Asked, Limits, Looks, Refusal, Rendered, Serve
 from fyke.errors import UrlError
 from fyke.formats.http import parse_head
+from fyke.limits import note
 from fyke.url import Url
 from fyke.values import Exchange, Reason
 
@@ -286,6 +287,8 @@ class _Shown:
         html, whole = await _within(self._browser, page.evaluate(WRITE, [most, False]), self._limits.seconds)
         origin = _origin(page.url)
         others = [each for each in page.frames[1:] if each.url.startswith("http") and _origin(each.url) != origin]
+        if len(others) > MAX_FRAMES:
+            note("frames")
         for frame in others[:MAX_FRAMES]:
             found = await self._ask(frame.evaluate(WRITE, [most - len(html), True]))
             if found is not None:

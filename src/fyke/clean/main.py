@@ -12,12 +12,14 @@ from itertools import compress
 import numpy as np
 
 from fyke.clean import model, render
+from fyke.clean.block_kernels import MAX_BLOCKS
 from fyke.clean.choice_kernels import pack_weights
 from fyke.clean.extract import Auto, Found, find
 from fyke.clean.furniture import Furniture
 from fyke.clean.main_kernels import RESULTS, main_of_pages
 from fyke.clean.page import Page, declared_of
 from fyke.formats import html
+from fyke.limits import note
 from fyke.values import BLOCK_END, Block
 
 _MAIN, _TOP = 128, 127
@@ -110,6 +112,8 @@ def main_texts(sources: Sequence[html.Page], furniture: Sequence[Furniture] | No
             blocks, packed = bytes(data[begin:text]), bytes(data[text:weights])
             found.append(Main(bytes(data[weights:main]), blocks, packed, model.TYPES[kind]))
         begin = main
+    if any(len(each.weights) >= MAX_BLOCKS for each in found):
+        note("blocks")
     return found
 
 

@@ -5,19 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fyke.cli.echo import console, echo
-from fyke.cli.options import Json, StorePath, print_json
+from fyke.cli.echo import echo
+from fyke.cli.options import Json, StorePath, drawing, needs_plot, print_json
+from fyke.cli.progress import stages
 from fyke.errors import UserError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
+
+class ModeName(StrEnum):
+    """What ``--mode`` takes."""
+
+    PAPER = "paper"
+    FYKE = "fyke"
+
+
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The collection's folder.")]
-Mode = Annotated[str, typer.Option(help="paper: the codes of Orlandi and Vigna; fyke: smaller, with references.")]
+Mode = Annotated[ModeName, typer.Option(help="paper: the codes of Orlandi and Vigna; fyke: smaller, with references.")]
+Window = Annotated[int, typer.Option(min=0, help="How far back a reference may lie (fyke mode).")]
+Chain = Annotated[int, typer.Option(min=0, help="Longest chain of references (fyke mode).")]
+Workers = Annotated[int, typer.Option(min=0, help="Cores to work on; 0 for all.")]
 
 
 @app.callback()
@@ -36,17 +49,17 @@ def build(
         list[Path] | None,
         typer.Option("--from", metavar="FILE", help="Pages from WARC or JSONL (url, text, links), not a store."),
     ] = None,
-    mode: Mode = "fyke",
-    min_documents: Annotated[int, typer.Option(help="Drop terms in fewer documents.")] = 20,
+    mode: Mode = ModeName.FYKE,
+    min_documents: Annotated[int, typer.Option(min=1, help="Drop terms in fewer documents.")] = 20,
     stemmer: Annotated[str, typer.Option(help="A Snowball stemmer, or none.")] = "porter",
     stopwords: Annotated[str, typer.Option(help="english or none.")] = "english",
     code: Annotated[
         list[str] | None, typer.Option(metavar="STREAM=CODE", help="A code of your choice, as gap=zeta3.")
     ] = None,
-    window: Annotated[int, typer.Option(help="How far back a reference may lie (fyke mode).")] = 32,
-    max_chain: Annotated[int, typer.Option(help="Longest chain of references (fyke mode).")] = 1,
-    memory: Annotated[int, typer.Option(metavar="MB", help="Memory of the first pass.")] = 512,
-    workers: Annotated[int, typer.Option(help="Cores to work on; 0 for all.")] = 1,
+    window: Window = 32,
+    max_chain: Chain = 1,
+    memory: Annotated[int, typer.Option(min=1, metavar="MB", help="Memory of the first pass.")] = 512,
+    workers: Workers = 1,
     part: Annotated[str, typer.Option(metavar="I/N", help="Only scan the I-th of N parts; then `combine`.")] = "",
     json: Json = False,
 ) -> None:
@@ -55,8 +68,8 @@ def build(
     Example: fyke archive build collection --store fyke-store
     """
     from fyke.archive.preprocess import Preprocessing
-    from fyke.simulate import collection
-    from fyke.simulate.pages import Source
+    from fyke.collection import build as collection
+    from fyke.collection.pages import Source
 
     for file in source or []:
         if not file.is_file():
@@ -72,40 +85,53 @@ def build(
             return
         cores = workers or os.cpu_count() or 1
         collection.build_from(chosen, out, preprocessing, coding, memory << 20, cores, shown)
-    show(out, json)
+    show(out, json=json)
 
 
 @app.command()
 def combine(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")],
     parts: Annotated[list[Path], typer.Argument(metavar="PART...", help="Folders that `build --part` made.")],
-    mode: Mode = "fyke",
-    window: Annotated[int, typer.Option(help="How far back a reference may lie (fyke mode).")] = 32,
-    max_chain: Annotated[int, typer.Option(help="Longest chain of references (fyke mode).")] = 1,
-    workers: Annotated[int, typer.Option(help="Cores to work on; 0 for all.")] = 0,
+    mode: Mode = ModeName.FYKE,
+    window: Window = 32,
+    max_chain: Chain = 1,
+    workers: Workers = 0,
     json: Json = False,
 ) -> None:
     """Make one archive of parts that were scanned apart.
 
     Example: fyke archive combine collection part-1 part-2
     """
-    from fyke.simulate import collection
+    from fyke.collection import build as collection
 
     with _progress() as shown:
         collection.combine(parts, out, _coding(mode, [], window, max_chain), shown, workers or os.cpu_count() or 1)
-    show(out, json)
+    show(out, json=json)
 
 
 @app.command()
-def show(folder: Folder, json: Json = False) -> None:
-    """Show what an archive holds and what each part of it costs.
+def show(
+    folder: Folder,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="OUT.png", help="Draw terms by rank and gaps by frequency.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what an archive holds and what each part of it costs; draw the paper's two figures of it.
 
     Example: fyke archive show collection
     """
     from fyke.archive.archive import Archive
     from fyke.archive.facts import facts
 
-    said = facts(Archive.open(folder))
+    needs_plot(plot)
+    archive = Archive.open(folder)
+    if plot is not None:
+        from fyke.archive.figures import draw
+
+        with drawing(plot):
+            draw(archive).savefig(plot, dpi=120)
+    said = facts(archive)
     if json:
         print_json(said)
         return
@@ -122,12 +148,14 @@ def show(folder: Folder, json: Json = False) -> None:
 def sub(
     folder: Folder,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of the sub-archive.")],
-    sample: Annotated[float, typer.Option(help="A share of the documents; smaller samples lie within larger.")] = 1.0,
+    sample: Annotated[
+        float, typer.Option(min=0, max=1, help="A share of the documents; smaller samples lie within larger.")
+    ] = 1.0,
     host: Annotated[list[str] | None, typer.Option(help="Only documents of this host; repeatable.")] = None,
     topic: Annotated[Path | None, typer.Option(metavar="FILE", help="Only documents about this text.")] = None,
     since: Annotated[str, typer.Option(metavar="DATE", help="Only documents fetched then or later.")] = "",
     before: Annotated[str, typer.Option(metavar="DATE", help="Only documents fetched earlier.")] = "",
-    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 0,
     json: Json = False,
 ) -> None:
     """Lay a sub-archive over an archive, without copying a summary.
@@ -138,7 +166,7 @@ def sub(
 
     from fyke.archive.archive import Archive
     from fyke.cli.get_ import parse_time
-    from fyke.simulate.collection import graph_of, hosts_of
+    from fyke.collection.build import graph_of, hosts_of
     from fyke.simulate.topic import from_words
 
     if out.resolve() == folder.resolve():
@@ -187,19 +215,12 @@ def _part(text: str) -> tuple[int, int]:
 def _coding(mode: str, codes: list[str], window: int, max_chain: int) -> Any:
     from fyke.archive.combine import Coding
 
-    return Coding(mode, tuple(tuple(code.split("=", 1)) for code in codes), window, max_chain)  # type: ignore[misc]
+    pairs = [code.partition("=") for code in codes]
+    return Coding(mode, tuple((stream, code) for stream, _, code in pairs), window, max_chain)
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int], None]]:
     """A line on stderr that counts pages, where stderr is a terminal."""
-    last = 0
-    with console(stderr=True).status("reading") as status:
-
-        def show(what: str, pages: int) -> None:
-            nonlocal last
-            if abs(pages - last) >= 500:
-                last = pages
-                status.update(f"{what}: {pages:,} pages")
-
-        yield show
+    with stages() as shown:
+        yield lambda what, pages: shown(what, pages, None)

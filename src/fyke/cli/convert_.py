@@ -113,10 +113,11 @@ def _documents(paths: list[str], media_type: str, url: str, table: Table) -> Ite
 
 
 def _read(path: str) -> bytes:
-    if path == "-":
-        return sys.stdin.buffer.read()
+    from fyke.reading.conversion import LIMITS
+
     try:
-        return Path(path).read_bytes()
+        with sys.stdin.buffer if path == "-" else Path(path).open("rb") as source:
+            return source.read(LIMITS.max_bytes + 1)  # more is refused
     except OSError as error:
         raise FykeError(f"cannot read {path}: {error.strerror}; check its permissions") from None
 

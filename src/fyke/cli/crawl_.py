@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fyke import config
-from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, Yes, confirmed, flags, print_json
+from fyke.cli.echo import be_quiet, echo
+from fyke.cli.options import Json, StorePath, Yes, confirmed, flags, print_json, require_files
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
 
@@ -73,6 +73,8 @@ def loudness(verbose: bool, quiet: bool) -> Loudness:
     """Return what ``-v`` and ``-q`` ask for."""
     if verbose and quiet:
         raise UserError("-v and -q are opposites; give one of them")
+    if quiet:
+        be_quiet()
     return Loudness.VERBOSE if verbose else Loudness.QUIET if quiet else Loudness.USUAL
 
 
@@ -88,7 +90,8 @@ def show(seeds: Sequence[str], settings: CrawlSettings, json: bool) -> None:
 
 
 def confirm(settings: CrawlSettings, yes: bool) -> None:
-    """Ask before robots.txt is ignored, and before forms are posted."""
+    """Refuse files that are not there; ask before robots.txt is ignored, and before forms are posted."""
+    require_files(topic=settings.topic, ca_file=settings.ca_file, browser=settings.browser)
     if settings.forms == "post" and not confirmed("Post forms? Their sites may take that for a person's doing.", yes):
         raise typer.Exit(1)
     if settings.no_robots and not confirmed("Ignore robots.txt? That is for sites of your own.", yes):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fyke.cli.echo import echo
+from fyke.cli.echo import echo, note
 from fyke.cli.options import Json, StorePath, needs, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -39,9 +39,9 @@ def dashboard(
             print_json({"url": address, "origin": origin, "token": token})
         else:
             echo(address)
-            echo("Ctrl-C ends it.", err=True)
+            note("Ctrl-C ends it.")
             if metrics:
-                echo(f"metrics: {origin}metrics, with the header `Authorization: Bearer {token}`", err=True)
+                note(f"metrics: {origin}metrics, with the header `Authorization: Bearer {token}`")
         if open_:
             import webbrowser
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from fyke.cli.echo import console, echo
+from fyke.cli.common import by_default
+from fyke.cli.echo import echo, note
 from fyke.cli.options import Json, drawing, needs_parquet, print_json
+from fyke.cli.progress import stages
 from fyke.errors import UserError
 from fyke.outputs import refuse_input, replacing
 from fyke.units import parse_size
@@ -22,16 +23,7 @@ if TYPE_CHECKING:
     from fyke.dedupe.spool import Progress
 
 
-class _FindByDefault(TyperGroup):
-    """``fyke dedupe INPUT`` is ``fyke dedupe find INPUT``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in self.commands and args[0] != "--help":
-            args = ["find", *args]
-        return list(super().parse_args(ctx, args))
-
-
-app = typer.Typer(cls=_FindByDefault, rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+app = typer.Typer(cls=by_default("find"), rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
 
 class Method(StrEnum):
@@ -215,20 +207,9 @@ def merge(
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A line on stderr: documents while reading, a bar with the time left while comparing; nothing off a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    err = console(stderr=True)
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        tasks: dict[str, Any] = {}
-
-        def show(what: str, share: float) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=None if what == "reading" else 1000)
-            bar.update(tasks[what], completed=int(share if what == "reading" else share * 1000))
-
-        yield show
+    """Documents while reading, then shares of a thousand."""
+    with stages() as shown:
+        yield lambda what, share: shown(what, share, None) if what == "reading" else shown(what, share * 1000, 1000)
 
 
 def _report(
@@ -270,7 +251,7 @@ def _tell(found: Any, skipped: Counter[str]) -> None:
             echo(f"{row['similarity']:.3f}  {row['left']}  {row['right']}")
     if skipped:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in skipped.most_common())
-        echo(f"{skipped.total():,} without text were left out: {reasons}", err=True)
+        note(f"{skipped.total():,} without text were left out: {reasons}")
     echo(f"{found.documents} documents, {len(found.left)} pairs, {len(found.clusters)} clusters")
 
 

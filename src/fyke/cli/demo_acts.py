@@ -241,8 +241,8 @@ def archive(stage: Stage) -> Facts:
     from fyke.archive.archive import Archive
     from fyke.archive.facts import facts
     from fyke.archive.preprocess import Preprocessing
-    from fyke.simulate import collection
-    from fyke.simulate.pages import Source
+    from fyke.collection import build as collection
+    from fyke.collection.pages import Source
     from fyke.store import Store
 
     collection.build(Source(store=stage.store).pages(), stage.folder / "collection", Preprocessing(min_documents=2))

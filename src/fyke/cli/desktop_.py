@@ -7,12 +7,12 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
-from fyke.cli.echo import echo
+from fyke.cli.common import by_default
+from fyke.cli.echo import echo, note
 from fyke.cli.options import Json, StorePath, Yes, confirmed, print_json
 from fyke.errors import DiskFullError, UserError
 
@@ -28,16 +28,7 @@ PRIVATE = 0o077
 """From the first byte on, no file that these commands make can be read by others."""
 
 
-class _ScanByDefault(TyperGroup):
-    """``fyke desktop DIR`` is ``fyke desktop scan DIR``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in self.commands and args[0] != "--help":
-            args = ["scan", *args]
-        return list(super().parse_args(ctx, args))
-
-
-app = typer.Typer(cls=_ScanByDefault, rich_markup_mode=None, add_completion=False, no_args_is_help=True)
+app = typer.Typer(cls=by_default("scan"), rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
 
 @app.callback()
@@ -109,7 +100,7 @@ def scan(
         once() if not watch else again_when_full(once)
     except KeyboardInterrupt:
         if not watch:
-            echo(f"interrupted; the same command goes on: fyke desktop --store {store}", err=True)
+            note(f"interrupted; the same command goes on: fyke desktop --store {store}")
             raise typer.Exit(INTERRUPTED) from None
 
 

@@ -31,6 +31,7 @@ def table(status: Status) -> Table:
     for name, counts in (
         ("errors", status.errors),
         ("dropped", status.dropped),
+        ("limits", status.limits),
         ("forms", status.forms),
         ("copies", status.duplicates),
     ):

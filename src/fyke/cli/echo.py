@@ -21,6 +21,10 @@ _MARKS = re.compile("[\u061c\u200e\u200f]")
 """Marks of direction: invisible, common in honest Arabic and Hebrew, and nothing to a terminal."""
 
 
+_quiet = False
+_verbose = False
+
+
 def plain(text: object) -> str:
     """Return ``text`` without anything that a terminal would obey."""
     said = _MARKS.sub("", str(text).replace("\r\n", "\n"))
@@ -33,11 +37,48 @@ def echo(text: object = "", *, err: bool = False, fg: str | None = None, bold: b
     typer.echo(typer.style(said, fg=fg, bold=bold) if fg or bold else said, err=err)
 
 
+def note(text: object) -> None:
+    """Tell the user something on stderr that is no error; ``-q`` leaves it out."""
+    if not _quiet:
+        echo(text, err=True)
+
+
 def console(stderr: bool = False) -> Console:
     """Return rich's console, to which ``[b]`` is text and no markup; what it prints is filtered before."""
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, emoji=False)
+    return Console(stderr=stderr, markup=False, emoji=False, quiet=stderr and _quiet)
+
+
+def is_quiet() -> bool:
+    """Whether only errors are told on stderr."""
+    return _quiet
+
+
+def is_verbose() -> bool:
+    """Whether what is logged is told, and where an error came from."""
+    return _verbose
+
+
+def be_quiet() -> None:
+    """Tell nothing on stderr but errors, from now on."""
+    global _quiet  # noqa: PLW0603 - of the process
+    _quiet = True
+
+
+def be_verbose() -> None:
+    """Tell on stderr what is logged, from now on, and where errors come from."""
+    global _verbose  # noqa: PLW0603 - of the process
+    import logging
+
+    _verbose = True
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+
+
+def usual() -> None:
+    """Undo what ``-v`` and ``-q`` did: a process may run several command lines."""
+    global _quiet, _verbose  # noqa: PLW0603 - of the process
+    _quiet = _verbose = False
 
 
 def json_escaped(text: str) -> str:

@@ -66,6 +66,7 @@ def export(
 
     Example: fyke export pages.parquet --store fish --language en --no-duplicates
     """
+    from fyke.store.exporting import ending_of
     from fyke.store.exports.dataset import FORMATS, Dataset, kind_of
     from fyke.store.where import Where
 
@@ -77,6 +78,8 @@ def export(
     )  # fmt: skip
     path = None if out == STDOUT else Path(out)
     kind = format_.lstrip(".") or (kind_of(path) if path is not None else "")
+    if format_ and kind not in FORMATS:
+        ending_of("." + kind)
     if path is None and not kind:
         raise UserError(f"stdout has no ending; say what to write with --format {'|'.join(FORMATS)}")
     if kind not in FORMATS:

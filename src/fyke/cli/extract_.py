@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import fyke
-from fyke.cli.echo import echo
+from fyke.cli.echo import echo, note
 from fyke.cli.options import Json, drawing, needs_plot, print_json
 from fyke.errors import FykeError, StorageError, UserError
 
@@ -86,6 +86,7 @@ def extract(
     """
     from fyke.reading.content import METHODS
     from fyke.reading.content import extract as found_by
+    from fyke.url import Url
 
     form = Form.JSON if json else Form(show) if show in (Show.TEXT, Show.HTML) else to
     needs_plot(plot)
@@ -95,6 +96,8 @@ def extract(
         raise UserError("--select says where the content is: leave --method out")
     html = _rendered(file) if render else _read(Path(file))
     url = url or (file if render else None)
+    if url is not None:
+        Url.parse(url)
     chosen = [f"css:{select}"] if select else list(METHODS) if method is MethodName.ALL else [method.value]
     for name in chosen:
         content = found_by(
@@ -112,7 +115,7 @@ def extract(
 
         with drawing(plot):
             draw(html.encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
-        echo(f"{plot}: the slope curve of {file}", err=True)
+        note(f"{plot}: the slope curve of {file}")
 
 
 def _method(name: str, model: Path | None) -> Any:
@@ -141,9 +144,14 @@ def _rendered(url: str) -> str:
     return shown.rendered.html
 
 
+_MOST = 1 << 26
+"""Bytes of a file that are read, as of any page (fyke.formats.markup.MAX_BYTES)."""
+
+
 def _read(file: Path) -> str:
     try:
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        with sys.stdin.buffer if str(file) == "-" else file.open("rb") as source:
+            data = source.read(_MOST)
     except OSError as error:
         raise StorageError(f"{file} can not be read ({error.strerror}): name an HTML file, or - for input") from error
     text: str = fyke.decode(data)[0]

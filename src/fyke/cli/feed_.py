@@ -20,7 +20,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @app.command()
 def feed(
     source: Annotated[str, typer.Argument(metavar="URL|FILE", help="A feed: RSS, Atom, RDF, CDF, JSON; or a page.")],
-    limit: Annotated[int, typer.Option(help="Items to show; 0 for all.")] = 20,
+    limit: Annotated[int, typer.Option(min=0, help="Items to show; 0 for all.")] = 20,
     agent: Annotated[str, typer.Option("--user-agent", help="Who asks.")] = "fyke",
     json: Json = False,
 ) -> None:

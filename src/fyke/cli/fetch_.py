@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fyke.cli.crawl_ import confirm, read_seeds
-from fyke.cli.echo import echo
+from fyke.cli.echo import echo, note
 from fyke.cli.options import Json, Yes, flags, print_json
 from fyke.crawl.run.settings import FETCH_OPTIONS, CrawlSettings
 
@@ -61,7 +61,7 @@ def fetch(
         if json or to is Form.JSON:
             print_json(facts(page))
         elif not page.error or page.text:
-            echo({Form.MARKDOWN: page.markdown, Form.TEXT: page.text, Form.HTML: page.html}[to].removesuffix("\n"))
+            echo(str(getattr(page, to.value)).removesuffix("\n"))
         if page.error:
             failed += 1
             echo(f"fyke: {page.url}: {page.error}" + (f": {page.detail}" if page.detail else ""), err=True)
@@ -72,7 +72,7 @@ def fetch(
 def tell(host: str, seconds: float) -> None:
     """Say for how long a host is left alone, where a person would wonder."""
     if seconds > _LONG:
-        echo(f"fyke: {host} is left alone for {seconds:.0f} s between two requests, as it asks", err=True)
+        note(f"fyke: {host} is left alone for {seconds:.0f} s between two requests, as it asks")
 
 
 def facts(page: Page) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,11 +36,13 @@ def convert(
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A graph, or a text file of `source target` lines.")],
     target: Annotated[Path, typer.Argument(metavar="TARGET", help="A graph to write; ending in .txt, an edge list.")],
     transpose: Annotated[bool, typer.Option("--transpose", help="Turn every arc round.")] = False,
-    nodes: Annotated[int, typer.Option(help="Nodes of an edge list, if more than the greatest number says.")] = 0,
-    window: Annotated[int, typer.Option(help="How far back references may lie; 0 for none.")] = 7,
-    max_chain: Annotated[int, typer.Option(help="Longest chain of references; -1 for no limit.")] = 3,
-    min_interval: Annotated[int, typer.Option(help="Shortest interval; 0 for none.")] = 4,
-    zeta_k: Annotated[int, typer.Option(help="k of the residuals' ζ code.")] = 3,
+    nodes: Annotated[
+        int, typer.Option(min=0, help="Nodes of an edge list, if more than the greatest number says.")
+    ] = 0,
+    window: Annotated[int, typer.Option(min=0, help="How far back references may lie; 0 for none.")] = 7,
+    max_chain: Annotated[int, typer.Option(min=-1, help="Longest chain of references; -1 for no limit.")] = 3,
+    min_interval: Annotated[int, typer.Option(min=0, help="Shortest interval; 0 for none.")] = 4,
+    zeta_k: Annotated[int, typer.Option(min=1, help="k of the residuals' ζ code.")] = 3,
     json: Json = False,
 ) -> None:
     """Convert between BV graphs and edge lists, with other parameters or transposed.
@@ -133,13 +136,23 @@ def stats(name: Name, json: Json = False) -> None:
         echo(f"{key:26} {value:,}")
 
 
+class Rank(StrEnum):
+    """What ``--by`` takes."""
+
+    PAGERANK = "pagerank"
+    AUTHORITIES = "authorities"
+    HUBS = "hubs"
+    OPIC = "opic"
+    INDEGREE = "indegree"
+
+
 @app.command()
 def rank(
     name: Name,
-    by: Annotated[str, typer.Option(help="pagerank, authorities, hubs, opic or indegree.")] = "pagerank",
-    top: Annotated[int, typer.Option(help="How many to show.")] = 20,
-    damping: Annotated[float, typer.Option(help="PageRank's damping factor.")] = 0.85,
-    seed: Annotated[int, typer.Option(help="Of OPIC's random order.")] = 0,
+    by: Annotated[Rank, typer.Option(help="What is important.")] = Rank.PAGERANK,
+    top: Annotated[int, typer.Option(min=0, help="How many to show.")] = 20,
+    damping: Annotated[float, typer.Option(min=0, max=0.999, help="PageRank's damping factor.")] = 0.85,
+    seed: Annotated[int, typer.Option(min=0, help="Of OPIC's random order.")] = 0,
     json: Json = False,
 ) -> None:
     """Show the most important nodes.
@@ -159,8 +172,6 @@ def rank(
         "opic": lambda: ranks.opic(graph, np.random.default_rng(seed)),
         "indegree": lambda: ranks.degrees(graph).in_degrees,
     }
-    if by not in makers:
-        raise UserError(f"no rank is called {by!r}; choose one of {', '.join(makers)}")
     values = makers[by]()
     for node in np.argsort(-values, kind="stable")[:top].tolist():
         url = graph.urls[node].decode() if graph.has_urls else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fyke.cli.echo import echo
+from fyke.cli.echo import echo, note
 from fyke.cli.export_ import Several, moment, several
 from fyke.cli.options import Json, StorePath, print_json
 
@@ -36,7 +36,10 @@ def import_(
     map_: Annotated[
         Several, typer.Option("--map", metavar="FIELD=COLUMN", help="Which column of JSON lines or Parquet holds what.")
     ] = None,
-    tree: Annotated[Path | None, typer.Option(help="Of a CDX index: the folder its WARC files are named from.")] = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="Of a CDX index: the folder its WARC files are named from."),
+    ] = None,
     host: Annotated[Several, typer.Option(help="Of a CDX index: only this host.")] = None,
     prefix: Annotated[Several, typer.Option(help="Of a CDX index: only URLs that begin so.")] = None,
     since: Annotated[str, typer.Option(metavar="TIME", help="Of a CDX index: only captures since then.")] = "",
@@ -86,7 +89,7 @@ def import_(
                     echo(f"fyke: {refused[-1]}", err=True)
                 refused.append(error)
     if importer.unresolved:
-        echo(f"{importer.unresolved:,} revisits wait for a payload that is in none of the files", err=True)
+        note(f"{importer.unresolved:,} revisits wait for a payload that is in none of the files")
     if refused:
         raise refused[-1]
 

@@ -16,6 +16,7 @@ import zstandard
 
 from fyke.cli.options import needs_parquet
 from fyke.errors import UNREADABLE, UserError
+from fyke.formats.warc_record import ENDINGS
 
 if TYPE_CHECKING:
     from fyke.values import Document as Converted
@@ -24,7 +25,6 @@ MAX_LINE = 256 << 20
 """A longer line of JSON is refused: it would not fit in memory beside its parts."""
 
 JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".jsonl.zst", ".ndjson.zst")
-WARC = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
 ID_FIELDS = ("id", "url", "name", "path")
 TEXT_FIELDS = ("text", "content", "body")
 
@@ -66,7 +66,7 @@ def documents(
             yield from _json_lines(path, id_field, text_field)
         elif path.suffix == ".parquet":
             yield from _parquet(path, id_field, text_field)
-        elif path.name.endswith(WARC):
+        elif path.name.endswith(ENDINGS):
             yield from _given(_warc(path), raw, skipped)
         else:
             yield from _given([(str(path), path.read_bytes(), "")], raw, skipped)

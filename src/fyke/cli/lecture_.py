@@ -8,11 +8,15 @@ from typing import Annotated
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, print_json
+from fyke.cli.options import Json, needs, print_json
 from fyke.errors import StorageError, UserError
 from fyke.outputs import making
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+MARK = "fyke lecture"
+"""What is written into each picture, so that only our own are replaced."""
 
 
 @app.command()
@@ -24,6 +28,9 @@ def lecture(
         Path | None,
         typer.Option(metavar="DIR", help="Write the notes' files there, and do no example."),
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Draw the notes' figures there, and do no example.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Do the worked examples of the lecture notes; status 1 where a number differs.
@@ -32,6 +39,9 @@ def lecture(
     """
     if write is not None:
         _write(write, json)
+        return
+    if plot is not None:
+        _plot(plot, json)
         return
     from fyke.lecture.all import EXAMPLES
 
@@ -84,6 +94,32 @@ def _write(folder: Path, json: bool) -> None:
         print_json({"folder": str(folder), "files": list(FILES)})
     else:
         echo(f"{folder}: {', '.join(FILES)}")
+
+
+def _plot(folder: Path, json: bool) -> None:
+    """Draw every figure into a folder, which is made."""
+    needs("matplotlib", "plot", f"drawing into {folder}")
+    from fyke.lecture.figures import FIGURES
+
+    files = [f"{name}.png" for name in FIGURES]
+
+    def own(folder: Path) -> frozenset[str]:
+        return frozenset(name for name in files if _is_ours(folder / name))
+
+    try:
+        with making(folder, "folder of the notes' figures", own) as new:
+            for name, drawn in FIGURES.items():
+                drawn().savefig(new / f"{name}.png", dpi=110, metadata={"Software": MARK})
+    except OSError as error:
+        raise StorageError(f"{folder} can not be written ({error.strerror}): name a folder of your own") from None
+    if json:
+        print_json({"folder": str(folder), "files": files})
+    else:
+        echo(f"{folder}: {', '.join(files)}")
+
+
+def _is_ours(file: Path) -> bool:
+    return file.is_file() and MARK.encode() in file.read_bytes()[:4096]
 
 
 def _holds(file: Path, data: bytes) -> bool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, print_json
+from fyke.cli.options import Json, print_json, require_files
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.errors import UserError
 
 if TYPE_CHECKING:
     from fyke.crawl.politeness.auth import Account
@@ -33,7 +34,11 @@ def login(
     """
     from fyke.crawl.politeness.auth import read_auth
 
-    fixed = CrawlSettings(resolve=tuple(resolve or ())).fixed_addresses()
+    require_files(ca_file=ca_file)
+    try:
+        fixed = CrawlSettings(resolve=tuple(resolve or ())).fixed_addresses()
+    except ValueError as error:
+        raise UserError(str(error)) from None
     found = asyncio.run(_try_all(read_auth(auth), ca_file, fixed))
     for each in found:
         if json:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import shutil
 import sys
 import typing
 from collections.abc import Callable, Collection, Iterator
@@ -34,6 +35,13 @@ def confirmed(question: str, yes: bool) -> bool:
     if not sys.stdin.isatty():
         raise UserError(f"{question} Nobody is there to answer; give --yes")
     return typer.confirm(plain(question), err=True)
+
+
+def require_files(**named: str) -> None:
+    """Raise ``UserError`` where an option names a file, a folder or a program that is not there."""
+    for name, said in named.items():
+        if said and not Path(said).expanduser().exists() and shutil.which(said) is None:
+            raise UserError(f"--{name.replace('_', '-')}: there is no {said}; name a file that is there")
 
 
 def address(said: str, store: Path) -> str:
@@ -65,10 +73,16 @@ def needs(module: str, extra: str, what: str) -> None:
         raise UserError(f"{what} needs {module}, which is not installed; add it with: pip install 'fyke[{extra}]'")
 
 
+PICTURES = frozenset({".png", ".svg", ".pdf"})
+
+
 def needs_plot(picture: Path | None) -> None:
     """Raise ``UserError`` where a picture is asked for and nothing is there to draw it."""
-    if picture is not None:
-        needs("matplotlib", "plot", f"drawing {picture}")
+    if picture is None:
+        return
+    if picture.suffix.lower() not in PICTURES:
+        raise UserError(f"cannot draw {picture}: name a file that ends in {', '.join(sorted(PICTURES))}")
+    needs("matplotlib", "plot", f"drawing {picture}")
 
 
 def needs_parquet(*files: Path | None) -> None:
@@ -85,7 +99,7 @@ def drawing(picture: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot draw {picture}: {error}; name a file that ends in .png, .svg or .pdf") from None
+        raise UserError(f"cannot draw {picture}: {error}; name another file") from None
 
 
 def flags(

@@ -6,13 +6,34 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
-from fyke.cli.echo import console, plain
+from fyke.cli.echo import console, is_quiet, plain
+
+
+@contextlib.contextmanager
+def stages() -> Iterator[Callable[[str, float, float | None], None]]:
+    """Show a line for each stage of a work; the block receives a function of (stage, how far, of how much if known)."""
+    if is_quiet() or not sys.stderr.isatty():
+        yield lambda what, done, total: None
+        return
+    from rich import progress
+
+    columns = progress.TextColumn("{task.description}", markup=False), progress.BarColumn()
+    more = progress.MofNCompleteColumn(), progress.TimeRemainingColumn()
+    with progress.Progress(*columns, *more, console=console(stderr=True), transient=True) as display:
+        tasks: dict[str, progress.TaskID] = {}
+
+        def show(what: str, done: float, total: float | None) -> None:
+            if what not in tasks:
+                tasks[what] = display.add_task(plain(what), total=total)
+            display.update(tasks[what], completed=int(done))
+
+        yield show
 
 
 @contextlib.contextmanager
 def bar(what: str, total: int | None, unit: str = "bytes") -> Iterator[Callable[[int], None]]:
     """Show a bar while the block runs; it receives a function that is told how far the work is."""
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield lambda done: None
         return
     from rich import progress

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fyke.cli.crawl_ import confirm
-from fyke.cli.echo import echo
+from fyke.cli.echo import echo, note
 from fyke.cli.fetch_ import tell
 from fyke.cli.options import Json, Yes, flags, print_json
 from fyke.crawl.run.settings import FETCH_OPTIONS, RENDER_OPTIONS, CrawlSettings
@@ -57,14 +57,14 @@ def render(
     confirm(settings, yes)
     find_program(settings.browser)
     if said := warning():
-        echo(f"fyke: {said}", err=True)
+        note(f"fyke: {said}")
     found = shown_by(url, settings, Looks(shot=shot is not None), everything=shot is not None, waiting=tell)
     if shot is not None and found.rendered.shot:
         try:
             shot.write_bytes(found.rendered.shot)
         except OSError as error:
             raise StorageError(f"{shot} can not be written ({error.strerror}): name another file") from None
-        echo(f"{shot}: {found.page.url}", err=True)
+        note(f"{shot}: {found.page.url}")
     if json:
         print_json(_facts(found))
     elif compare:

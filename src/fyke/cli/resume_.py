@@ -19,7 +19,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @app.command()
 def resume(
     store: StorePath = Path("fyke-store"),
-    max_pages: Annotated[int | None, typer.Option(help="Another limit than before; 0 for none.")] = None,
+    max_pages: Annotated[int | None, typer.Option(min=0, help="Another limit than before; 0 for none.")] = None,
     max_bytes: Annotated[str | None, typer.Option(metavar="SIZE", help="The same in bytes: 50GB.")] = None,
     verbose: Verbose = False,
     quiet: Quiet = False,
@@ -31,15 +31,16 @@ def resume(
     """
     from fyke.crawl.run import plan
 
+    try:
+        size = None if max_bytes is None else parse_size(max_bytes)
+    except ValueError as error:
+        raise UserError(str(error)) from None
     known = plan.read(store)
     if known is None:
         raise UserError(f"{store} holds no crawl; start one with `fyke crawl SEED --store {store}`")
     settings = known.settings
-    try:
-        if max_pages is not None:
-            settings = replace(settings, max_pages=max_pages)
-        if max_bytes is not None:
-            settings = replace(settings, max_bytes=parse_size(max_bytes))
-    except ValueError as error:
-        raise UserError(str(error)) from None
+    if max_pages is not None:
+        settings = replace(settings, max_pages=max_pages)
+    if size is not None:
+        settings = replace(settings, max_bytes=size)
     run([], store, settings, json, loudness(verbose, quiet))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fyke.cli.echo import echo
+from fyke.cli.echo import echo, note
 from fyke.cli.options import Json, StorePath, address, print_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -37,4 +37,4 @@ def similar(
         else:
             echo(f"{each.similarity:.3f}  {each.method:8}  {each.url}")
     if not found and not json:
-        echo(f"nothing in {store} is like {url} at {threshold}", err=True)
+        note(f"nothing in {store} is like {url} at {threshold}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from fyke.simulate.topic import SummaryModel
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+class Classifier(StrEnum):
+    """What ``--classifier`` takes."""
+
+    BAYES = "bayes"
+    SVM = "svm"
 
 
 @app.command()
@@ -41,7 +49,7 @@ def simulate(
     store: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The store of the archive: pages for a model, anchor texts.")
     ] = None,
-    classifier: Annotated[str, typer.Option(help="bayes or svm, for example URLs.")] = "svm",
+    classifier: Annotated[Classifier, typer.Option(help="For example URLs.")] = Classifier.SVM,
     start: Annotated[list[str] | None, typer.Option(metavar="URL", help="Where to start; repeatable.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="OUT.png", help="Draw the curves.")] = None,
     csv: Annotated[Path | None, typer.Option(metavar="OUT.csv", help="Write the curves.")] = None,
@@ -54,8 +62,8 @@ def simulate(
     Example: fyke simulate collection --policy bfs --policy opic --budget 10000 --plot curves.png
     """
     from fyke.archive.archive import Archive
+    from fyke.collection.build import graph_of
     from fyke.simulate import measures
-    from fyke.simulate.collection import graph_of
     from fyke.simulate.focused import Evidence, evidence_of_store
     from fyke.simulate.run import simulate as run
     from fyke.topic.model import PageModel

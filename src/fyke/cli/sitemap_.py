@@ -17,7 +17,7 @@ def sitemap(
     source: Annotated[
         str, typer.Argument(metavar="URL|FILE", help="A sitemap of any kind, or a site to ask for its own.")
     ],
-    limit: Annotated[int, typer.Option(help="Entries to show; 0 for all.")] = 20,
+    limit: Annotated[int, typer.Option(min=0, help="Entries to show; 0 for all.")] = 20,
     agent: Annotated[str, typer.Option("--user-agent", help="Who asks.")] = "fyke",
     json: Json = False,
 ) -> None:

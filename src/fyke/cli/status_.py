@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from fyke.cli.echo import console, echo
+from fyke.cli.echo import console, echo, note
 from fyke.cli.options import Json, StorePath, print_json
 from fyke.errors import UserError
 
@@ -82,7 +82,7 @@ def _desktop(store: Path, json: bool) -> bool:
         print_json({"running": running} | (msgspec.to_builtins(found) if found is not None else {}))
         return True
     if found is None:
-        echo("local files, never watched; `fyke desktop --watch` does", err=True)
+        note("local files, never watched; `fyke desktop --watch` does")
         return True
     echo(f"{found.state if running else 'not running'}{f', waits for {found.waits_for}' if found.waits_for else ''}")
     echo(f"{found.files:,} files, {found.queued:,} queued, {found.settling:,} settling")

@@ -33,7 +33,7 @@ def train(
     topic: Annotated[Path, typer.Argument(metavar="TOPIC", help="A topic file, or a folder of example pages.")],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The model; default: TOPIC with .model.")] = None,
     store: FromStore = None,
-    negatives: Annotated[int, typer.Option(help="Pages drawn where no irrelevant ones are given.")] = 300,
+    negatives: Annotated[int, typer.Option(min=0, help="Pages drawn where no irrelevant ones are given.")] = 300,
     json: Json = False,
 ) -> None:
     """Train a model, and say how well it tells the topic by cross-validation.

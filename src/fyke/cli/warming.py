@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fyke.bits import warmed
-from fyke.cli.echo import echo
+from fyke.cli.echo import echo, note
 from fyke.cli.progress import bar
 from fyke.errors import StorageError
 from fyke.scratch import Scratch
@@ -55,7 +55,7 @@ def warm(name: str, processes: int = 0) -> dict[str, object]:
     most = min(len(waiting), processes or os.cpu_count() or 1)
     with Scratch("warm") as folder, bar("compiling kernels, once", total, "s") as show:
         if not sys.stderr.isatty():
-            echo("fyke: compiling kernels, once; the next run starts at once", err=True)
+            note("fyke: compiling kernels, once; the next run starts at once")
         log = folder / "log"
         log.touch()
         began = time.monotonic()

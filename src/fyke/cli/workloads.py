@@ -155,8 +155,8 @@ def library(folder: Path, run: Callable[..., None]) -> None:
 
     import fyke
     from fyke.archive.archive import Archive
+    from fyke.collection import build as collection
     from fyke.graph import rank
-    from fyke.simulate import collection
 
     texts = [text(k) for k in range(12)]
     for one in texts[:2]:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fyke.cli.echo import echo
+from fyke.cli import world_bench
+from fyke.cli.common import by_default
+from fyke.cli.echo import echo, note
 from fyke.cli.options import Json, flags, print_json
 from fyke.world.config import START, WorldConfig
 
@@ -20,10 +22,19 @@ if TYPE_CHECKING:
 EXPECT_AT_MOST = 20_000
 """Pages: beyond, working out what a crawl would fetch takes longer than a user waits for a server."""
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app = typer.Typer(cls=by_default("serve", bare=True), rich_markup_mode=None, add_completion=False)
+app.command()(world_bench.bench)
 
 
-@app.command()
+@app.callback()
+def _group() -> None:
+    """Serve a synthetic web with ground truth on loopback (`serve`, the default), or try a crawler on it (`bench`).
+
+    Example: fyke world --pages 10000 --port 8080 --write web
+    """
+
+
+@app.command(name="serve")
 @flags(WorldConfig)
 def world(
     settings: WorldConfig,
@@ -59,9 +70,9 @@ def world(
     with contextlib.suppress(KeyboardInterrupt), serve(settings, port, speed) as served:
         if write is not None:
             served.write(write)
-            echo(f"crawl it with: fyke crawl @{write}/seeds.txt --config {write}/crawl.toml", err=True)
+            note(f"crawl it with: fyke crawl @{write}/seeds.txt --config {write}/crawl.toml")
         _print_facts(served.world, served.resolve(), json)
-        echo(f"serving on {served.address}; Ctrl-C ends it", err=True)
+        note(f"serving on {served.address}; Ctrl-C ends it")
         while True:
             time.sleep(3600)
 

@@ -57,7 +57,7 @@ def convert_here(source: Source) -> Document:
     if not source.data:
         return failed(source, Reason.EMPTY, "no bytes")
     if len(source.data) > limits.max_bytes:
-        return failed(source, Reason.TOO_LARGE, f"{len(source.data):,} bytes; the limit is {limits.max_bytes:,}")
+        return failed(source, Reason.TOO_LARGE, f"more than {limits.max_bytes:,} bytes")
     found = find(source.media_type)
     if found is None:
         return failed(source, Reason.UNSUPPORTED, f"no converter for {source.media_type}")

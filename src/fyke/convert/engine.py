@@ -24,6 +24,7 @@ from fyke.convert.tidying import tidied
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
 from fyke.formats.media_types import BY_ENDING, KEYNOTE, LATEX, MARKDOWN, MSG, ORG, RST
+from fyke.limits import note
 from fyke.text.placeholders import is_placeholder
 from fyke.values import Document, Reason
 
@@ -245,6 +246,8 @@ def _pdfium(source: Source) -> Document:
         raise _told(str(error)) from None
     sheets = []
     try:
+        if len(pdf) > _MAX_PAGES:
+            note("pdf-pages")
         for number in range(min(len(pdf), _MAX_PAGES)):
             try:
                 sheets.append(pdf[number].get_textpage().get_text_bounded())

@@ -13,6 +13,7 @@ from fyke.convert.registry import Refused, Source
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
 from fyke.formats.xml import Start, events
+from fyke.limits import note
 from fyke.text.language import primary
 from fyke.values import Document, Reason
 
@@ -30,6 +31,8 @@ def convert(source: Source) -> Document:
         chapters, pairs = _spine(read_zip(archive, package, source.limits))
         markup, total = [], 0
         bad: list[Refused] = []
+        if len(chapters) > _MAX_CHAPTERS:
+            note("chapters")
         for href in chapters[:_MAX_CHAPTERS]:
             name = normpath(join(dirname(package), unquote(href.partition("#")[0])))
             if name not in names:

@@ -26,6 +26,7 @@ from fyke.formats.encoding import Decoded
 from fyke.formats.encoding import decoded as decode
 from fyke.formats.html import Page, References, parse
 from fyke.formats.tags import TABLE, Table
+from fyke.limits import note
 from fyke.text.language import Language
 from fyke.url import Url, whatwg
 from fyke.values import Document, Link, Tags
@@ -146,6 +147,7 @@ def resolve(references: References, base: str, url: Url | None) -> tuple[Link, .
     found: dict[tuple[str, str], Link] = {}
     for href, text, rel in zip(*references, strict=True):
         if len(found) >= MAX_LINKS:
+            note("document-links")
             break
         try:
             target = root.join(href) if root else Url.parse(href)

@@ -14,11 +14,12 @@ from fyke.convert.registry import Source
 from fyke.formats import html as pages
 from fyke.formats.encoding import decoded
 from fyke.formats.media_types import JAVASCRIPT, JSON, TSV
+from fyke.limits import note
 from fyke.values import Document, Reason, Tags
 
 MAX_ROWS = 200_000
 """Rows of a table that are read."""
-MAX_LINES = 2_000_000
+MAX_LINES = 400_000
 """Of these: a cell may have several."""
 MAX_UNENDED = 8
 """Rows with a quotation mark that nothing ends after which the rest is read anew."""
@@ -91,6 +92,8 @@ def _rows(text: str, delimiter: str) -> tuple[list[str], list[str]]:
             row = next(csv.reader(source[before : before + 1], delimiter=delimiter, quoting=csv.QUOTE_NONE))
             at = before + 1
             rows = csv.reader(source[at:], delimiter=delimiter)
+        if number == MAX_ROWS:
+            note("table-rows")
         lines.append("<tr>" + "".join(f"<td>{escape(cell, quote=False)}</td>" for cell in row) + "</tr>")
     return lines, bad
 

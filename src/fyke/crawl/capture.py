@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
+from fyke.footprint import give_back
 from fyke.formats.http import NO_HEAD, Head, parse_head
 from fyke.formats.media_types import HTML, TypeFilter
 from fyke.formats.sniff import sniff
@@ -66,6 +67,7 @@ class Processor:
         """
         self._agent, self._types, self._selectors = agent, types, selectors
         self._convert = convert or _convert_here
+        self._one_at_a_time = asyncio.Lock()
         self.key_by(0)
 
     def key_by(self, secret: int) -> None:
@@ -90,13 +92,15 @@ class Processor:
         return made if self._types is None else [self._wanted(each) for each in made]
 
     async def fetched(self, outcome: Fetched, depth: int) -> Processed:
-        """A document of any kind and size came. A large one is read beside the loop, by the same code."""
+        """A document of any kind and size came. Large ones are read beside the loop by the same code, one at a time."""
         exchange = outcome.exchange
         head = parse_head(exchange.response_head)
         if len(exchange.body) > AT_ONCE:
             # What is remembered of hrefs is not shared with other threads.
             beside = Reader(self._agent, memo=LinkMemo(seed=self._secret), selectors=self._selectors)
-            begun = await asyncio.to_thread(beside.begin, exchange.body, head, outcome.url)
+            async with self._one_at_a_time:
+                give_back()
+                begun = await asyncio.to_thread(beside.begin, exchange.body, head, outcome.url)
         else:
             begun = self._reader.begin(exchange.body, head, outcome.url)
         if isinstance(begun, Reading):
@@ -114,7 +118,9 @@ class Processor:
         head = Head(server.status, (*kept, ("Content-Type", "text/html; charset=utf-8")))
         if len(html) > AT_ONCE:
             beside = Reader(self._agent, memo=LinkMemo(seed=self._secret))
-            reading = await asyncio.to_thread(beside.page, html, head, outcome.url, HTML)
+            async with self._one_at_a_time:
+                give_back()
+                reading = await asyncio.to_thread(beside.page, html, head, outcome.url, HTML)
         else:
             reading = self._reader.page(html, head, outcome.url, HTML)
         said = server_said.change.meta
@@ -165,6 +171,7 @@ def warm(processor: Processor) -> None:
     body = b"<html><title>t</title><body><p>Some <b>text</b> and a <a href=/x>link</a>.</p></body></html>"
     exchange = Exchange(b"", b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", body, 200, 0.0, 0.0)
     processor.read_many([(Fetched(url, exchange), 0, HTML)])
+    give_back()
 
 
 def refused(depth: int, now: float, why: Drop | Reason) -> Processed:

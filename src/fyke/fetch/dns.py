@@ -11,10 +11,12 @@ import ipaddress
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import aiodns
 
 from fyke.interfaces import Clock
+from fyke.limits import note
 
 MIN_TTL = 60.0
 """Shorter lifetimes are for load balancing, which a polite crawler does not need."""
@@ -23,6 +25,8 @@ NEGATIVE_TTL = 20.0
 """How long a name that does not exist is believed not to; how often it is asked for again is the crawl's decision."""
 FAILURE_TTL = 5.0
 """How long a resolver that did not answer is left alone."""
+MAX_ADDRESSES = 16
+"""Addresses of one host that are kept: two are tried, and an answer may hold thousands."""
 MAX_ENTRIES = 100_000
 """About 30 MB of cache at most."""
 
@@ -141,7 +145,10 @@ class Resolver:
             return self._keep(host, Resolution((), expires, str(message), gone))
         # IPv4 first: every server that has IPv6 has it too, and fewer routes to it are broken.
         nodes = sorted(answer.nodes, key=lambda node: node.family)
-        addresses = self._in_order(host, dict.fromkeys(_text(node.addr[0]) for node in nodes))
+        told = dict.fromkeys(_text(node.addr[0]) for node in nodes)
+        if len(told) > MAX_ADDRESSES:
+            note("addresses")
+        addresses = self._in_order(host, islice(told, MAX_ADDRESSES))
         ttl = min(max(min((node.ttl for node in nodes), default=0), MIN_TTL), MAX_TTL)
         expires = self._clock.now() + ttl
         return self._keep(host, Resolution(addresses, expires, "" if addresses else "no address", not addresses))

@@ -19,6 +19,7 @@ from typing import Any
 import pycurl
 
 from fyke.errors import UserError
+from fyke.limits import note
 from fyke.url import Url
 
 MAX_COOKIES = 10_000
@@ -137,6 +138,7 @@ class Sessions:
         """A response set cookies: see now and then that they do not grow without end."""
         self.met += 1
         if self.met % _LOOK_EVERY == 0 and len(curl.getinfo(pycurl.INFO_COOKIELIST)) > MAX_COOKIES:
+            note("cookies")
             curl.setopt(pycurl.COOKIELIST, "SESS")
             if len(curl.getinfo(pycurl.INFO_COOKIELIST)) > MAX_COOKIES:
                 curl.setopt(pycurl.COOKIELIST, "ALL")

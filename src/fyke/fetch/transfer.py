@@ -18,6 +18,7 @@ from fyke.fetch.proxy import Proxy
 from fyke.fetch.sessions import Credentials, Sessions, header_line, redacted, shown_line
 from fyke.formats.http import outcome, parse_head
 from fyke.formats.http_body import decode_content
+from fyke.limits import note
 from fyke.values import Exchange, Failed, Outcome, Reason, Request, Validators
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Transfer:
         self._host, self._port = "", 0
         self._refused = ""
         self._head: list[bytes] = []
-        self._body: list[bytes] = []
+        self._body = bytearray()
         self._overflow = False
         self._request: tuple[str, str, list[bytes]] = ("", "", [])
         self._began = 0.0
@@ -117,7 +118,7 @@ class Transfer:
         """
         curl, url = self.curl, request.url
         self._host, self._port, self._refused = url.host, url.port, ""
-        self._head, self._body, self.received, self._overflow = [], [], 0, False
+        self._head, self._body, self.received, self._overflow = [], bytearray(), 0, False
         self._began, self.lost = boot_time(), lost
         self.mark, self.mark_time, self.ended = 0, 0.0, None
         curl.setopt(pycurl.URL, url.href)
@@ -197,7 +198,12 @@ class Transfer:
             self._sessions.met_cookies(self.curl)
             if private:
                 response_head = redacted(response_head)
-        decoded = decode_content(head, b"".join(self._body), self._settings.max_body)
+        if self._overflow:
+            note("body")
+        raw, self._body = bytes(self._body), bytearray()  # the handle lives on: it keeps no document
+        decoded = decode_content(head, raw, self._settings.max_body)
+        if decoded.truncated and len(decoded.body) >= self._settings.max_body:
+            note("body-decoded")
         exchange = Exchange(
             request_head=self._request_head(),
             response_head=response_head,
@@ -224,10 +230,10 @@ class Transfer:
     def _on_body(self, data: bytes) -> int | None:
         self.received += len(data)
         if self.received > self._settings.max_body:
-            self._body.append(data[: len(data) - (self.received - self._settings.max_body)])
+            self._body += data[: len(data) - (self.received - self._settings.max_body)]
             self._overflow = True
             return 0  # ends the transfer
-        self._body.append(data)
+        self._body += data  # one buffer: chunks of a byte each would be an object each
         return None
 
     def _on_open(self, purpose: int, address: tuple[int, int, int, tuple[str | bytes, int]]) -> object:

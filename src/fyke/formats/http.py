@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 from fyke.errors import UrlError
+from fyke.limits import note
 from fyke.url import Url
 from fyke.values import Exchange, Failed, Fetched, Moved, Outcome, Reason, Unchanged
 
@@ -79,6 +80,8 @@ def header_links(values: Iterable[str]) -> list[tuple[str, list[str]]]:
     """Return (target, relations in lower case) of each link in Link headers (RFC 8288), tolerantly."""
     links = []
     for value in values:
+        if len(value) > _MAX_LINKS:
+            note("link-header")
         for target, parameters in _LINK.findall(value[:_MAX_LINKS]):
             found = _REL.search(parameters)
             links.append((target.strip(), (found[1] or found[2] or "").lower().split() if found else []))

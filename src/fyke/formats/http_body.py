@@ -15,6 +15,7 @@ import zstandard
 from isal import isal_zlib
 
 from fyke.formats.http import Head
+from fyke.limits import note
 
 MAX_BODY = 100_000_000
 """Bytes of one decoded body. Pages have kilobytes; a gzip bomb grows a thousandfold and stops here."""
@@ -22,6 +23,8 @@ MAX_BODY = 100_000_000
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[^\r\n]{0,4096}\r?\n")
 _STEP = 1 << 20
 """Bytes decoded at once."""
+_FIRST_PIECE = 512
+"""Bytes of a stream that are fed to its decoder first."""
 _MAX_CODINGS = 8
 """Codings one upon the other that are undone: nobody stacks more, and each costs a pass."""
 
@@ -49,6 +52,8 @@ def decode_content(head: Head, data: bytes, cap: int = MAX_BODY) -> Decoded:
 
 def _undo(codings: list[str], data: bytes, cap: int) -> Decoded:
     truncated = False
+    if len(codings) > _MAX_CODINGS:
+        note("codings")
     for coding in reversed(codings[-_MAX_CODINGS:]):
         decode = _DECODERS.get(coding)
         if decode is None:
@@ -99,15 +104,15 @@ def gunzip(data: bytes, cap: int = MAX_BODY) -> Decoded:
     if data[:2] != b"\x1f\x8b":
         return Decoded(data)
     parts: list[bytes] = []
-    room = cap
-    while data[:2] == b"\x1f\x8b" and room > 0:  # what follows the last member is padding
-        member = _inflate(data, room, 31)
+    room, at = cap, 0
+    while data[at : at + 2] == b"\x1f\x8b" and room > 0:  # what follows the last member is padding
+        member = _inflate(data, room, 31, at)
         parts.append(member.body)
         room -= len(member.body)
         if member.truncated:
             return Decoded(b"".join(parts), True, member.problem)
-        data = member.rest
-    return Decoded(b"".join(parts), truncated=data[:2] == b"\x1f\x8b")
+        at = member.end
+    return Decoded(b"".join(parts), truncated=data[at : at + 2] == b"\x1f\x8b")
 
 
 def _deflate(data: bytes, cap: int) -> Decoded:
@@ -121,27 +126,36 @@ def _deflate(data: bytes, cap: int) -> Decoded:
 @dataclass(frozen=True, slots=True)
 class _Inflated:
     body: bytes
-    rest: bytes
+    end: int
+    """Where the stream ends in what was given."""
     truncated: bool
     problem: str
 
 
-def _inflate(data: bytes, room: int, wbits: int) -> _Inflated:
+def _inflate(data: bytes, room: int, wbits: int, at: int = 0) -> _Inflated:
+    """Inflate the stream that begins at ``at``.
+
+    It is fed in pieces that double, since the decoder copies what lies behind a stream's end: of a body of a hundred
+    thousand members, all that follows would be copied for each.
+    """
     decoder = isal_zlib.decompressobj(wbits)
     parts: list[bytes] = []
-    problem = ""
+    problem, feed, piece = "", b"", _FIRST_PIECE
     try:
         # In steps, so that a break loses no more than the step in which it stands.
-        while data and room > 0 and not decoder.eof:
-            part = decoder.decompress(data, min(room, _STEP))
+        while room > 0 and not decoder.eof and (feed or at < len(data)):
+            if not feed:
+                feed = data[at : at + piece]
+                at += len(feed)
+                piece = min(2 * piece, _STEP)
+            part = decoder.decompress(feed, min(room, _STEP))
             parts.append(part)
             room -= len(part)
-            data = decoder.unconsumed_tail
-            if not part and not data:
-                break
+            feed = decoder.unconsumed_tail
     except isal_zlib.error:  # type: ignore[misc]  # its stub hides the class
         problem = "deflate"
-    return _Inflated(b"".join(parts), decoder.unused_data, bool(problem) or not decoder.eof, problem)
+    end = at - len(decoder.unused_data)
+    return _Inflated(b"".join(parts), end, bool(problem) or not decoder.eof, problem)
 
 
 def _brotli(data: bytes, cap: int) -> Decoded:

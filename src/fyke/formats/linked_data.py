@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from fyke.errors import UNREADABLE
+from fyke.limits import note
 
 MAX_SCRIPT = 1 << 20
 """Characters of a script: a longer one is a data dump."""
@@ -30,6 +31,7 @@ _decode = msgspec.json.Decoder().decode
 def decode(script: str) -> Any:
     """Return what a script says; None where that is no JSON, or none that can be mended."""
     if len(script) > MAX_SCRIPT:
+        note("linked-data")
         return None
     with suppress(*UNREADABLE):
         return _decode(script)
@@ -51,6 +53,8 @@ def things(values: Iterable[object]) -> Iterator[dict[str, Any]]:
             waiting.extend(inner for inner in value.values() if isinstance(inner, (dict, list)))
         elif isinstance(value, list):
             waiting.extend(inner for inner in value[:MAX_THINGS] if isinstance(inner, (dict, list)))
+    if len(waiting) > MAX_THINGS:
+        note("linked-data")
 
 
 def types(thing: dict[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fyke.formats.batch_kernels import COLUMNS, cut_pages
+from fyke.formats.batch_kernels import COLUMNS, TOKEN_END, cut_pages
 from fyke.formats.markup_kernels import Bytes, Rows
 from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS
 from fyke.formats.markup_rows import (
@@ -34,14 +34,19 @@ from fyke.formats.markup_rows import (
     TOKEN_COLUMNS,
 )  # fmt: skip
 from fyke.formats.markup_rows import ELEMENT_ as ELEMENT_COLUMN
+from fyke.limits import note
 
 MAX_BYTES = 1 << 26
 """What comes after 64 MB of a page is not read: no page of text is so long, and positions are 32 bits."""
-MAX_TOKENS = 1 << 22
-"""Tokens of a page, and attributes: a page is cut there. Real ones have some thousands; so many rows are 150 MB."""
+MAX_TOKENS = 1 << 20
+"""Tokens of a page, and attributes: a page is cut there. Real ones have some thousands; so many rows are 50 MB."""
+MAX_NOTED = 20_000
+"""Tags by which a page speaks of itself (metas, links, frames, times) that are read: each is some hundred bytes."""
 _BYTES_PER_TOKEN = 12
 """A first guess at the room that is needed; pages have 15 to 40."""
 _LEAST_ROOM = 16
+_MARGIN = 16
+"""Rows that are left where a page was cut."""
 _FEW_TOKENS = 8
 """Tokens of an element that are read at a time: headings and names have fewer."""
 _ENTITY = re.compile(r"&(#(?:\d+|[xX][0-9a-fA-F]+)|[A-Za-z][A-Za-z0-9]*)(;|(?![=A-Za-z0-9]))")
@@ -117,9 +122,11 @@ class Markup:
 
     def noted_tags(self) -> list[Tag]:
         """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), in order."""
+        if len(self.noted) > MAX_NOTED:
+            note("noted-tags")
         return [
             Tag(ELEMENTS[element], token, self._attributes(first, last) if last > first else {})
-            for token, element, first, last in self.noted.tolist()
+            for token, element, first, last in self.noted[:MAX_NOTED].tolist()
         ]
 
     def _attributes(self, first: int, last: int) -> dict[str, str]:
@@ -198,7 +205,7 @@ class Cut(NamedTuple):
 
 def cut(pages: Sequence[bytes]) -> list[Cut]:
     """Cut pages in UTF-8 into tokens, all in one call. REQUIRES: together they have less than 2 GB."""
-    data = [page[:MAX_BYTES] for page in pages]
+    data = [_shortened(page) if len(page) > MAX_BYTES else page for page in pages]
     joined = data[0] if len(data) == 1 else b"".join(data)
     bounds = np.array([0, *accumulate(map(len, data))], np.int32)
     buffer = np.frombuffer(joined or b" ", np.uint8)
@@ -212,7 +219,14 @@ def cut(pages: Sequence[bytes]) -> list[Cut]:
         if cut_pages(buffer, bounds, tokens, attributes, noted, out, rows, room >= most) == len(data):
             break
         room = min(4 * room, most)
+    if room >= most and rows[-1, TOKEN_END] > room - _MARGIN:
+        note("page-tokens")
     return [*_cuts(data, Batch(buffer, tokens, attributes, rows), noted, out.data)]
+
+
+def _shortened(page: bytes) -> bytes:
+    note("page-bytes")
+    return page[:MAX_BYTES]
 
 
 def _cuts(data: list[bytes], batch: Batch, noted: Rows, out: memoryview) -> Iterator[Cut]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
+ENDINGS = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
+"""How files of records are called."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
+from fyke.limits import note
+
 _BARE = rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)"
 _UNENDED = rb"<(?=[^!?<>][^<>]*+<|<|\?[^A-Za-z_:\x80-\xff])"
 _AMPERSAND, _TAG = re.compile(_BARE), re.compile(_UNENDED)
@@ -91,7 +93,10 @@ def events(data: bytes | str) -> Iterator[Event]:
 
 def _attributes(element: etree._Element) -> dict[str, str]:
     """The first ones by local name. lxml searches each value from the first attribute on: all would be n² steps."""
-    keys = element.keys()[:MAX_ATTRIBUTES]
+    keys = element.keys()
+    if len(keys) > MAX_ATTRIBUTES:
+        note("xml-attributes")
+        keys = keys[:MAX_ATTRIBUTES]
     return {key.rpartition("}")[2].rpartition(":")[2]: element.get(key, "") for key in keys}
 
 

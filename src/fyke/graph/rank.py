@@ -1,6 +1,7 @@
 """What a graph says of its nodes: PageRank, HITS, OPIC, degrees, components, breadth-first search.
 
-- PageRank: r = d·(Pᵀr + dangling/n) + (1 − d)/n, until Σ|Δr| ≤ tolerance (Page, Brin, Motwani, Winograd 1998).
+- PageRank: r = d·(Pᵀr + dangling/n) + (1 − d)/n, until the error Σ|Δr|·d/(1 − d) ≤ tolerance
+  (Page, Brin, Motwani, Winograd 1998).
 - HITS: authority = Σ hubs that link here, hub = Σ authorities linked to, each of norm 1 (Kleinberg 1999).
 - OPIC: each visit banks a page's cash and shares it among its links; history/Σ is its importance (Abiteboul,
   Preda, Cobena 2003). A page without links pays all pages alike.
@@ -10,6 +11,7 @@ Ranks, degrees and weak components are passes over the compressed graph; strong 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,20 +35,24 @@ class Degrees:
     weak_component: Ints
 
 
-def pagerank(graph: Graph, damping: float = 0.85, tolerance: float = 1e-9, limit: int = 200) -> Floats:
-    """Return the PageRank of every node; they sum to 1."""
+def pagerank(graph: Graph, damping: float = 0.85, tolerance: float = 1e-9) -> Floats:
+    """Return the PageRank of every node; they sum to 1, and lie within ``tolerance`` of the fixed point in all.
+
+    A round shrinks the change by ``damping`` at least, so that so many rounds always do.
+    """
     nodes = graph.nodes
     if not 0 <= damping < 1:
         raise UserError(f"the damping factor lies between 0 and 1, not at {damping}")
     ranks, degrees = np.full(nodes, 1 / max(1, nodes)), np.zeros(nodes, np.int64)
-    for _ in range(limit):
+    rounds = 1 if damping == 0 else math.ceil(math.log(tolerance * (1 - damping) / 2) / math.log(damping)) + 1
+    for _ in range(rounds):
         received = np.zeros(nodes)
         _check(graph, kernels.push_ranks(graph.stream, ranks, received, degrees))
         dangling = ranks[degrees == 0].sum()
         new = damping * (received + dangling / nodes) + (1 - damping) / nodes
         change = np.abs(new - ranks).sum()
         ranks = new
-        if change <= tolerance:
+        if change * damping <= tolerance * (1 - damping):
             break
     return ranks
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from fyke.lecture import archives, crawling, duplicates, storing
+from fyke.lecture import archives, crawling, duplicates, ranking, storing
 
-EXAMPLES = (*crawling.EXAMPLES, *storing.EXAMPLES, *duplicates.EXAMPLES, *archives.EXAMPLES)
+EXAMPLES = (*crawling.EXAMPLES, *storing.EXAMPLES, *duplicates.EXAMPLES, *archives.EXAMPLES, *ranking.EXAMPLES)

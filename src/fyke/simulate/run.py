@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.archive.archive import Archive
+from fyke.collection.build import graph_of, hosts_of
 from fyke.errors import UserError
 from fyke.graph.graph import Graph
 from fyke.graph.rank import pagerank
 from fyke.interfaces import Prioritizer
-from fyke.simulate.collection import graph_of, hosts_of
 from fyke.simulate.engine import VirtualCrawl
 from fyke.simulate.focused import Evidence
 from fyke.simulate.measures import Simulation, curve, kendall_tau

@@ -18,6 +18,7 @@ import msgspec
 from fyke.errors import UrlError
 from fyke.formats import xml
 from fyke.formats.tags import moment
+from fyke.limits import note
 from fyke.url import whatwg
 from fyke.values import Meta
 
@@ -126,6 +127,7 @@ def parse_feed(body: bytes | str, url: str = "") -> Feed:
     faults: Counter[FeedFault] = Counter()
     if len(data) > MAX_BYTES:
         faults[FeedFault.TOO_LARGE] += 1
+        note("feed-bytes")
     data, encoding = xml.widened(data[:MAX_BYTES])
     if data[:1] in (b"{", b"["):
         return read_json(data, url, faults)

@@ -9,6 +9,7 @@ import msgspec
 
 from fyke.errors import UNREADABLE
 from fyke.formats.tags import canonical
+from fyke.limits import note
 from fyke.sites.feed import MAX_ENCLOSURES, MAX_ITEMS, MAX_TITLE, Feed, FeedFault, FeedKind, Item, address, from_html
 
 
@@ -26,6 +27,7 @@ def read_json(data: bytes, url: str, faults: Counter[FeedFault]) -> Feed:
     rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
     if len(rows) > MAX_ITEMS:
         faults[FeedFault.TOO_MANY] += 1
+        note("feed-items")
     items = tuple(_item(row, url) for row in rows[:MAX_ITEMS])
     if missing := sum(not item.link for item in items):
         faults[FeedFault.NO_LINK] += missing

@@ -14,6 +14,7 @@ from collections import Counter
 from fyke.formats import xml
 from fyke.formats.tags import canonical
 from fyke.formats.xml import Element, XMLSyntaxError, local_name
+from fyke.limits import note
 
 from fyke.sites.feed import (  # isort: skip
     MAX_ENCLOSURES, MAX_ITEMS, MAX_TEXT, MAX_TITLE, Feed, FeedFault, FeedKind, Item, Rhythm, address, from_html, joined,
@@ -63,6 +64,7 @@ class _Reader:
                 if name in _ITEMS:
                     if len(self.items) == MAX_ITEMS:
                         self.faults[FeedFault.TOO_MANY] += 1
+                        note("feed-items")
                         return
                     self.items.append(self.item(element))
                     xml.discard(element)

@@ -21,6 +21,7 @@ from fyke.formats.html import Page, parse
 from fyke.formats.markup import CLOSE, KIND, OPEN, RAW, TEXT, Markup, Tag, fold
 from fyke.formats.markup_names import ELEMENT
 from fyke.formats.markup_rows import ELEMENT_, SELF_CLOSING
+from fyke.limits import note
 from fyke.url import Url
 from fyke.values import Request
 
@@ -232,6 +233,8 @@ class _Reader:
             elif not hidden:
                 self._open(name, at) if opens else self._close(name)
         self._close("select")
+        if len(places) > MAX_TAGS:
+            note("form-tags")
         if len(places) > MAX_TAGS or len(self._strays) == MAX_FIELDS:
             for each in self._drafts:
                 each.whole = False
@@ -249,6 +252,8 @@ class _Reader:
                 self._form = _Draft(tag)
                 if len(self._drafts) < MAX_FORMS:
                     self._drafts.append(self._form)
+                else:
+                    note("forms")
         elif name == "label":
             self._label = self._text(at)
         elif name == "legend":
@@ -283,6 +288,7 @@ class _Reader:
     def _add_option(self, tag: Tag) -> None:
         assert self._select is not None
         if self._options >= MAX_OPTIONS:
+            note("form-options")
             return
         self._options += 1
         label = fold(self._following(tag.token))[:MAX_TEXT]

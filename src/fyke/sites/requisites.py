@@ -16,6 +16,7 @@ from html import unescape
 from fyke.errors import UrlError
 from fyke.formats.html import Page
 from fyke.formats.http import Head, header_links
+from fyke.limits import note
 from fyke.sites.scope import NO_DOCUMENT
 from fyke.url import Url
 
@@ -172,5 +173,6 @@ def _distinct(*found: Iterable[Url]) -> list[Url]:
         for url in some:
             urls[url] = None
             if len(urls) == MAX_REQUISITES:
+                note("requisites")
                 return list(urls)
     return list(urls)

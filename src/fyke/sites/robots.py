@@ -23,6 +23,7 @@ from functools import lru_cache
 import msgspec
 
 from fyke.description import Usage
+from fyke.limits import note
 from fyke.sites.usage import preferences
 from fyke.url import Url
 
@@ -83,6 +84,7 @@ class Robots:
         data = _octets(body) if isinstance(body, str) else bytes(body)
         text = _without_mark(data[:MAX_BYTES])
         if len(data) > MAX_BYTES:
+            note("robots-bytes")
             text = text[: max(text.rfind(b"\n"), text.rfind(b"\r")) + 1]
         return cls(*_read(text))
 
@@ -326,6 +328,8 @@ class _Rules:
             for each in forms:
                 self._add(each.split(b"*"), anchored, len(written) + anchored)
         self.wild.sort(key=lambda rule: -rule.size)
+        if len(self.wild) > MAX_PATTERNS:
+            note("robots-patterns")
         if equivalent:  # too many disallowed patterns: the rest as if '*' followed their first piece
             for rule in self.wild[MAX_PATTERNS:]:
                 self.prefixes[rule.first] = max(rule.size, self.prefixes.get(rule.first, 0))

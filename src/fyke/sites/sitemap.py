@@ -27,6 +27,7 @@ from fyke.formats import xml
 from fyke.formats.http_body import gunzip
 from fyke.formats.tags import moment
 from fyke.formats.xml import Element, XMLSyntaxError, local_name
+from fyke.limits import note
 from fyke.url import MAX_LENGTH, whatwg
 
 MAX_URLS = 50_000
@@ -157,6 +158,7 @@ class SitemapReader(Iterable[Entry]):
                 continue
             if count == MAX_URLS:
                 self.faults[Fault.TOO_MANY] += 1
+                note("sitemap-urls")
                 return
             count += 1
             yield checked
@@ -172,6 +174,7 @@ class SitemapReader(Iterable[Entry]):
             data = opened.body
         if len(data) > MAX_BYTES:
             self.faults[Fault.TOO_LARGE] += 1
+            note("sitemap-bytes")
         return data[:MAX_BYTES]
 
     def _recognise(self, root: str) -> Kind:

@@ -19,6 +19,7 @@ import msgspec
 
 from fyke.description import NO_SIGNALS, Signals, Usage
 from fyke.errors import UNREADABLE
+from fyke.limits import note
 
 if TYPE_CHECKING:
     from fyke.formats.http import Head
@@ -99,6 +100,8 @@ class TdmRules:
             entries = msgspec.json.decode(body)
         except UNREADABLE:
             return cls()
+        if isinstance(entries, list) and len(entries) > MAX_RULES:
+            note("usage-rules")
         found = (_rule(entry) for entry in entries[:MAX_RULES]) if isinstance(entries, list) else ()
         return cls(tuple(rule for rule in found if rule is not None))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import resource
+import shutil
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -164,6 +165,8 @@ class _Heap:
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 HEAP = _Heap()
+_NO_ROOM = 1_000_000
+"""Bytes free on a disk that counts as full."""
 
 
 def explain(path: Path, error: Exception) -> Exception:
@@ -171,11 +174,19 @@ def explain(path: Path, error: Exception) -> Exception:
     if type(error) is not Exception:  # rocksdict raises bare exceptions, and only for RocksDB's complaints
         return error
     low = str(error).lower()
-    if "no space left" in low or "file too large" in low or "quota" in low:
+    full = "no space left" in low or "file too large" in low or "quota" in low
+    if full or ("previous error" in low and _is_full(path)):  # a writer that failed tells of that ever after
         return DiskFullError(
             f"the disk under {path} is full; free some space and open the store again: all acknowledged rows are kept"
         )
     return StorageError(_sentence(path, str(error)))
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path).free < _NO_ROOM
+    except OSError:
+        return False
 
 
 def _sentence(path: Path, complaint: str) -> str:
@@ -186,6 +197,10 @@ def _sentence(path: Path, complaint: str) -> str:
         return f"{path} holds no tablet; restore it from a copy, or give another store"
     if "corruption" in low or "checksum" in low:
         return f"{path} is damaged ({complaint}); run `fyke store check` to see what can be read"
+    if "io error" in low:
+        return (
+            f"the disk under {path} fails ({complaint}); mend it and open the store again: acknowledged rows are kept"
+        )
     return f"{path}: {complaint}"
 
 

@@ -13,6 +13,7 @@ import sys
 from typing import BinaryIO
 
 from fyke.bits.kernelcache import cache_directory
+from fyke.footprint import give_back
 from fyke.reading.conversion import convert_here, prepare
 from fyke.workers import confine, wire
 
@@ -30,6 +31,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pool's to handle
     confine.begin()
     convert_here(prepare(_PAGE))  # may compile kernels, and keep them
+    give_back()
     confine.see_only([str(cache_directory())])
     convert_here(prepare(_DOCUMENT))  # the engine starts its threads
     os.environ.clear()

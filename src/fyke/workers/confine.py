@@ -26,6 +26,8 @@ from pathlib import Path
 
 DESCRIPTORS = 128
 """Files that a worker may have open: its pipes, libraries that are being loaded, an engine's queues."""
+_RESERVED = 500_000_000
+"""Bytes of address space that allocators may reserve without using them."""
 _NO_NEW_PRIVS, _PARENT_DEATH = 38, 1  # prctl
 _SECCOMP, _LANDLOCK = {"x86_64": 317, "aarch64": 277}, 444
 _FILTER, _TSYNC = 1, 1
@@ -178,13 +180,21 @@ def _filter(arch: int, column: int) -> bytes:
 
 
 def bound(memory: int) -> None:
-    """Let the address space grow by ``memory`` bytes at most, and no file at all; no core dumps, few descriptors."""
+    """Let memory grow by ``memory`` bytes at most, and no file at all; no core dumps, few descriptors.
+
+    What counts is what can be written to; the address space has room beside it, since allocators reserve in advance.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
     with suppress(OSError, ValueError):  # where there is no /proc, or no such limit, the time limit remains
-        now = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (now + memory, now + memory))
+        whole, _, _, _, _, data, _ = map(int, Path("/proc/self/statm").read_text(encoding="ascii").split())
+        for limit, pages, room in (
+            (resource.RLIMIT_AS, whole, memory + _RESERVED),
+            (resource.RLIMIT_DATA, data, memory),
+        ):
+            most = pages * resource.getpagesize() + room
+            resource.setrlimit(limit, (most, most))
 
 
 def allow_seconds(seconds: float) -> None:

@@ -15,8 +15,12 @@ from fyke.workers.pool import Pool
 AT_ONCE = 1_000_000
 """Bytes of HTML, XML or text that are converted in the caller's own process: some 10 ms."""
 
+FROM_THE_WEB = 150_000_000
+"""Bytes that a converter of what strangers sent may take beyond its start: it has 300 MB then, and no file of the
+public set of 36 formats needs as much. What somebody wants converted himself has ``LIMITS.memory``."""
+
 _lock = threading.Lock()
-_shared: Pool | None = None
+_shared: dict[int, Pool] = {}
 
 
 def _unlock() -> None:
@@ -48,9 +52,9 @@ def convert(
     return convert_source(source)
 
 
-def convert_source(source: Source) -> Document:
-    """The same for a source that is prepared."""
-    return shared_pool().convert(source) if needs_worker(source) else convert_here(source)
+def convert_source(source: Source, memory: int = LIMITS.memory) -> Document:
+    """The same for a source that is prepared; ``memory`` is what a worker may take."""
+    return shared_pool(memory).convert(source) if needs_worker(source) else convert_here(source)
 
 
 def needs_worker(source: Source) -> bool:
@@ -59,11 +63,10 @@ def needs_worker(source: Source) -> bool:
     return 0 < size <= source.limits.max_bytes and (is_isolated(source) or size > AT_ONCE)
 
 
-def shared_pool() -> Pool:
-    """Return the process's own pool, made when first asked for and ended with the process."""
-    global _shared  # noqa: PLW0603 - one pool for all callers
+def shared_pool(memory: int = LIMITS.memory) -> Pool:
+    """Return the process's own pool of workers of that ``memory``, made when asked for, ended with the process."""
     with _lock:
-        if _shared is None:
-            _shared = Pool()
-            atexit.register(_shared.kill)
-        return _shared
+        if memory not in _shared:
+            _shared[memory] = Pool(memory=memory)
+            atexit.register(_shared[memory].kill)
+        return _shared[memory]

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from fyke import limits
 from fyke.formats.tags import TABLE, Table
 from fyke.reading.conversion import Limits, Source
 from fyke.url import Url
@@ -52,13 +53,15 @@ def decode_job(frame: bytes) -> Source:
 
 
 def encode_document(document: Document) -> bytes:
-    """Return a document as a frame's content."""
-    return msgspec.msgpack.encode(document, enc_hook=_encode_url)
+    """Return a document as a frame's content, with the limits that were met since the last one."""
+    return msgspec.msgpack.encode((document, limits.take()), enc_hook=_encode_url)
 
 
 def decode_document(frame: bytes) -> Document:
-    """Return the document of a frame."""
-    return msgspec.msgpack.decode(frame, type=Document, dec_hook=_decode_url)
+    """Return the document of a frame; the limits that its conversion met are counted here."""
+    document, met = msgspec.msgpack.decode(frame, type=tuple[Document, dict[str, int]], dec_hook=_decode_url)
+    limits.add(met)
+    return document
 
 
 def framed(content: bytes) -> bytes:

@@ -30,6 +30,7 @@ from fyke.errors import UrlError
 from fyke.formats.http import Head, parse_head
 from fyke.formats.tags import date, moment
 from fyke.frontier.keys import Entry, is_form
+from fyke.limits import note
 from fyke.sites import sitemap as sitemaps
 from fyke.sites.feed import NO_RHYTHM, Feed, FeedKind, Rhythm, parse_feed
 from fyke.sites.lastmod import signals
@@ -112,7 +113,10 @@ def places(url: Url, permission: Permission) -> list[Offer]:
     if permission.standing.verdict is Verdict.DENY:
         return []
     named: list[Url] = []
-    for text in permission.standing.rules().sitemaps[:MAX_NAMED]:
+    sitemaps = permission.standing.rules().sitemaps
+    if len(sitemaps) > MAX_NAMED:
+        note("sitemaps-named")
+    for text in sitemaps[:MAX_NAMED]:
         try:
             named.append(url.join(text))
         except UrlError:
@@ -290,6 +294,8 @@ def _parts(found: Sitemap, base: Url, level: int) -> Iterator[Offer]:
         for url in _urls((part.location for part in found.sitemaps), base):
             if url is not None:
                 yield Offer(url.href, 1, 0.9, f"sitemap{level + 1}:")
+    elif found.sitemaps:
+        note("sitemap-nesting")
 
 
 def _pages(found: Sitemap, base: Url, now: float) -> Iterator[Offer]:

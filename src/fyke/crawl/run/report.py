@@ -8,6 +8,7 @@ import time
 from itertools import islice
 from pathlib import Path
 
+from fyke import limits
 from fyke.crawl.agent import Agent
 from fyke.crawl.revisit.gauge import Log
 from fyke.crawl.run import status as statuses
@@ -29,6 +30,7 @@ def report(number: int, agent: Agent, began: float, steering: int = 0) -> AgentS
     for tablet in agent.queues.store.tablets():
         for name, value in tablet.ledger.counters().items():
             counters[name] = counters.get(name, 0) + value
+    counters |= {f"limits:{name}": count for name, count in limits.counted().items()}
     idle = agent.idle
     resting = counts.leased == 0
     gauge, now = agent.revisits.gauge if agent.revisits is not None else None, time.time()

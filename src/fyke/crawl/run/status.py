@@ -114,6 +114,8 @@ class Status(msgspec.Struct, frozen=True):
     """Forms that were tried, their requests and new results; and why others were not, by reason."""
     depot: DepotStatus | None = None
     """How the depot does, where there is one: the worst of what agents say."""
+    limits: dict[str, int] = {}
+    """How often something was left out because of a limit (docs/limits.md), by its name, since the agents started."""
 
 
 def write(store: Path, status: AgentStatus) -> None:
@@ -172,6 +174,7 @@ def total(agents: Iterable[AgentStatus], now: float) -> Status:
         mail=sum(r.mail for r in reports),
         errors=_named(counters, "errors:"),
         dropped=_named(counters, "dropped:"),
+        limits=_named(counters, "limits:"),
         duplicates=_named(counters, "duplicates:"),
         demoted={place: reason for report in reports for place, reason in report.demoted.items()},
         relevant=counters["relevant"],

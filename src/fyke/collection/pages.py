@@ -12,11 +12,10 @@ from fyke.archive.run import Page, read_jsonl
 from fyke.formats.http import Head
 from fyke.formats.warc import read_records
 from fyke.formats.warc_exchange import Capture, read_captures
+from fyke.formats.warc_record import ENDINGS
 from fyke.reading.conversion import convert_here, is_isolated
 from fyke.reading.reading import Reader, Reading
 from fyke.store import Store
-
-WARC = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
 
 Maker = Callable[[], Page | None]
 
@@ -43,7 +42,7 @@ class Source:
 
 
 def _makers(file: Path) -> Iterator[Maker]:
-    if file.name.endswith(WARC):
+    if file.name.endswith(ENDINGS):
         return _of_warc(file)
     return (partial(_itself, page) for page in read_jsonl(file))
 

@@ -6,7 +6,7 @@
     DIR/graph.graph .offsets .properties .urls       the web graph: document d is node d (fyke.graph)
 
 ``scan`` is the first pass and may run on parts of the pages, on any number of cores and machines; ``combine`` is the
-second. simulate/pages.py says where pages come from.
+second. collection/pages.py says where pages come from.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from fyke.archive.combine import combine as combine_archive
 from fyke.archive.files import FORMAT, MANIFEST, own_files
 from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import DEFAULT_MEMORY, Page, own_runs, runs_of, scan, url_hash
+from fyke.collection.pages import Source
 from fyke.errors import StorageError
 from fyke.graph.build import Lists, write_graph
 from fyke.graph.graph import Graph, write_urls
 from fyke.graph.properties import Parameters
 from fyke.outputs import making
-from fyke.simulate.pages import Source
 from fyke.spawning import safe_path
 from fyke.url import Url
 
