@@ -21,6 +21,7 @@ OF_OUR_OWN = {
     "archive.reader_kernels.MAX_GAP": "what no file of ours exceeds; bounds are checked when it is mapped",
     "cli.forms_.MAX_BYTES": "a file that the user names",
     "cli.inputs.MAX_LINE": "a file that the user names",
+    "cluster.node.MAX_FAILURES": "of our own agents",
     "convert._MAX_TITLE": "a title is one line",
     "convert.dates.MAX_VALUE": "a date is one line",
     "convert.facts.MAX_CONTENT": "metadata: where names and dates are looked for",

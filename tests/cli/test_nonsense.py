@@ -56,6 +56,7 @@ FREE = {
     "--user-agent": "any words",
     "--contact": "any words",
     "--trace": "any page",
+    "--folder": "a folder that may be made",
     "--token-file": "made where it is not there",
     "--header": "checked by --header's own test",
 }
@@ -78,7 +79,7 @@ FILES = frozenset(
     }
 )
 
-ANY_NAME = {("desktop scan", "--exclude"), ("lecture", "--plot")}
+ANY_NAME = {("desktop scan", "--exclude"), ("lecture", "--plot"), ("cluster up", "--token")}
 """Options that take any name of a file or folder, unlike those of other commands."""
 
 BEFORE = {
@@ -86,6 +87,9 @@ BEFORE = {
     "archive combine": ["new", "part"],
     "archive show": ["collection"],
     "archive sub": ["collection", "new"],
+    "cluster crawl": ["http://127.0.0.1:1024/", "--depot=new-depot"],
+    "cluster drain": ["127.0.0.2"],
+    "cluster join": ["127.0.0.1:1024", "--address=127.0.0.2", "--token=accounts.toml"],
     "control add": ["http://127.0.0.1:1024/"],
     "control exclude": ["x"],
     "control slow": ["127.0.0.1", "3s"],
@@ -172,6 +176,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (folder / "topic.toml").write_text('name = "x"\nwords = ["word"]\n')
         (folder / "accounts.toml").write_text("")
         (folder / "folder").mkdir()
+        (folder / "fyke-node").mkdir()
+        (folder / "fyke-node" / "machine.json").write_text(
+            '{"address": "127.0.0.1", "head": "127.0.0.1:1024", "token": "x"}'
+        )
         assert run(["archive", "build", "collection", "--min-documents=1", "--json"]) == 0
         yield folder
     finally:

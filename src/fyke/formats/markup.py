@@ -219,7 +219,7 @@ def cut(pages: Sequence[bytes]) -> list[Cut]:
         if cut_pages(buffer, bounds, tokens, attributes, noted, out, rows, room >= most) == len(data):
             break
         room = min(4 * room, most)
-    if room >= most and rows[-1, TOKEN_END] > room - _MARGIN:
+    if data and room >= most and rows[-1, TOKEN_END] > room - _MARGIN:
         note("page-tokens")
     return [*_cuts(data, Batch(buffer, tokens, attributes, rows), noted, out.data)]
 
