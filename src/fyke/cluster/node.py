@@ -41,7 +41,7 @@ from fyke.crawl.run.board import Board, Sign, board_bytes
 from fyke.crawl.run.ending import failed_seeds
 from fyke.crawl.run.growth import cores
 from fyke.crawl.run.limit import Bounds
-from fyke.crawl.run.processes import Run
+from fyke.crawl.run.processes import NOTE, Run
 from fyke.crawl.run.report import has_room
 from fyke.errors import DepotError, FykeError, StorageError
 from fyke.scratch import Scratch
@@ -76,7 +76,7 @@ class Shift:
             self.process.start()
 
     def _note(self) -> Path:
-        return self.run.store / "run"
+        return self.run.store / NOTE
 
     def board(self) -> Board | None:
         """The agents' board, once it is there."""

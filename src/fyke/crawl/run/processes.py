@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,11 +38,13 @@ from fyke.crawl.run.steering import Helm
 from fyke.crawl.run.supervisor import FAILED, FAILURE, Death, Kept, Quarantine, supervise
 from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
+from fyke.scratch import Scratch
 from fyke.spawning import safe_path
 from fyke.store import Store
 from fyke.url import Url
 
-_RUN = "fyke-run-"
+NOTE = "run"
+"""The file of a store that names the folder of the run that is under way."""
 
 Progress = Callable[[Status], None]
 Make = Callable[["Run", Store], Callable[[Ties, PageLimit | None], tuple[Agent, Any]]]
@@ -99,7 +99,9 @@ class Run:
 def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
     """Crawl with ``run.agents`` processes; return why it ended."""
     context = multiprocessing.get_context("spawn")
-    folder = _run_folder(run.store)
+    scratch = Scratch("run")  # not in the store: paths of sockets must be short
+    folder = scratch.path
+    (run.store / NOTE).write_text(str(folder), encoding="utf-8")
     interrupted: list[int] = []
     board = Board(folder / "board", run.agents)
     board.clear()
@@ -151,20 +153,8 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
     finally:
         index.end()
         board.close()
-        shutil.rmtree(folder, ignore_errors=True)
-        (run.store / "run").unlink(missing_ok=True)
-
-
-def _run_folder(store: Path) -> Path:
-    """Make the folder of a run, whose path must be short, for its sockets; what a run that was killed left goes."""
-    note = store / "run"
-    if note.exists():
-        left = Path(note.read_text(encoding="utf-8"))
-        if left.name.startswith(_RUN) and left.parent == Path(tempfile.gettempdir()):
-            shutil.rmtree(left, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=_RUN))
-    note.write_text(str(folder), encoding="utf-8")
-    return folder
+        scratch.close()
+        (run.store / NOTE).unlink(missing_ok=True)
 
 
 def _agent_process(run: Run, make: Make, number: int) -> None:
