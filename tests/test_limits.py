@@ -354,6 +354,13 @@ def _() -> object:
     return _convert(b"a,b\n" * 200_010, "text/csv").text.count("\n") <= 200_000
 
 
+@trial("table-text")
+def _() -> object:
+    rows = b"one,two,three and some words\n" * 150_000
+    made = _convert(rows, "text/csv")
+    return made.text.count("three") == 150_000 and "<td>" not in made.html
+
+
 @trial("chapters")
 def _() -> object:
     names = [f"c{n}.xhtml" for n in range(epub._MAX_CHAPTERS + 3)]
@@ -437,7 +444,7 @@ COUNTED = {
     "page-bytes", "page-tokens", "noted-tags", "blocks", "document-links", "linked-data", "xml-attributes", "forms",
     "form-options", "form-tags", "requisites", "link-header", "codings", "addresses", "robots-bytes", "robots-patterns",
     "sitemap-urls", "sitemap-bytes", "sitemaps-named", "sitemap-nesting", "feed-items", "feed-bytes", "usage-rules",
-    "table-rows", "chapters", "pdf-pages",
+    "table-rows", "table-text", "chapters", "pdf-pages",
 }  # fmt: skip
 """Those that ``fyke status`` tells under ``limits``, by these names."""
 

@@ -11,10 +11,15 @@ import tarfile
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from html import escape
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fyke.convert import LIMITS, Limits, convert_here, prepare
+from fyke.convert.html import tagged
+from fyke.formats.html import parse
 from fyke.formats.tags import TABLE
 from fyke.url import Url
 from fyke.values import Document, Reason
@@ -54,6 +59,19 @@ def test_tables_of_text() -> None:
     ]
     found = convert("\n".join(rows).encode("cp932"), name="x.csv")
     assert (found.encoding, spans(found, "td")) == ("Shift_JIS", ",".join(rows).split(","))
+
+
+CELLS = st.text("ab <>&;\xa0\u2028\t'é") | st.sampled_from(["&nbsp;", "<xmp>", "</td>"])
+
+
+@given(st.lists(st.lists(CELLS, min_size=1), min_size=1))
+def test_a_table_is_written_as_a_parser_would_have_it(rows: list[list[str]]) -> None:
+    """Its markup is made in canonical form, so no tree is."""
+    file = io.StringIO()
+    csv.writer(file, delimiter="\t").writerows([["head"], *rows])
+    cells = (f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in [["head"], *rows])
+    found = convert(file.getvalue().encode(), "text/tab-separated-values; charset=utf-8")
+    assert found.html == tagged(parse(f"<table>{''.join(cells)}</table>")).html
 
 
 def test_a_quoted_cell_may_have_lines() -> None:

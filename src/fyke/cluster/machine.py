@@ -136,6 +136,7 @@ def start(machine: Machine) -> tuple[Machine, subprocess.Popen[bytes]]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if (folder / NAME).exists() and is_running(read(folder)):
         raise UserError(f"a machine runs in {folder} already; end it with `fyke cluster down --folder {folder}`")
+    machine.environment()  # what is missing is told before anything is made
     if machine.is_head:
         machine = msgspec.structs.replace(machine, temporary=tempfile.mkdtemp(prefix="fyke-ray-"))
     for left in reversed(range(TRIES)):

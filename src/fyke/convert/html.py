@@ -74,7 +74,7 @@ def tagged(page: Page) -> Tagged:
 
 def _plan(page: Page) -> tuple[Bytes, Plan]:
     markup = page.markup
-    if page.tree.select_one("xmp") is not None or page.tree.select_one("plaintext") is not None:
+    if b"<xmp" in markup or b"<plaintext" in markup:
         markup = _RAW.sub(lambda m: b"<pre>" + escape(m[2].decode(), quote=False).encode() + b"</pre>", markup)
     if b"<math" in markup or b"math/tex" in markup:
         from fyke.convert.mathml import with_formulas  # which needs a reader of XML; few pages have formulas

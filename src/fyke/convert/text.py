@@ -17,6 +17,8 @@ from fyke.formats.media_types import JAVASCRIPT, JSON, TSV
 from fyke.limits import note
 from fyke.values import Document, Reason, Tags
 
+MAX_TABLE = 4_000_000
+"""Characters of a table whose cells are told apart: that takes some thirty times its size."""
 MAX_ROWS = 200_000
 """Rows of a table that are read."""
 MAX_LINES = 400_000
@@ -56,17 +58,27 @@ def convert(source: Source) -> Document:
 
 
 def convert_table(source: Source) -> Document:
-    """Return comma- or tab-separated values as a table; a row that cannot be read is left out and named."""
+    """Return comma- or tab-separated values as a table; a row that cannot be read is left out and named.
+
+    A long one is kept as the text that it is.
+    """
     found = decoded(source.data, source.content_type or source.media_type)
+    if len(found.text) > MAX_TABLE:
+        note("table-text")
+        return convert(source)
     delimiter = "\t" if source.media_type == TSV else _delimiter(found.text[:_SAMPLE])
     usual = csv.field_size_limit(source.limits.max_text)  # of the whole process
     try:
         lines, bad = _rows(found.text, delimiter)
     finally:
         csv.field_size_limit(usual)
-    page = pages.parse(f"<table>{''.join(lines)}</table>")
+    page = pages.canonical(f"<html><head></head><body><table><tbody>{''.join(lines)}</tbody></table></body></html>")
     table = document(page, found, source.url, source.media_type, table=source.table)
     return replace(table, failure=Reason.DAMAGED, detail="; ".join(bad[:3])) if bad else table
+
+
+def _canonical(cell: str) -> str:
+    return escape(cell, quote=False).replace("\xa0", "&nbsp;")
 
 
 def _rows(text: str, delimiter: str) -> tuple[list[str], list[str]]:
@@ -94,7 +106,7 @@ def _rows(text: str, delimiter: str) -> tuple[list[str], list[str]]:
             rows = csv.reader(source[at:], delimiter=delimiter)
         if number == MAX_ROWS:
             note("table-rows")
-        lines.append("<tr>" + "".join(f"<td>{escape(cell, quote=False)}</td>" for cell in row) + "</tr>")
+        lines.append("<tr>" + "".join(f"<td>{_canonical(cell)}</td>" for cell in row) + "</tr>")
     return lines, bad
 
 

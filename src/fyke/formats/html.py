@@ -75,6 +75,13 @@ def parse(markup: str | bytes) -> Page:
     return parse_many([markup])[0]
 
 
+def canonical(markup: str) -> Page:
+    """Return a page whose ``markup`` this is: no tree is made of it. REQUIRES: it is in canonical form."""
+    page = parse(markup)
+    page.__dict__["markup"] = page.tokens.data
+    return page
+
+
 def parse_many(pages: Sequence[str | bytes]) -> list[Page]:
     """Return pages, decoded or in UTF-8: all are cut in one call."""
     data = [page.encode("utf-8", "replace") if isinstance(page, str) else page for page in pages]
