@@ -44,7 +44,7 @@ def bench(
     settings: WorldConfig,
     peer: Annotated[list[PeerName], typer.Option(help="The crawler; repeatable.")],
     delay: Annotated[float, typer.Option(min=0, help="Seconds between requests to a host that peers are told.")] = 0.2,
-    python: Annotated[str, typer.Option(metavar="PROGRAM", help="The Python that has the peer.")] = sys.executable,
+    python: Annotated[str, typer.Option(metavar="PROGRAM", help="The Python that has the peer, if not this one.")] = "",
     kill: Annotated[bool, typer.Option(help="Kill it halfway, too, and start it again.")] = True,
     longest: Annotated[float, typer.Option(min=1, help="Seconds after which a crawl is ended.")] = 600.0,
     json: Json = False,
@@ -59,8 +59,10 @@ def bench(
     from fyke.world.trial import try_peer
 
     require_files(python=python)
+    program = python or sys.executable
     results = [
-        try_peer(one.value, settings, delay=delay, python=python, kill=kill, longest=longest, told=note) for one in peer
+        try_peer(one.value, settings, delay=delay, python=program, kill=kill, longest=longest, told=note)
+        for one in peer
     ]
     if json:
         for result in results:
