@@ -1,4 +1,4 @@
-"""Nodes and the head as actors of Ray's, and how to reach them. Ray is named here and in fyke.cluster.jobs alone."""
+"""Nodes and the head as actors of Ray's, and how to reach them. Ray is imported here alone."""
 
 from __future__ import annotations
 
