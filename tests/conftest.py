@@ -90,6 +90,7 @@ if not jit.JIT:  # before any room is imported; watching every call of Python in
 
 
 LONG = (
+    *("tests/cluster/test_ray", "tests/crawl/test_disks", "tests/cli/test_world", "tests/store/test_judges"),
     *("tests/crawl/internet", "tests/crawl/test_rendering", "tests/crawl/test_backup", "tests/crawl/test_control"),
     *("tests/crawl/test_crawl", "tests/cli/test_warm", "tests/test_walkthrough", "tests/test_kernels"),
     *("tests/store/test_faults", "tests/store/test_shipping", "tests/browser", "tests/dashboard/test_live"),
