@@ -37,9 +37,11 @@ def listeners() -> Iterator[tuple[dict[str, int], list[str]]]:
             while True:
                 if name == "stun":
                     listening.recvfrom(2000)
+                    heard.append(name)
                 else:
-                    listening.accept()[0].close()
-                heard.append(name)
+                    came = listening.accept()[0]
+                    heard.append(name)  # before whoever came sees the end
+                    came.close()
 
     threads = [threading.Thread(target=hear, args=each, daemon=True) for each in sockets.items()]
     for thread in threads:
