@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
-# Tests wait as much as they compute: two more at a time than there are cores.
-JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
+# Tests wait more than they compute: six more at a time than there are cores.
+JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 6)')
 
 ifdef UV
 MAKE_VENV = uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
@@ -29,6 +29,9 @@ test: $(VENV)/.dev ## the whole test suite, in parallel; every kernel once more 
 
 bounds: $(VENV)/.dev ## the kernels' tests, compiled with every index checked, in a cache of their own; five minutes
 	@cache=$$(mktemp -d) && NUMBA_BOUNDSCHECK=1 FYKE_CACHE_DIR=$$cache $(BIN)/python -m pytest -q -m kernel -n $(JOBS); status=$$?; rm -rf $$cache; exit $$status
+
+audit: $(VENV)/.dev ## what is locked and installed, offline: versions, hashes, licences, versions known to be bad
+	@$(BIN)/python -m tests.audit
 
 lint: $(VENV)/.dev ## ruff, mypy and the import rules
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

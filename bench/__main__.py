@@ -59,7 +59,7 @@ PEERS = (
 )  # fmt: skip
 """Packages whose versions the page names."""
 
-COLUMNS = ["bench", "what", "unit", "fyke", "peers (× fyke)"]
+COLUMNS = ["bench", "what", "unit", "fyke", "peers (× fyke, or fyke ÷)"]
 HEADLINES = (
     "a page with start-up", "a further page, 1 agent", "main content: the default method",
     "text to sketch", "get a page by URL", "a summary in the archive",
@@ -140,11 +140,16 @@ def run(name: str, tiny: bool) -> tuple[list[Figure], int]:
 def row(figure: Figure) -> list[object]:
     """A figure as a row: peers with their ratio to fyke."""
     peers = [
-        f"{name} {number(value)}" + (f" ({number(value / figure.fyke)} ×)" if figure.fyke else "")
+        f"{name} {number(value)}" + (f" ({ratio(value / figure.fyke)})" if figure.fyke and value else "")
         for name, value in figure.peers.items()
     ]
     what = figure.what + (f" ({figure.size})" if figure.size else "")
     return [what, figure.unit, f"**{number(figure.fyke)}**", ", ".join(peers)]
+
+
+def ratio(times: float) -> str:
+    """How many times fyke's figure a peer's is: ``3.3 ×``, or ``÷ 16`` where it is smaller; none is to be inverted."""
+    return f"{number(times)} ×" if times >= 1 else f"÷ {number(1 / times)}"
 
 
 def page(rows: list[str], seconds: float, names: Sequence[str]) -> str:

@@ -1,11 +1,16 @@
-"""What class words say of the text under them: log-odds of content, by votes of pages and by what everybody knows."""
+"""What words say: those of classes of the text under them, those of texts of the block they stand in.
+
+It is the log-odds of content, by votes of pages and, of class words, by what everybody knows.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from fyke.clean.attribute_kernels import class_words
-from fyke.clean.columns import CONTAINER, WORDS
+from fyke.clean.columns import CONTAINER, SAID_END, WORDS
 from fyke.clean.container_kernels import subtree_sums
 from fyke.clean.elements import Array
 from fyke.clean.page import Page
@@ -29,12 +34,28 @@ SEED_PAGES = 100.0
 SHARE, DOUBT, LEAST_PAGES = 0.35, 0.5, 15
 """Of content under a class word before any page is seen; log-odds that say nothing, and pages that are too few: words
 that every page has (wrapper, row) would otherwise add up to a verdict on whole pages."""
+STRENGTH = 20.0
+"""Of what is thought of a word before any page is seen, in pages."""
+TELLING = 0.02
+"""A page of which less is content, or less is not, says nothing of its words."""
 
 
-def class_votes(page: Page, truth: Array) -> dict[int, float]:
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """What share of the text at each word of a page is content, and what share was to be expected."""
+
+    words: Array
+    shares: Array
+    expected: float
+
+
+NO_VOTES = Votes(np.zeros(0, np.int64), np.zeros(0), SHARE)
+
+
+def class_votes(page: Page, truth: Array) -> Votes:
     """Return for each class word of a page what share of the text under it is content."""
     if not len(page.blocks):
-        return {}
+        return NO_VOTES
     share = (page.blocks[:, WORDS] + 1.0) / (page.blocks[:, WORDS] + 1.0).sum()
     sums = np.zeros((len(page.parent), 2))
     container = page.blocks[:, CONTAINER]
@@ -45,7 +66,21 @@ def class_votes(page: Page, truth: Array) -> dict[int, float]:
     for c in range(1, len(page.parent)):
         for word in set(page.tree.words[page.tree.words_end[c - 1] : page.tree.words_end[c]].tolist()):
             by_word[word] = by_word.get(word, 0.0) + sums[c]
-    return {word: hit / size for word, (hit, size) in by_word.items() if size > 0}
+    shares = {word: hit / size for word, (hit, size) in by_word.items() if size > 0}
+    return Votes(np.array([*shares], np.int64), np.array([*shares.values()]), SHARE)
+
+
+def text_votes(page: Page, truth: Array) -> Votes:
+    """Return for each word of a page's text what share of it stands in content."""
+    if not len(page.blocks):
+        return NO_VOTES
+    ends = page.blocks[:, SAID_END]
+    inside = np.repeat(truth, np.diff(ends, prepend=0))
+    if not TELLING < inside.mean() < 1 - TELLING:
+        return NO_VOTES
+    words, place = np.unique(page.said[: ends[-1]], return_inverse=True)
+    shares = np.bincount(place, weights=inside) / np.bincount(place)
+    return Votes(words.astype(np.int64), shares, float(inside.mean()))
 
 
 def class_hashes(names: str) -> list[int]:
@@ -58,38 +93,47 @@ def class_hashes(names: str) -> list[int]:
     return hashes
 
 
-class ClassWords:
-    """Log-odds of content by class word, in 1/16: every page has one vote, and a prior speaks against few.
+class WordOdds:
+    """Log-odds of content by word, in 1/16: every page has one vote, and a prior speaks against few.
 
     In training a page sees the odds that the other hosts gave: with its own vote in them, they would promise too much.
     """
 
-    def __init__(self, pages: list[tuple[str, dict[int, float]]]) -> None:
-        """Take the host and the votes of each page."""
-        self.votes, self.pages = np.zeros(1 << 16), np.zeros(1 << 16)
-        for share, names in SEEDS.items():
+    def __init__(self, pages: list[tuple[str, Votes]], seeds: dict[float, str], most: int) -> None:
+        """Take the host and the votes of each page; odds are at most ``most``."""
+        self.votes, self.pages, self.expected = np.zeros(1 << 16), np.zeros(1 << 16), np.zeros(1 << 16)
+        self.most = most
+        for share, names in seeds.items():
             for word in class_hashes(names):
                 self.votes[word] += share * SEED_PAGES
                 self.pages[word] += SEED_PAGES
-        self.hosts: dict[str, list[dict[int, float]]] = {}
+                self.expected[word] += SHARE * SEED_PAGES
+        self.hosts: dict[str, list[Votes]] = {}
         for host, own in pages:
             self.hosts.setdefault(host, []).append(own)
-            for word, vote in own.items():
-                self.votes[word] += vote
-                self.pages[word] += 1
+            self.votes[own.words] += own.shares
+            self.pages[own.words] += 1
+            self.expected[own.words] += own.expected
+        self.all = self._odds(self.votes, self.pages, self.expected)
 
     def odds(self, without: str = "") -> Array:
-        votes, pages = self.votes, self.pages
+        out = self.all.copy()
         if without in self.hosts:
-            votes, pages = votes.copy(), pages.copy()
+            words = np.unique(np.concatenate([own.words for own in self.hosts[without]]))
+            votes, pages, expected = self.votes[words], self.pages[words], self.expected[words]
             for own in self.hosts[without]:
-                for word, vote in own.items():
-                    votes[word] -= vote
-                    pages[word] -= 1
-        strength = 20.0  # of the prior, in pages
-        odds = np.log((votes + strength * SHARE) / (pages - votes + strength * (1 - SHARE)))
-        odds -= np.log(SHARE / (1 - SHARE))
+                place = np.searchsorted(words, own.words)
+                votes[place] -= own.shares
+                pages[place] -= 1
+                expected[place] -= own.expected
+            out[words] = self._odds(votes, pages, expected)
+        return out
+
+    def _odds(self, votes: Array, pages: Array, expected: Array) -> Array:
+        share = np.where(pages > 0.5, expected / np.maximum(pages, 1), SHARE)
+        odds = np.log((votes + STRENGTH * share) / (pages - votes + STRENGTH * (1 - share)))
+        odds -= np.log(share / (1 - share))
         odds = np.sign(odds) * np.maximum(0.0, np.abs(odds) - DOUBT)
         odds[pages < LEAST_PAGES] = 0
-        rounded: Array = np.clip(np.rint(odds * 16), -127, 127).astype(np.int8)
+        rounded: Array = np.clip(np.rint(odds * 16), -127, self.most).astype(np.int8)
         return rounded

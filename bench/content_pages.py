@@ -8,13 +8,13 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from bench.class_words import class_votes
+from bench.class_words import NO_VOTES, Votes, class_votes, text_votes
 from fyke.clean.columns import WORDS
 from fyke.clean.elements import Array
 from fyke.clean.page import Page, read
@@ -44,7 +44,8 @@ class Example:
     truth: Array
     """1 for a block whose text is in the gold text, else 0."""
     weight: Array
-    votes: dict[int, float] = field(default_factory=dict)
+    class_votes: Votes = NO_VOTES
+    text_votes: Votes = NO_VOTES
 
 
 def grams(tokens: Sequence[str], size: int = 4) -> Counter[Gram]:
@@ -96,8 +97,8 @@ def load(folder: Path, dataset: str) -> list[Example]:
         example = Example(
             row["id"], dataset, site, zlib.crc32(site.encode()) // FOLDS, zlib.crc32(site.encode()) % FOLDS,
             row.get("ptype") or "", row["text"], page, texts, truth, weight,
+            class_votes(page, truth), text_votes(page, truth),
         )  # fmt: skip
-        example.votes.update(class_votes(page, truth))
         found.append(example)
     return found
 

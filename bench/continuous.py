@@ -28,12 +28,12 @@ from bench.measure import table
 from fyke.clock import VirtualClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
+from fyke.crawl.means import Means
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.ties import Ties, Ways
-from fyke.crawl.visit import Means
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy

@@ -147,8 +147,7 @@ def sketches(texts: list[str]) -> str:
 
     size = len(texts)
     rows = {
-        "fyke, 128 permutations + simhash64": best_cpu(lambda: sketch(texts, Parameters(permutations=128)), REPEAT)
-        / size,
+        "fyke, 128 permutations + simhash64": best_cpu(lambda: sketch(texts, Parameters(num_perm=128)), REPEAT) / size,
         "fyke, 192 permutations + simhash64": best_cpu(lambda: sketch(texts, Parameters()), REPEAT) / size,
         "gaoya, 128, with insert": best_cpu(with_gaoya, REPEAT) / 300,
         "rensa R-MinHash, 128, shingles in Python": best_cpu(lambda: [with_rensa(grams(t)) for t in few], REPEAT) / 300,
@@ -170,7 +169,7 @@ def inline(texts: list[str], documents: int) -> str:
     """
     rows = []
     for permutations in (128, 192):
-        best = np.min([timed(DuplicateIndex(parameters=Parameters(permutations=permutations)), texts)
+        best = np.min([timed(DuplicateIndex(parameters=Parameters(num_perm=permutations)), texts)
                        for _ in range(9)], axis=0)  # fmt: skip
         rows.append([f"DuplicateIndex.seen, {permutations}", *summary(best)])
     with tempfile.TemporaryDirectory() as folder:
@@ -205,7 +204,7 @@ def summary(spent: Any) -> list[float]:
 
 def fill(folder: str, documents: int, texts: list[str]) -> None:
     """Put sketches straight into a folder: of ``texts``, and random ones of as many documents as wanted."""
-    parameters = Parameters(permutations=128)
+    parameters = Parameters(num_perm=128)
     chance = np.random.default_rng(3)
     with closing(SketchFolder.open(folder, parameters, create=True)) as made:
         made.append([f"http://example.org/{i}" for i in range(len(texts))], sketch(texts, parameters))

@@ -209,10 +209,8 @@ def _features(html: str) -> None:
     read = pages.read(html.encode())
     if len(read.blocks):
         rows = np.zeros((len(ROWS), width_of(len(read.blocks)) + 2 * PAD), np.uint8)
-        fill_features(
-            read.blocks, read.parent, read.element, read.flags, read.tree.words, read.tree.words_end, read.title_size,
-            shipped().odds, rows,
-        )  # fmt: skip
+        known = shipped()
+        fill_features(read.blocks, read.tree, read.said, read.title_size, known.odds, known.said, rows)
 
 
 if __name__ == "__main__":

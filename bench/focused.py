@@ -34,7 +34,7 @@ from fyke.simulate.engine import VirtualCrawl
 from fyke.simulate.focused import clues_of_pages
 from fyke.simulate.policies import named
 from fyke.simulate.web import Timing, Web
-from fyke.topic.features import link_features, surroundings
+from fyke.topic.features import link_contexts, link_features
 from fyke.topic.links import LinkModel, Page
 from fyke.topic.model import PageText
 from fyke.topic.topic import Topic
@@ -103,7 +103,7 @@ def crawled(processor: Processor, url: Url, body: bytes, head: str, topic: str =
     made = processor.read_many([(Fetched(url, exchange), 0, "text/html")])[0]
     text, meta = made.change.text or "", made.change.meta
     main = made.main or text
-    around = surroundings(text, [link.text for link in made.links])
+    around = link_contexts(text, [link.text for link in made.links])
     links = tuple((link.text, link.target.href, near) for link, near in zip(made.links, around, strict=True))
     return Crawled(PageText(main, meta.title, url.href, meta.language, meta.type), links, topic)
 
@@ -297,7 +297,7 @@ def cost(found: Set) -> list[list[object]]:
 
     def judge() -> None:
         for each, wanted in zip(pages, chosen, strict=True):
-            around = surroundings(each.page.text, [link[0] for link in each.links])
+            around = link_contexts(each.page.text, [link[0] for link in each.links])
             links = [(each.links[k][0], each.links[k][1], around[k]) for k in wanted]
             made = link_features(links, model.look_weights)
             count = len(links)

@@ -151,13 +151,13 @@ def policies(case: Case, days: float) -> None:
     rows.append(["age-optimal", "learnt, Last-Modified", fresh, age * 24, age / least_age, "", spent])
     for name, rates, peer in (
         ("age-optimal", "learnt, their distribution known", Told(world, budget)),
-        ("multiplicative (Nutch)", "learnt", Multiplicative(world, budget)),
+        ("multiplicative (as Nutch's, written anew here)", "learnt", Multiplicative(world, budget)),
     ):
         curve = simulate_changes(world, peer, days, np.random.default_rng(3))
         fresh, age = curve.second_half()
         rows.append([name, rates, fresh, age * 24, age / least_age, "", curve.visits / budget / days])
     ages = {f"{row[0]}, {row[1]}": row[4] for row in rows}
-    peers = {name: ages[name] for name in ("uniform, known", "multiplicative (Nutch), learnt")}
+    peers = {name: ages[name] for name in ("uniform, known", "multiplicative (as Nutch's, written anew here), learnt")}
     figure(f"mean age ÷ the least possible: {case.name}", "ratio", ages["age-optimal, learnt"], peers)
     head = [
         "policy",

@@ -88,6 +88,7 @@ def main() -> None:
     peers = {name.split(":")[0]: value for name, value in told.items() if name.startswith("webgraph")}
     figure("successors at random, one node a call", "ns an arc", own, peers, "cnr-2000")
     figure("successors at random, many nodes a call", "ns an arc", told["random, ns/arc"], size="cnr-2000")
+    figure("all successors, in order", "ns an arc", told["decompress all, ns/arc"], size="cnr-2000")
     figure("the graph", "bits a link", graph.bits / graph.arcs, size="cnr-2000")
     print(f"cnr-2000: {graph.nodes:,} nodes, {graph.arcs:,} arcs, {graph.bits / graph.arcs:.3f} bits per link\n")
     print(table(["what", "value"], rows))

@@ -51,7 +51,7 @@ def whole_reading() -> Callable[[], object]:
 
     def read() -> None:
         for found in reader.read_many([(body, head, url) for body, url in given]):
-            _ = found.text, found.digests, found.sketch
+            _ = found.text, found.document, found.links, found.digests, found.sketch
 
     return read
 

@@ -35,7 +35,7 @@ DOORS = {
         "fyke.reading.reading:parse_many",
     ),
     "sites: links, robots, traps": (
-        "fyke.reading.reading:find_links",
+        "fyke.reading.reading:find_many",
         "fyke.crawl.politeness.permissions:Permissions.known",
         "fyke.crawl.politeness.rules:Rules.belongs",
         "fyke.crawl.politeness.rules:Rules.worth",

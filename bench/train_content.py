@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from bench import boosting
-from bench.class_words import ClassWords
+from bench.class_words import SEEDS, WordOdds
 from bench.content_pages import FOLDS, SETS, Example, f1, load
 from bench.measure import SHARED
 from fyke.clean import container_kernels, context_kernels, feature_kernels, model, model_kernels
@@ -43,6 +43,8 @@ from fyke.clean.features import (
 
 ARTICLES = frozenset({"", "article"})
 """A set that does not tell types is one of articles."""
+ARTICLE = np.eye(len(TYPES), dtype=np.float32)[0]
+"""The chances of the types of a page that is an article for sure."""
 DEPTH = 4
 FIRST = boosting.Settings(trees=120, depth=DEPTH, rate=0.07, ridge=6.0, rows=0.25)
 SECOND = boosting.Settings(trees=200, depth=DEPTH, rate=0.07, ridge=3.0, rows=0.15)
@@ -56,20 +58,12 @@ class Settings:
     """Of the hosts: the second look learns on each part from a first look that saw the others."""
 
 
-def first_codes(example: Example, odds: Array) -> tuple[Array, Array]:
+def first_codes(example: Example, class_odds: Array, said_odds: Array) -> tuple[Array, Array]:
     """Return (rows of features, the next wider container of each container) of a page."""
     page = example.page
     rows = np.zeros((len(ROWS), feature_kernels.width_of(len(page.blocks)) + 2 * PAD), np.uint8)
     wider = container_kernels.fill_features(
-        page.blocks,
-        page.parent,
-        page.element,
-        page.flags,
-        page.tree.words,
-        page.tree.words_end,
-        page.title_size,
-        odds,
-        rows,
+        page.blocks, page.tree, page.said, page.title_size, class_odds, said_odds, rows
     )
     return rows, wider
 
@@ -169,7 +163,7 @@ NOTHING = model.Forest(
     np.zeros((1, DEPTH), np.uint16), np.zeros((1, DEPTH), np.uint8), np.zeros((1, 1 << DEPTH), np.int16)
 )
 """A forest that adds nothing."""
-UNTYPED = 0.36
+UNTYPED = 0.2
 """What is believed of the first trees where no types are known: they know articles alone."""
 PLAIN = 0.5
 """The weight of a plain page beside its own in learning types: where a site gives no hints, the text must do."""
@@ -239,9 +233,7 @@ def second_codes(example: Example, seen: Seen, look: Look) -> tuple[Array, Array
         rows[ROW["type_article"] + t, PAD : PAD + count] = int(kind * TOP + 0.5)
     page, first = example.page, chances(odds)
     context_kernels.context_features(page.blocks, page.parent, wider, first, rows)
-    context_kernels.path_features(
-        page.blocks, page.parent, page.element, page.tree.words, page.tree.words_end, first, rows
-    )
+    context_kernels.path_features(page.blocks, page.tree, first, rows)
     rules, believed = prior(seen[0], count), model_kernels.belief(np.array(kinds))
     return codes_of(rows, count, len(COLUMNS)), rules + (believed * (odds - rules)).astype(np.int32), 1.0 - believed
 
@@ -249,9 +241,10 @@ def second_codes(example: Example, seen: Seen, look: Look) -> tuple[Array, Array
 def fit(examples: list[Example], settings: Settings) -> model.Model:
     """Train both looks. The second sees first scores and types of pages whose hosts their makers did not see."""
     examples = [e for e in examples if len(e.page.blocks)]
-    words = ClassWords([(e.host, e.votes) for e in examples])
+    words = WordOdds([(e.host, e.class_votes) for e in examples], SEEDS, 127)
+    texts = WordOdds([(e.host, e.text_votes) for e in examples], {}, 0)
     bags = [fit_bags([e for e in examples if e.draw % settings.parts != part]) for part in range(settings.parts)]
-    seen = [(*first_codes(e, words.odds(without=e.host)), bags[e.draw % settings.parts]) for e in examples]
+    seen = [(*first_codes(e, words.odds(e.host), texts.odds(e.host)), bags[e.draw % settings.parts]) for e in examples]
     second: dict[int, tuple[Array, Array, float]] = {}
     for part in range(settings.parts):
         learn = [n for n, e in enumerate(examples) if e.draw % settings.parts != part]
@@ -273,7 +266,7 @@ def fit(examples: list[Example], settings: Settings) -> model.Model:
             settings.second,
             settings.parts + 1,
         )
-    return model.Model(words.odds(), fit_bags(examples), first, last, look.types)
+    return model.Model(words.odds(), texts.odds(), fit_bags(examples), first, last, look.types)
 
 
 def evaluate(examples: list[Example], made: model.Model) -> dict[str, list[tuple[str, str, float]]]:
@@ -283,8 +276,8 @@ def evaluate(examples: list[Example], made: model.Model) -> dict[str, list[tuple
         if len(e.page.blocks):
             page, seen = e.page, model.look(e.page, made)
             around = page.blocks, page.parent, page.element, page.title_size
-            ways["auto"] = choose(seen.second, *around, seen.types[0], 1.0)[0]
-            ways["first look"] = choose(seen.first, *around, 1.0, 1.0)[0]
+            ways["auto"] = choose(seen.second, *around, seen.types, 1.0)[0]
+            ways["first look"] = choose(seen.first, *around, ARTICLE, 1.0)[0]
         for way, kept in ways.items():
             text = "\n".join(t for t, k in zip(e.texts, kept, strict=True) if k)
             out.setdefault(way, []).append((e.dataset, e.kind, f1(e.gold, text)))

@@ -13,12 +13,12 @@ import pytest
 
 from fyke import limits
 from fyke.clock import SystemClock
-from fyke.convert import convert_here, engine, epub, formulas, prepare, structured
+from fyke.convert import convert_here, engine, epub, html, prepare, structured
 from fyke.convert.registry import LIMITS, Limits
 from fyke.crawl.discovery import discovery
 from fyke.errors import UrlError
 from fyke.fetch import dns
-from fyke.formats import arc, http, http_body, linked_data, markdown, markup, trec, warc_odd, xml
+from fyke.formats import arc, batch_kernels, http, http_body, linked_data, markdown, markup, trec, warc_odd, xml
 from fyke.formats.damage import Report
 from fyke.formats.warc import read_records
 from fyke.frontier.politeness import MAX_CRAWL_DELAY, Pace, Politeness, base_delay
@@ -78,8 +78,8 @@ def _() -> object:
 
 @trial("noted-tags")
 def _() -> object:
-    page = markup.cut([b"<meta name=a content=b>" * (markup.MAX_NOTED + 1)])[0].markup
-    return len(page.noted_tags()) == markup.MAX_NOTED
+    page = markup.cut([b"<meta name=a content=b>" * (batch_kernels.MAX_NOTED + 1)])[0].markup
+    return len(page.noted_tags()) == batch_kernels.MAX_NOTED
 
 
 @trial("blocks")
@@ -392,8 +392,8 @@ def _() -> object:
 @trial("formulas")
 def _() -> object:
     one = b"<math><mi>x</mi></math>"
-    made = _convert(b"<p>" + one * (formulas.MAX_FORMULAS + 5), "text/html")
-    return made.html.count("<code") <= formulas.MAX_FORMULAS
+    made = _convert(b"<p>" + one * (html.MAX_FORMULAS + 5), "text/html")
+    return made.html.count("<code") <= html.MAX_FORMULAS
 
 
 @trial("mail-header")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -66,3 +68,19 @@ def test_a_folder_of_another_user_is_no_store_to_write(tmp_path: Path, monkeypat
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(StorageError, match="belongs to another user"):
         Store.open(tmp_path / "store")
+
+
+def test_one_that_was_swept_before_it_was_locked_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = fcntl.flock
+    swept: list[Path] = []
+
+    def late(file: int, how: int) -> None:
+        if not swept:  # another process looks just now
+            swept.extend(tmp_path.glob("fyke-*"))
+            shutil.rmtree(swept[0])
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with Scratch("test", tmp_path) as own:
+        assert own.exists()
+        assert own not in swept

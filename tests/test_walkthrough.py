@@ -14,7 +14,8 @@ from tests import json_schemas, walkthrough
 
 TOUR, *HOWTO = walkthrough.PAGES
 BESIDE = frozenset(
-    {"archive-combine", "archive-sub", "cluster-crawl", "cluster-down", "cluster-drain", "cluster-join",
+    {"archive-combine", "archive-sub", "cluster-archive", "cluster-crawl", "cluster-dedupe", "cluster-down",
+     "cluster-drain", "cluster-export", "cluster-join", "cluster-rank",
      "cluster-status", "cluster-try", "cluster-up", "dashboard", "dedupe-merge", "demo", "doctor", "render",
      "store-backup", "store-fetch", "store-compact", "store-delete", "store-merge", "store-prune", "store-restore",
      "store-split", "warm", "world", "world-bench"}

@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _FACE: dict[str, str] = {
     "Robots": "fyke.sites.robots",

@@ -41,13 +41,14 @@ from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.plugins import Plugins
 from fyke.crawl.run.processes import Progress, Run, crawl_apart
 from fyke.crawl.run.report import has_room, log_freshness, report, starting
+from fyke.crawl.run.room import is_full, wait_for_room
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.steering import Helm
 from fyke.crawl.run.supervisor import Suspect
 from fyke.crawl.run.ties import Follow, Ties
-from fyke.errors import StorageError, UserError
+from fyke.errors import FykeError, StorageError, UserError
 from fyke.fetch.http import HttpTransport
 from fyke.fetching import parse_url
 from fyke.frontier.keys import REQUISITE
@@ -158,19 +159,38 @@ def crawl(
     run = Run(
         path, plan, agents, _left(settings, counters, until), verbose=verbose, identity=identity, backup=backup
     )  # fmt: skip
+    own = Own(prioritizer, scope, follow)
     with logging_to(path, settings.log_format, verbose):
-        end = None
-        if agents == 1:
-            growth = Growth() if not alone and not settings.agents and most > 1 else None
-            end = _crawl_here(run, Own(prioritizer, scope, follow), progress, growth)
-            if end is None:
-                log.info("one agent is busy: the crawl goes on with %d", most)
-                run = replace(run, agents=most, left=_left(settings, _counters(path), until))
-        if end is None:
-            end = crawl_apart(run, agent_maker, progress)
+        while True:
+            end = _crawl_while_room(run, own, progress, most if not alone and not settings.agents else 1)
+            if end is not End.NO_ROOM:
+                break
+            if not wait_for_room(path, settings.min_free_disk, settings.wait_for_room, _tell):
+                break
+            run = replace(run, left=_left(settings, _counters(path), until))
         if end is End.LIMIT and settings.requisites and not settings.continuous:
             end = _finish_requisites(run, Own(None, scope, follow), progress)
     return _summary(run, began, cpu, end)
+
+
+def _tell(said: str) -> None:
+    print(f"fyke: {said}", file=sys.stderr, flush=True)
+
+
+def _crawl_while_room(run: Run, own: Own, progress: Progress, most: int) -> End:
+    """Crawl until the end, or until the disk is full; one agent becomes ``most`` where there is work for them."""
+    settings, end = run.plan.settings, None
+    try:
+        if run.agents == 1:
+            end = _crawl_here(run, own, progress, Growth() if most > 1 else None)
+            if end is None:
+                log.info("one agent is busy: the crawl goes on with %d", most)
+                run = replace(run, agents=most, left=_left(settings, _counters(run.store), run.left.until))
+        return crawl_apart(run, agent_maker, progress) if end is None else end
+    except (FykeError, OSError) as error:
+        if not is_full(error) or not settings.wait_for_room:
+            raise
+        return End.NO_ROOM
 
 
 def settled(settings: CrawlSettings) -> CrawlSettings:

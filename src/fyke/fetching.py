@@ -32,6 +32,7 @@ from fyke.fetch.http import HttpTransport
 from fyke.formats.http import parse_head
 from fyke.frontier.politeness import FRESH, MAX_CRAWL_DELAY, Pace, Politeness, after
 from fyke.interfaces import Clock, Transport
+from fyke.reading.content import LARGE, make_room
 from fyke.reading.page import Page
 from fyke.reading.reading import Reader, Reading
 from fyke.sites.robots import product_token
@@ -218,6 +219,8 @@ class Fetcher:
         if isinstance(outcome, Unchanged):
             return replace(found, error=str(Reason.PROTOCOL), detail="304 without being asked")
         head = parse_head(exchange.response_head)
+        if len(exchange.body) > LARGE:
+            await asyncio.to_thread(make_room)
         return _read(found, await asyncio.to_thread(self._reader.read, exchange.body, head, outcome.url))
 
     async def follow(

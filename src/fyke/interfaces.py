@@ -51,6 +51,11 @@ class Resolved(Protocol):
         """Whether a name server said so; else nobody answered."""
         ...
 
+    @property
+    def resolver_silent(self) -> bool:
+        """Whether no name at all could be resolved lately, which says nothing of this one."""
+        ...
+
 
 class Names(Protocol):
     """Where the addresses of hosts come from (fyke.fetch.dns)."""

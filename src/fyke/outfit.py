@@ -17,6 +17,7 @@ from fyke.crawl.capture import Processor, warm
 from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.hooks import PATIENCE as HOOK_PATIENCE
 from fyke.crawl.hooks import Hook
+from fyke.crawl.means import Means
 from fyke.crawl.order.choice import order_of
 from fyke.crawl.politeness.addresses import AddressUse
 from fyke.crawl.politeness.cookies import Cookies, read_kept
@@ -35,7 +36,6 @@ from fyke.crawl.run.runtime import log, telling
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.supervisor import Quarantine
 from fyke.crawl.run.ties import Ties, Ways
-from fyke.crawl.visit import Means
 from fyke.errors import FykeError, UserError
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
@@ -84,7 +84,8 @@ def agent_maker(
         processor = Processor(product, _converting(plugins.load("converter")), types, settings.host_selectors())
         machines = AddressUse(run.addresses).machines if run.addresses is not None else lambda key: 1
         gate = Gate(
-            frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0], machines
+            frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0], machines,
+            run.lease,
         )  # fmt: skip
         gate.take_over(clock.now())
         transport.on_sent = lambda host: gate.sent(host, clock.now())

@@ -22,13 +22,21 @@ _swept: set[Path] = set()
 class Scratch:
     """A folder for a while. A context manager that gives its path."""
 
-    def __init__(self, kind: str, parent: str | os.PathLike[str] | None = None) -> None:
-        """Make it in ``parent``, or in the system's folder for temporary files."""
+    def __init__(
+        self, kind: str, parent: str | os.PathLike[str] | None = None, copy: str | os.PathLike[str] | None = None
+    ) -> None:
+        """Make it in ``parent``, or in the system's folder for temporary files; with what is in folder ``copy``."""
         beside = Path(parent if parent is not None else tempfile.gettempdir())
         sweep(beside)
-        self.path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-", dir=beside))
-        self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        while True:
+            self.path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-", dir=beside))
+            self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            if self.path.exists():  # else somebody took it for left over before it was locked
+                break
+            os.close(self._lock)
+        if copy is not None:
+            shutil.copytree(copy, self.path, dirs_exist_ok=True)
 
     def close(self) -> None:
         """Remove it with all that it holds."""

@@ -275,6 +275,12 @@ class Tags(Sequence[Tag]):
         """Pack (name, start, end)."""
         return cls(b"".join(_TAG.pack(TAG_NAMES.index(name), start, end) for name, start, end in tags))
 
+    def moved(self, by: int) -> Tags:
+        """The same tags, that many characters further on."""
+        return Tags(
+            b"".join(_TAG.pack(name, start + by, end + by) for name, start, end in _TAG.iter_unpack(self.packed))
+        )
+
     def __len__(self) -> int:
         return len(self.packed) // _TAG.size
 

@@ -32,8 +32,8 @@ def program() -> Path:
 
 
 @contextlib.contextmanager
-def chromium(at_once: int = 2) -> Iterator[Chromium]:
-    shown = Chromium(program(), at_once)
+def chromium(at_once: int = 2, run: Path | None = None) -> Iterator[Chromium]:
+    shown = Chromium(run or program(), at_once)
     try:
         yield shown
     finally:

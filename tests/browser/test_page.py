@@ -198,6 +198,16 @@ def test_a_browser_that_is_killed_is_replaced(browser: Chromium) -> None:
     assert members(killed) == []
 
 
+def test_a_browser_that_ends_while_it_starts_is_started_again(tmp_path: Path) -> None:
+    wrapper, tried = tmp_path / "browser", tmp_path / "tried"
+    once = f'[ -e "{tried}" ] || {{ touch "{tried}"; exit 1; }}'
+    wrapper.write_text(f"""#!/bin/sh\n{once}\nexec "{program()}" "$@"\n""", encoding="utf-8")
+    wrapper.chmod(0o700)
+    with chromium(run=wrapper) as started:
+        assert "swim" in show(started, STATIC).html
+    assert tried.exists()
+
+
 def test_a_driver_that_is_killed_is_replaced(browser: Chromium, capfd: pytest.CaptureFixture[str]) -> None:
     assert "One" in show(browser, "<p>One").html
     drivers = [

@@ -12,18 +12,20 @@ from hypothesis import strategies as st
 import fyke
 from bench import boosting
 from bench.content_pages import Example
-from bench.train_content import Look, chances, first_codes, odds_of, second_codes
+from bench.train_content import ARTICLE, Look, chances, first_codes, odds_of, second_codes
 from fyke.bits.jit import LANES
 from fyke.clean import choice_kernels
 from fyke.clean import features as feature
-from fyke.clean.columns import COLUMNS, CONTAINER, TITLED, WORDS
+from fyke.clean.columns import COLUMNS, CONTAINER, SAID_END, TITLED, WORDS
+from fyke.clean.container_kernels import fill_features
 from fyke.clean.context_kernels import path_features
-from fyke.clean.elements import ID
+from fyke.clean.elements import ID, Array
 from fyke.clean.extract import METHODS
+from fyke.clean.feature_kernels import width_of
 from fyke.clean.features import PAD, TYPES
 from fyke.clean.model import UNIT, Model, look, shipped
 from fyke.clean.model_kernels import add_scores, belief, to_chances
-from fyke.clean.page import read
+from fyke.clean.page import Page, read
 from fyke.errors import StorageError
 
 PAGE = (
@@ -57,7 +59,7 @@ def test_one_kernel_does_what_training_does_in_parts() -> None:
     seen = look(page, model)
     blank = np.zeros(len(page.blocks))
     example = Example("page", "", "", 0, 0, "", "", page, [], blank, blank)
-    rows = (*first_codes(example, model.odds), model.bags)
+    rows = (*first_codes(example, model.odds, model.said), model.bags)
     width = len(feature.FIRST_ROWS)
     assert seen.rows[:width].tolist() == rows[0][:width].tolist()
     assert seen.rows.max() <= feature.TOP
@@ -76,16 +78,62 @@ def test_blocks_of_the_same_path_are_judged_together() -> None:
     first = np.zeros(len(page.blocks), np.float32)
     text = [block for block in range(len(page.blocks)) if page.element[page.blocks[block, CONTAINER]] == ID["p"]][1:]
     first[text[1:]] = 1.0
-    path_features(page.blocks, page.parent, page.element, page.tree.words, page.tree.words_end, first, rows)
+    path_features(page.blocks, page.tree, first, rows)
     assert rows[feature.ROW["path_blocks"], PAD:-PAD][text].tolist() == [5] * 5
     assert rows[feature.ROW["first_path"], PAD + text[0]] == feature.TOP  # the others of its path are content
     assert rows[feature.ROW["path_blocks"], PAD] == 1
 
 
+def rows_of(page: Page, said: Array) -> dict[str, list[int]]:
+    """Return the feature rows of a page by name, class words unknown."""
+    rows = np.zeros((len(feature.ROWS), width_of(len(page.blocks)) + 2 * PAD), np.uint8)
+    fill_features(page.blocks, page.tree, page.said, page.title_size, np.zeros(1 << 16, np.int8), said, rows)
+    return {name: rows[row, PAD : PAD + len(page.blocks)].tolist() for name, row in feature.ROW.items()}
+
+
+@pytest.mark.kernel
+def test_words_of_furniture_tell_in_their_block_and_under_their_heading() -> None:
+    text = "<p>We set Cookies here.</p><h2>cookies!</h2><p>Read on.</p><p>重要的事情</p><p>重要的事情</p>"
+    page = read(text.encode())
+    assert page.blocks[:, SAID_END].tolist() == [4, 5, 7, 12, 17]  # a Chinese character each
+    assert page.said[2] == page.said[4]  # case and marks are folded
+    assert page.said[7:12].tolist() == page.said[12:17].tolist()
+    odds = np.zeros(1 << 16, np.int8)
+    odds[page.said[2]] = -32
+    rows = rows_of(page, odds)
+    assert rows["said"] == [16, 63, 0, 0, 0]
+    assert rows["said_most"] == [16, 16, 0, 0, 0]
+    assert rows["said_above"] == [0, 63, 63, 63, 63]
+    assert rows["again"] == [0, 0, 0, 0, 1]
+
+
+@pytest.mark.kernel
+def test_a_text_near_the_title_is_told_from_teasers_of_other_pages() -> None:
+    story = "<p>It rained for seven days and nights, and the river rose to the bridge of the old town.</p>" * 2
+    teasers = "".join(f"<li><h3><a href=/{n}>Other {n}</a></h3><p>Some words of another story, {n}.</p>" for n in "abc")
+    head = "<title>Rain</title><div><h1><a href=/>Rain</a></h1>"
+    page = read(f"{head}<div>{story}</div></div><ul>{teasers}</ul>".encode())
+    rows = rows_of(page, np.zeros(1 << 16, np.int8))
+    assert rows["heading_linked"] == [1, 1, 1] + [feature.TOP] * 6  # its own headline is no teaser's
+    assert rows["from_title"] == [1, 2, 2] + [3] * 6
+    assert rows["item_number"][3:] == [0, 0, 1, 1, 2, 2]
+    assert rows["in_top"] == [0, 1, 1] + [0] * 6
+
+
+@pytest.mark.kernel
+def test_pages_of_other_types_lean_to_more_text() -> None:
+    chance = np.array([0.9, 0.15, 0.1], np.float32)
+    blocks = np.zeros((3, COLUMNS), np.int64)
+    blocks[:, WORDS] = [20, 20, 20]
+    service = np.eye(7, dtype=np.float32)[6]
+    kept = [int(choice_kernels.best_expected(chance, blocks, types, 1.0).sum()) for types in (ARTICLE, service)]
+    assert kept == [1, 3]
+
+
 @pytest.mark.kernel
 def test_a_page_of_which_nothing_is_known_is_an_article() -> None:
     assert belief(np.full(7, 1 / 7, np.float32)) == 1.0
-    assert belief(np.array([0.1, 0.9, 0.0, 0.0], np.float32)) < 0.3
+    assert belief(np.array([0.1, 0.9, 0, 0, 0, 0, 0], np.float32)) < 0.3
 
 
 @pytest.mark.kernel
@@ -141,7 +189,7 @@ def test_no_other_set_of_blocks_promises_more(found: list[tuple[float, int]]) ->
     blocks = np.zeros((len(found), COLUMNS), np.int64)
     blocks[:, WORDS] = [w for _, w in found]
     got = expected_f1(
-        tuple(choice_kernels.best_expected(chance, blocks, 1.0, 1.0)), chance.astype(float), blocks[:, WORDS] + 0.3
+        tuple(choice_kernels.best_expected(chance, blocks, ARTICLE, 1.0)), chance.astype(float), blocks[:, WORDS] + 0.3
     )
     every = [
         (expected_f1(kept, chance.astype(float), blocks[:, WORDS] + 0.3), kept)

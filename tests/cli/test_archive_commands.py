@@ -57,6 +57,25 @@ def test_parts_on_the_command_line_are_the_whole(folder: Path, capfd: pytest.Cap
     assert "not a part" in capfd.readouterr().err
 
 
+def test_filters_and_codes_of_choice(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Stopwords of a file, an upper bound of frequency, and codes also where parts are combined."""
+    (tmp_path / "stop.txt").write_text("Cake, oven\n")
+    choice = ["--stopwords", str(tmp_path / "stop.txt"), "--min-documents", "2", "--max-documents", "40"]
+    source = ["--from", str(folder / "pages.jsonl"), *choice]
+    assert run(["archive", "build", str(tmp_path / "p1"), *source, "--part", "1/1"]) == 0
+    capfd.readouterr()
+    words = ["archive", "combine", str(tmp_path / "c"), str(tmp_path / "p1"), "--code", "gap=zeta3", "--json"]
+    assert run(words) == 0
+    facts = said(capfd)[0]
+    assert (facts["stopwords"], facts["max_documents"]) == ("2 of a file", 40)
+    archive = Archive.open(tmp_path / "c")
+    assert archive.manifest.codes["gap"] == "zeta3"
+    assert archive.manifest.preprocessing.stopwords == ("cake", "oven")
+    assert archive.dictionary.documents.max() <= 40
+    assert run(["archive", "build", str(tmp_path / "d"), *source[:2], "--stopwords", str(tmp_path / "none.txt")]) == 2
+    assert "none.txt" in capfd.readouterr().err
+
+
 def test_a_store_gives_the_same_collection(folder: Path, tmp_path: Path) -> None:
     with Store.open(tmp_path / "store") as store:
         for page in pages(90):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -58,7 +59,7 @@ def test_what_the_disk_refuses_is_named(tmp_path: Path, capfd: pytest.CaptureFix
 
 
 def test_version() -> None:
-    assert fyke("--version").stdout == "fyke 0.1.0\n"
+    assert fyke("--version").stdout == "fyke 0.2.0\n"
 
 
 def test_url_prints_json() -> None:
@@ -112,3 +113,38 @@ def test_a_letter_means_the_same_everywhere() -> None:
         for words, command in leaves(root.get_command(None, name), (name,)):
             letters = [each for option in command.params for each in option.opts if len(each) == 2]
             assert len(letters) == len(set(letters)), words
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_says_so(tmp_path: Path, number: int) -> None:
+    pipe = tmp_path / "robots.txt"
+    os.mkfifo(pipe)
+    words = [sys.executable, "-m", "fyke", "robots", str(pipe)]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process, pipe.open("w"):  # it reads now
+        process.send_signal(number)
+        _, said = process.communicate()
+    assert process.returncode == 3
+    assert said == "fyke: interrupted\n"
+
+
+LATE = """
+import sys, time
+from fyke import cli
+class Late:
+    def __del__(self):
+        sys.__stdout__.write("freed"); sys.__stdout__.flush(); time.sleep(1)
+cli.kept = Late()  # freed with the modules, after every exit function
+sys.exit(cli.main(["--version"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_the_work_changes_nothing(number: int) -> None:
+    words = [sys.executable, "-c", LATE]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("fyke "), line
+        assert process.stdout.read(5) == "freed"
+        process.send_signal(number)
+    assert process.returncode == 0

@@ -47,6 +47,19 @@ def test_a_folder_of_files(folder: Path, capfd: pytest.CaptureFixture[str]) -> N
     assert answer(capfd, folder, "--threshold", 0.95)["pairs"] == []
 
 
+def test_options_that_do_not_apply_and_old_names(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for words in (["--distance", "2"], ["--method", "exact", "--check", "cosine"]):
+        assert run(["dedupe", str(folder), *words]) == 2
+        assert words[-2] in capfd.readouterr().err
+    assert run(["dedupe", str(folder), "--words", "4", "--permutations=64"]) == 0
+    told = capfd.readouterr()
+    assert "1 pairs" in told.out
+    assert told.err.splitlines() == [
+        "fyke: --words is called --ngram now, and its old name will go",
+        "fyke: --permutations is called --num-perm now, and its old name will go",
+    ]
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
 def test_json_lines_and_parquet(ending: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rows = [{"url": f"http://example.org/{i}", "text": text} for i, text in enumerate([TEXT, "no copy", TEXT])]

@@ -85,6 +85,8 @@ with serve(WorldConfig(hosts=3, pages=30, slow=False, flaky=False)) as served:
     common = dict(scope="any", delay=0.01, patience=1, agents=1, resolve=tuple(served.resolve()))
     for name, more in {crawls}.items():
         assert fyke.crawl(served.world.seeds, name, **common, **more).pages > 30
+        with fyke.DuplicateIndex(f"{{name}}/duplicates") as index:  # as a resumed crawl opens it
+            assert len(index) > 10
 """
 
 
@@ -184,7 +186,7 @@ def test_a_set_covers_those_within_it(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(warming, "_run", lambda *arguments: None)
     assert warmed.needed("crawl")
     warming.warm("demo")
-    assert [name for name in warming.SETS if warmed.needed(name)] == ["extract", "crawls", "all"]
+    assert [name for name in warming.SETS if warmed.needed(name)] == ["extract", "convert", "crawls", "all"]
 
 
 def test_sets_name_workloads() -> None:

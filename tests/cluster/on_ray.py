@@ -1,6 +1,6 @@
 """A cluster in a network namespace of its own: `python -m tests.cluster.on_ray` plays the scenario, and prints facts.
 
-Three machines on 127.0.0.1, .2 and .3 crawl a world; the third is killed in mid-crawl, a fourth joins. Everything waits
+Three machines on 127.0.1.1, .2 and .3 crawl a world; the third is killed in mid-crawl, a fourth joins. Everything waits
 for what the head tells; nothing sleeps.
 """
 
@@ -16,11 +16,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from fyke.cluster import machine as machines
+from fyke.cluster import jobs
 from fyke.cluster.crawl import crawl, job_of
 from fyke.cluster.head import Overview
-from fyke.cluster.machine import Machine
+from fyke.cluster.loopback import Loopback
+from fyke.cluster.machine import Machine, connected
+from fyke.crawl.duplicates.near import SKETCH
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.dedupe import methods
+from fyke.reading.stored import documents_of
 from fyke.store import Store
 from fyke.store.depot import Depot
 from fyke.store.fetching import check, fetch
@@ -31,71 +35,69 @@ from fyke.world.transport import shortest_gaps
 WORLD = WorldConfig(hosts=8, pages=100, slow=False, flaky=False, traps=False)
 DELAY = 0.05
 BEGAN = time.monotonic()
+DEDUPE = methods.Settings()
+
+
+def say(what: str) -> None:
+    """Tell whoever looks into a failure."""
+    print(f"{time.monotonic() - BEGAN:.1f} {what}", file=sys.stderr, flush=True)
 
 
 class Scenario:
     """What happens while the crawl goes on."""
 
-    def __init__(self, folder: Path, pool: ThreadPoolExecutor) -> None:
-        self.folder, self.pool = folder, pool
-        self.machines: dict[int, Machine] = {}
+    def __init__(self, machines: Loopback, pool: ThreadPoolExecutor) -> None:
+        self.machines, self.pool = machines, pool
         self.killed = False
         self.fourth: Future[Machine] | None = None
         self.nodes: set[str] = set()
         self.events: list[str] = []
-        self.shares: dict[str, int] = {}
-
-    def start(self, place: int) -> Machine:
-        """Start a machine."""
-        machines.make_token(self.folder / "token")
-        wanted = Machine(
-            f"127.0.0.{place}", "127.0.0.1:6379", str(self.folder / "token"), folder=str(self.folder / f"m{place}")
-        )
-        self.machines[place] = started = machines.start(wanted)[0]
-        return started
 
     def look(self, overview: Overview) -> None:
         """Kill a machine once pages have come, and let another join."""
-        print(f"{time.monotonic() - BEGAN:.1f}", overview.status.pages, overview.nodes, file=sys.stderr)
+        say(f"{overview.status.pages} {overview.nodes}")
         self.events += [event.what for event in overview.events]
         self.nodes |= overview.nodes.keys()
-        if sum(told["ready"] for told in overview.nodes.values()) == len(overview.nodes):
-            self.shares = {name: told["tablets"] for name, told in overview.nodes.items()}
         if self.fourth is None and overview.status.pages:
-            self.fourth = self.pool.submit(self.start, 4)
+            self.fourth = self.pool.submit(self.machines.start, 4)
         if not self.killed and overview.status.pages >= 10:
             self.killed = True
-            third = self.machines[3].process
-            machines.kill([third, *machines.descendants(third)])
+            self.machines.kill(3)
 
 
 def play(folder: Path) -> dict[str, Any]:
     """Play it; return the facts."""
-    with ThreadPoolExecutor(4) as pool:
-        scenario = Scenario(folder, pool)
-        try:
-            scenario.start(1)
-            list(pool.map(scenario.start, (2, 3)))
-            with serve(WORLD) as served, machines.connected(scenario.machines[1]) as actors:
-                served.log()
-                settings = CrawlSettings(
-                    scope="any", delay=DELAY, patience=1.0, agents=1, resolve=tuple(served.resolve()),
-                    depot=str(folder / "depot"),
-                )  # fmt: skip
-                job = job_of(served.world.seeds, settings, tablets=8, lease=4.0)
-                summary = crawl(job, actors, scenario.look)
-                expected, gaps = served.world.expected(served.world.seeds), shortest_gaps(served.log())
-        finally:
-            if scenario.fourth is not None:
-                scenario.fourth.result()
-            for machine in scenario.machines.values():
-                machines.stop(machine)
+    with ThreadPoolExecutor(4) as pool, Loopback(folder) as machines:
+        scenario = Scenario(machines, pool)
+        machines.start(1)
+        say("the head is up")
+        list(pool.map(machines.start, (2, 3)))
+        say("three machines are up")
+        with serve(WORLD) as served, connected(machines.machines[1]) as actors:
+            served.log()
+            settings = CrawlSettings(
+                scope="any", delay=DELAY, patience=1.0, agents=1, resolve=tuple(served.resolve()),
+                depot=str(folder / "depot"),
+            )  # fmt: skip
+            job = job_of(served.world.seeds, settings, tablets=8, lease=4.0)
+            summary = crawl(job, actors, scenario.look)
+            expected, gaps = served.world.expected(served.world.seeds), shortest_gaps(served.log())
+            say(f"the crawl has ended: {summary.pages} pages")
+            copies = jobs.duplicates(job.depot, DEDUPE, actors.run_tasks, lambda done: None)
+            say("its duplicates are found")
+        if scenario.fourth is not None:
+            scenario.fourth.result()
     depot = Depot.open(str(folder / "depot"))
     checked = check(depot)
     fetch(depot, folder / "store")
     with Store.open(folder / "store", "r") as store:
         rows = [row for row in store.scan(parts=()) if row.meta.status == 200 and not row.meta.error]
         stored, doubled = {row.url for row in rows}, sum(len(row.versions) > 1 for row in rows)
+        same = methods.find(documents_of(store), DEDUPE)
+        texts = [url for url, _ in documents_of(store)]
+        sketched = [url for url in texts if (row := store.get(url)) is not None and SKETCH in row.columns]
+        marked = {row.url for row in rows if row.meta.duplicate_of}
+    families = [set(each["members"]) for each in same.cluster_rows()]
     return {
         "missing": sorted(expected.pages - stored),
         "forbidden": sorted(expected.disallowed & stored),
@@ -107,6 +109,9 @@ def play(folder: Path) -> dict[str, Any]:
         "faults": checked.named,
         "nodes": sorted(scenario.nodes),
         "gone": sum("is gone" in what for what in scenario.events),
+        "copies": list(copies.pair_rows()) == list(same.pair_rows()) and len(copies.left) > 0,
+        "sketched": (len(texts), len(sketched)),
+        "families": (len(families), sum(len(family - marked) <= 1 for family in families)),
         "left": left_running(folder),
     }
 

@@ -38,9 +38,12 @@ async def between(
             raise OSError("gone")
         return await inbox.take(bundles)
 
+    async def asked(data: bytes) -> bytes:
+        return data[::-1]
+
     exchange = Exchange(folder, 0, receive)
     inbox = Inbox(folder, lambda tablet: 0 if tablet == 1 else None, committed)
-    office = Office(folder / "office.sock", owners.get, carry)
+    office = Office(folder / "office.sock", owners.get, carry, asked)
     line = Abroad(folder / "office.sock")
     await exchange.open()
     await office.open()
@@ -58,6 +61,7 @@ async def between(
 def test_letters_arrive_as_they_were_sent(tmp_path: Path) -> None:
     async def work(line: Abroad, got: list[Letter]) -> None:
         await asyncio.gather(*(line.send(1, [letter(number)]) for number in range(20)))
+        assert await line.ask(b"?abc") == b"cba?", "questions about near copies go their own way"
 
     got = asyncio.run(between(tmp_path, work, {1: "b"}, float("inf")))
     assert sorted(each.number for each in got) == list(range(20))

@@ -31,7 +31,7 @@ def test_a_machine_dies_another_joins_and_the_truth_is_found() -> None:
     )
     assert done.returncode == 0, done.stderr.decode()[-8000:]
     facts = json.loads(done.stdout.splitlines()[-1])
-    assert facts["nodes"][:3] == ["127.0.0.1", "127.0.0.2", "127.0.0.3"]
+    assert facts["nodes"][:3] == ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
     assert facts["gone"] == 1, "the node that was killed, and no other"
     assert not facts["missing"], "the truth is complete"
     assert not facts["forbidden"]
@@ -41,4 +41,9 @@ def test_a_machine_dies_another_joins_and_the_truth_is_found() -> None:
     assert facts["pages"]
     assert facts["backed_up"]
     assert not facts["faults"], "every chain of the depot goes on from claim to claim"
+    assert facts["copies"], "a job over the tablets finds what one machine finds in the whole store"
+    assert facts["sketched"][0] == facts["sketched"][1], "the sketch of each text is a cell of its row"
+    families, settled = facts["families"]
+    assert families > 10
+    assert settled >= 0.75 * families, "of near copies on any machines most are marked, though one dies (then .84)"
     assert not facts["left"], "nothing is left running"

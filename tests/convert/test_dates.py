@@ -143,10 +143,17 @@ def test_the_public_set() -> None:
 _YEAR = re.compile(r"[0-9](?:(?<=1)99[0-9]|(?<=2)0[0-4][0-9]|[./][0-9]{1,2}[./][0-9]{2})")
 
 
+def _all_years(text: str) -> list[list[int]]:
+    return [list(match.span()) for match in _YEAR.finditer(text)]
+
+
 @pytest.mark.kernel
 @given(st.text(st.sampled_from("0123456789./- \x1eaé年日\U0001f600٣"), max_size=200))
 def test_years_are_found_where_a_search_of_all_characters_finds_them(text: str) -> None:
-    assert dates._years(text) == [list(match.span()) for match in _YEAR.finditer(text)]
+    every = _all_years(text)
+    assert [year for year in dates._years(text) if year not in every] == []
+    beside = f"1 {text[:30]} 1"  # a day is never far
+    assert dates._years(beside) == _all_years(beside)
 
 
 FRAGMENTS = [
@@ -164,6 +171,15 @@ def test_only_what_holds_no_date_is_passed_over(text: str) -> None:
         assert found == list(dates._dates(text, 0, len(text), american=True))
 
 
+@given(st.lists(st.sampled_from([*FRAGMENTS, " and so on" * 5, "\n"]), max_size=20).map("".join))
+def test_years_without_a_day_beside_them_are_of_no_date(text: str) -> None:
+    text += " " * 100
+    found = list(dates.dates_in(text, american=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dates, "_years", _all_years)
+        assert found == list(dates.dates_in(text, american=True))
+
+
 @pytest.mark.kernel
 def test_no_more_years_are_looked_at_than_there_is_room_for() -> None:
-    assert len(dates._years("2001 " * 1000)) == dates.MAX_YEARS
+    assert len(dates._years("1 2001 " * 1000)) == dates.MAX_YEARS

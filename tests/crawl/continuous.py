@@ -11,6 +11,7 @@ from fyke.clock import VirtualClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
 from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.means import Means
 from fyke.crawl.order.order import Order
 from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.politeness.permissions import Permissions
@@ -19,7 +20,6 @@ from fyke.crawl.revisit import gauge as freshness
 from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.ties import Ties, Ways
-from fyke.crawl.visit import Means
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness

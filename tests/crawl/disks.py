@@ -1,6 +1,7 @@
 """A crawl on a disk that fills or fails in its middle, and is well again: ``python -m tests.crawl.disks KIND FOLDER``.
 
-Prints one line of JSON: what the crawl said and how it ended, and what the store holds after it was resumed.
+Prints one line of JSON: what the crawl said and how it ended, and what the store holds after it was resumed. A full
+disk is freed once the crawl says that it waits, a broken one is mended once the crawl has ended.
 ``full`` expects that FOLDER is a small file system of its own; ``broken`` that FOLDER/faults.so is preloaded, which
 fails every write below FOLDER/store while FOLDER/broken exists.
 """
@@ -105,8 +106,14 @@ def main(kind: str, folder: Path) -> None:
                     pass
         else:
             mark.touch()
+        waited = ""
+        if kind == "full":
+            assert crawl.stderr is not None
+            waited = crawl.stderr.readline()
+            mark.unlink()
         out, err = crawl.communicate()
-        mark.unlink()
+        err = waited + err
+        mark.unlink(missing_ok=True)
         checked = fyke("store", "check", "--store", str(store), "--json")
         told, complaint = checked.communicate()
         again = fyke("resume", "--store", str(store), "--json")

@@ -17,11 +17,11 @@ from fyke.crawl.discovery import discovery, lister
 from fyke.crawl.discovery.discovery import Discovery, places, redirected
 from fyke.crawl.discovery.lister import Lister
 from fyke.crawl.mail.outbox import Offer
+from fyke.crawl.means import Means
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.ties import Ties, Ways
-from fyke.crawl.visit import Means
 from fyke.errors import ConfigError, StorageError
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier

@@ -10,14 +10,15 @@ from fyke.clock import VirtualClock
 from fyke.convert import Source, convert_here
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
-from fyke.crawl.commit import Tally
 from fyke.crawl.discovery.discovery import Discovery
+from fyke.crawl.means import Means
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
-from fyke.crawl.queue.queues import AGAIN, Queues
+from fyke.crawl.queue.later import AGAIN
+from fyke.crawl.queue.queues import Queues
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.tally import Tally
 from fyke.crawl.run.ties import Ways
-from fyke.crawl.visit import Means
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
@@ -111,6 +112,6 @@ def test_urls_that_are_tried_again_later_count_as_waiting(tmp_path: Path) -> Non
         first.postpone(batch, Entry("http://h.test/y", 1, 0, kind=AGAIN), 50.0)
         first.tablet(url).write(batch)
         second.restore(0.0)
-        assert (first.retries, second.retries) == (1, 1)
+        assert (first.later.retries, second.later.retries) == (1, 1)
         second.wake(60.0)
-        assert (second.retries, second.frontier.counts().queued) == (0, 1)
+        assert (second.later.retries, second.frontier.counts().queued) == (0, 1)

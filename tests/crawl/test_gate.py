@@ -22,6 +22,14 @@ def test_a_host_that_is_still_busy_uses_up_no_slot_of_its_address() -> None:
     assert one.enter("a.example", busy) == 0.0
 
 
+def test_without_a_lease_nobody_is_contacted() -> None:
+    leased = [False]
+    made = Gate(Politeness(delay=0.0), 180.0, lease=lambda: leased[0])
+    assert made.enter("a.test", 100.0) > 100.0
+    leased[0] = True
+    assert not made.enter("a.test", 101.0)
+
+
 def test_hosts_of_one_address_come_a_gap_after_the_last_request_was_sent() -> None:
     one = gate()
     assert one.enter("a.example", 100.0) == 0.0

@@ -11,6 +11,7 @@ import pytest
 from fyke.clock import VirtualClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processed, Processor
+from fyke.crawl.means import Means
 from fyke.crawl.order.cash import Accounts
 from fyke.crawl.order.order import Order
 from fyke.crawl.order.quality import ByQuality
@@ -22,7 +23,6 @@ from fyke.crawl.queue.seen_chunks import SeenChunks
 from fyke.crawl.run.limit import Bounds, Limit, Unlimited
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.ties import Ways
-from fyke.crawl.visit import Means
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness

@@ -15,6 +15,7 @@ from fyke.cli import run
 from fyke.clock import VirtualClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
+from fyke.crawl.means import Means
 from fyke.crawl.politeness.gate import Gate
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
@@ -23,7 +24,6 @@ from fyke.crawl.revisit import gauge as freshness
 from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.run.settings import CrawlSettings
-from fyke.crawl.visit import Means
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness

@@ -17,11 +17,11 @@ from fyke.crawl.capture import Processor
 from fyke.crawl.discovery import subscriptions
 from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.discovery.push import Pushed, Subscriber
+from fyke.crawl.means import Means
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.ties import Ways
-from fyke.crawl.visit import Means
 from fyke.fetch.address import Veto
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport

@@ -89,8 +89,8 @@ def test_units_and_selections() -> None:
     assert len(units(text, "words")) == 8
     assert len(units(text, "sentences")) == 3
     assert len(units(text, "paragraphs")) == 2
-    everything = fingerprints(text * 20, Fingerprinting(n=2))
-    some = fingerprints(text * 20, Fingerprinting(n=2, select="mod", modulus=3))
+    everything = fingerprints(text * 20, Fingerprinting(ngram=2))
+    some = fingerprints(text * 20, Fingerprinting(ngram=2, select="mod", modulus=3))
     assert set(some.tolist()) == {v for v in everything.tolist() if v % 3 == 0}
     assert len(fingerprints("", Fingerprinting())) == 0
 
@@ -99,7 +99,7 @@ def test_overlap_is_resemblance_and_containment() -> None:
     half = " ".join(f"w{i}" for i in range(50))
     whole = half + " " + " ".join(f"w{i}" for i in range(50, 100))
     other = " ".join(f"x{i}" for i in range(50))
-    prints = [fingerprints(t, Fingerprinting(n=3)) for t in (half, whole, other)]
+    prints = [fingerprints(t, Fingerprinting(ngram=3)) for t in (half, whole, other)]
     (found,) = overlaps(prints)
     assert (found.left, found.right, found.common) == (0, 1, 48)
     assert found.left_in_right == 1.0
@@ -123,7 +123,7 @@ def test_many_copies_take_the_memory_of_their_pairs() -> None:
 
 def test_a_moved_passage_is_found_by_winnowing() -> None:
     passage = " ".join(f"p{i}" for i in range(12))
-    settings_ = Fingerprinting(n=5, select="winnow", window=8)
+    settings_ = Fingerprinting(ngram=5, select="winnow", window=8)
     left = fingerprints("alpha beta gamma " + passage + " delta", settings_)
     right = fingerprints("something quite different before " + passage + " and after it", settings_)
     assert len(np.intersect1d(left, right)) >= 1, "12 = window + n − 1 common words"

@@ -40,7 +40,21 @@ def test_search_finds_all_within_k_bits(
         for i, j in itertools.combinations(range(len(values)), 2)
         if (d := distance(values[i], values[j])) <= k
     ]
-    assert index.pairs() == truth
+    assert index.pairs() == (truth, 0)
+
+
+def test_large_buckets_lose_no_pair_in_silence() -> None:
+    """Of faults D3: of a bucket of more than a thousand only the pairs with its first were found, and none skipped."""
+    chance = np.random.default_rng(5)
+    spread = chance.integers(0, 2**40, 1500, np.uint64)  # one top of 16 bits for all
+    near = spread[:200] ^ (np.uint64(1) << chance.integers(0, 40, 200, np.uint64))
+    index = HammingIndex(np.concatenate([spread, near]))
+    found, skipped = index.pairs()
+    assert {(i, 1500 + i, 1) for i in range(200)} <= set(found)
+    assert skipped == 0
+    assert index.pairs(max_bucket=100)[1] > 1_000_000
+    many = HammingIndex(np.array([7] * 40 + [6], np.uint64)).pairs(max_equal=32)
+    assert many == ([(0, n, 0) for n in range(1, 40)] + [(0, 40, 1)], 40 * 39 // 2 - 39 + 39)
 
 
 def test_mankus_tables() -> None:

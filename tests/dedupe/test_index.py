@@ -13,13 +13,13 @@ import pytest
 import fyke
 from fyke.dedupe import index_kernels
 from fyke.dedupe.disk import SketchFolder
-from fyke.dedupe.index import DuplicateIndex, Match
-from fyke.dedupe.sketch import DEFAULTS, Parameters, sketch
+from fyke.dedupe.index import INLINE, DuplicateIndex, Match
+from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketch, sketch, sketches_of
 from fyke.errors import StorageError, UserError
 from fyke.text.characters import WORDS, Folding
 from tests.dedupe.test_discover import collection, exact_join
 
-SMALL = Parameters(n=2, permutations=24)
+SMALL = Parameters(ngram=2, num_perm=24)
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,14 @@ def test_true_similarity_where_texts_are_at_hand(texts: list[str]) -> None:
     for j, answer in found.items():
         assert truth[int(answer.id.removeprefix("doc-")), j] == pytest.approx(answer.similarity)
         assert answer.method == ("text" if answer.similarity == 1.0 else "jaccard")
+
+
+def test_a_sketch_that_was_made_elsewhere_is_as_good_as_the_text(texts: list[str]) -> None:
+    here, there = DuplicateIndex(), DuplicateIndex()
+    for sketched, text in zip(sketches_of([(f"doc-{i}", t) for i, t in enumerate(texts)], INLINE), texts, strict=True):
+        found = there.seen_sketch(msgspec.msgpack.decode(msgspec.msgpack.encode(sketched), type=Sketch))
+        assert (found[0] if found is not None else None) == here.seen(text, sketched.id)
+    assert len(here) == len(there)
 
 
 def test_versions_of_a_page_are_no_copies_of_it(texts: list[str]) -> None:
@@ -149,7 +157,7 @@ def test_a_torn_record_ends_the_folder_and_hurts_nothing_before_it(texts: list[s
 
 def test_other_parameters_and_foreign_folders_are_refused(tmp_path: Path) -> None:
     SketchFolder.open(tmp_path / "a", SMALL, create=True).close()
-    with pytest.raises(UserError, match="n = 2 not 5, permutations = 24 not 192"):
+    with pytest.raises(UserError, match="ngram = 2 not 5, num_perm = 24 not 192"):
         DuplicateIndex(tmp_path / "a", parameters=DEFAULTS)
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "thing").touch()
@@ -223,8 +231,12 @@ def test_index_kernels_small(tmp_path: Path) -> None:
             index._spill(index._folder, len(index))  # type: ignore[arg-type]
             assert index.seen("a b c d e f", "3") == Match("1", 1.0, "text")
             assert index.seen("a b c d e f g", "4") is not None
+            count = len(index)
+            for text, name in (("a b c d e f g", "4"), ("a b c d e f", "1"), ("", "7"), ("p q r s t", "8")):
+                index.seen_sketch(sketches_of([(name, text)], SMALL)[0])
+            assert len(index) == count + 1, "what is remembered is not remembered again, also from the disk"
         with DuplicateIndex(tmp_path / "index", threshold=0.5, parameters=SMALL) as index:
-            assert len(index) == 3
+            assert len(index) == 4
             assert index.seen("x y z", "5") == Match("2", 1.0, "text")
             index._folder.append(["6"], sketch(["k l m"], SMALL))  # type: ignore[union-attr]
         same = np.empty(2, np.uint16)

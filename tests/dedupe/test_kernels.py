@@ -46,14 +46,14 @@ def test_sketches_agree_with_the_reference(text: str, n: int) -> None:
     words = slow_hashes(text)
     grams = shingles(words, n)
     a, b = coefficients(20)
-    made = sketch([text, "", text + " x"], Parameters(n=n, permutations=20))
+    made = sketch([text, "", text + " x"], Parameters(ngram=n, num_perm=20))
     assert made.signatures[0].tolist() == reference.minima(grams, a.tolist(), b.tolist())
     assert made.simhashes[0] == reference.simhash(words)
     assert made.counts.tolist()[:2] == [len(grams), 0]
-    assert sketch([text], Parameters(n=n, permutations=20, features="shingles")).simhashes[0] == reference.simhash(
+    assert sketch([text], Parameters(ngram=n, num_perm=20, features="shingles")).simhashes[0] == reference.simhash(
         grams
     )
-    assert minhash(text, permutations=20, n=n).tolist() == made.signatures[0].tolist()
+    assert minhash(text, num_perm=20, ngram=n).tolist() == made.signatures[0].tolist()
     assert made.keys[0] != made.keys[2], "one word more is another text"
 
 
@@ -107,7 +107,7 @@ def test_signatures_estimate_jaccard() -> None:
     right = " ".join(f"w{i}" for i in range(250, 1250))
     truth = reference.jaccard(set(shingle_hashes(left).tolist()), set(shingle_hashes(right).tolist()))
     for kind in ("fast", "linear"):
-        a, b = (minhash(t, permutations=2000, kind=kind) for t in (left, right))
+        a, b = (minhash(t, num_perm=2000, kind=kind) for t in (left, right))
         assert abs(float((a == b).mean()) - truth) < 4 * (truth * (1 - truth) / 2000) ** 0.5
 
 

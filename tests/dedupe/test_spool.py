@@ -11,6 +11,7 @@ from fyke.dedupe import methods
 from fyke.dedupe.discover import near_duplicates
 from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.methods import Named, Settings
+from fyke.dedupe.similarity import cosine
 from fyke.dedupe.sketch import Parameters
 from fyke.dedupe.spool import Spool
 from fyke.errors import UserError
@@ -59,6 +60,13 @@ def test_against_another_collection(texts: list[str]) -> None:
     assert set(pairs(found)) == expected != set()
 
 
+def test_clusters_against_another_collection_are_of_both(texts: list[str]) -> None:
+    """Of faults D5: copies within either collection were reported, which have nothing to do with the other."""
+    old, new = [texts[0], texts[0], texts[5]], [texts[9], texts[9], texts[5]]
+    found = methods.find(named(new, "new"), Settings(), named(old, "old"))
+    assert [row["members"] for row in found.cluster_rows()] == [["old2", "new2"]]
+
+
 def test_against_saved_sketches(texts: list[str], tmp_path: Path) -> None:
     truth = exact_join(texts, 0.87)
     half = len(texts) // 2
@@ -69,8 +77,17 @@ def test_against_saved_sketches(texts: list[str], tmp_path: Path) -> None:
         named(texts[half:], "new"), tmp_path / "sketches", Settings(), lambda what, share: None
     )
     assert {f"new{j - half}" for i, j in truth if i < half <= j} <= {right for _, right in pairs(found)}
+    before = {path.name: path.read_bytes() for path in (tmp_path / "sketches").iterdir()}
+    (tmp_path / "sketches").chmod(0o500)
+    methods.against_sketches(named(texts[:3]), tmp_path / "sketches", Settings(threshold=0.5), lambda what, share: None)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "sketches").iterdir()} == before
+    with pytest.raises(UserError, match="leave out --method"):
+        methods.against_sketches([], tmp_path / "sketches", Settings(method="simhash"), lambda what, share: None)
+    other = Settings(parameters=Parameters(ngram=4))
     with pytest.raises(UserError, match="other parameters"):
-        methods.find([], Settings(parameters=Parameters(n=4)), save=tmp_path / "sketches")
+        methods.against_sketches([], tmp_path / "sketches", other, lambda what, share: None)
+    with pytest.raises(UserError, match="other parameters"):
+        methods.find([], Settings(parameters=Parameters(ngram=4)), save=tmp_path / "sketches")
 
 
 def test_other_methods(texts: list[str]) -> None:
@@ -88,6 +105,17 @@ def test_other_methods(texts: list[str]) -> None:
     simhash = methods.find(named(texts), Settings(method="simhash"))
     assert copies <= set(pairs(simhash))
     assert all(s >= np.cos(np.pi * 3 / 64) - 1e-6 for s in pairs(simhash).values())
+
+
+@pytest.mark.parametrize("method", ["simhash", "fingerprint"])
+def test_any_method_may_propose_what_a_check_decides(texts: list[str], method: str) -> None:
+    """Of faults D6: the lecture's way, candidates by fingerprints and then the cosine, ignored the cosine."""
+    some = texts[:200]
+    found = pairs(methods.find(named(some), Settings(method=method, check="cosine")))  # type: ignore[arg-type]
+    assert found
+    for (i, j), similarity in found.items():
+        assert similarity == pytest.approx(cosine(some[int(i)], some[int(j)]), abs=1e-6)
+        assert similarity >= 0.8
 
 
 @pytest.mark.parametrize("check", ["containment", "cosine", "words", "edit"])

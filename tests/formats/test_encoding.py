@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fyke
 from fyke.formats import encoding
-from fyke.formats.encoding import decoded, http_charset, lookup
+from fyke.formats.encoding import as_utf8, decoded, http_charset, lookup
 
 
 def html5lib_cases(folder: Path) -> Iterator[tuple[bytes, str]]:
@@ -117,6 +117,21 @@ def test_any_bytes_have_a_text(data: bytes, content_type: str | None) -> None:
 @given(st.text(min_size=1), st.sampled_from(["utf-8", "utf-16-le", "utf-16-be"]))
 def test_marked_text_comes_back(text: str, codec: str) -> None:
     assert fyke.decode(b"".join(("\ufeff".encode(codec), text.encode(codec))))[0] == text
+
+
+@given(
+    st.sampled_from(
+        [b"", b"<meta charset=utf-8>", b"<meta charset=latin1>", b"<meta charset=iso-2022-jp>\x1b$B", b"<p>"]
+    ),
+    st.text(max_size=20) | st.text("ab<>&~{}\x1b$B", max_size=20),
+    st.sampled_from(["utf-8", "utf-8-sig", "latin-1", "utf-16", "utf-16-le", "shift_jis"]),
+    st.sampled_from(["", "text/html", "text/html; charset=utf-8", "text/html; charset=koi8-r", "text/plain"]),
+)
+def test_utf8_is_what_is_decoded(start: bytes, text: str, codec: str, content_type: str) -> None:
+    data = start + text.encode(codec, "replace")
+    found, made = decoded(data, content_type), as_utf8(data, content_type)
+    assert made == (found.text.encode(), found.encoding, found.how, found.replaced)
+    assert made.data is data or found.encoding != "UTF-8" or made.data != data
 
 
 def test_labels() -> None:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fyke.formats import markup_rows as k
-from fyke.formats.markup import Markup
+from fyke.formats.markup import Markup, fold
 from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS, key
 
 _PIECES = [
@@ -38,8 +38,8 @@ def _ours(page: str) -> list[tuple[str, ...]]:
             before = found.pop()[1] if found and found[-1][0] == "text" else ""
             found.append(("text", before + text))
         elif kind == k.OPEN:
-            name, _, attributes = markup.tag(at)
-            found.append(("open", name, *(f"{n}={v}" for n, v in attributes.items())))
+            tag = markup.tag(at)
+            found.append(("open", tag.name, *(f"{n}={v}" for n, v in tag.attributes.items())))
         else:
             found.append(("close", markup.name(at)) if kind == k.CLOSE else ("comment",))
     return found
@@ -151,3 +151,8 @@ def test_what_a_page_says_is_decoded_when_asked_for() -> None:
     assert markup.content(tag.token) == "x y<"
     assert [t.name for t in markup.tags_with("title", "datetime")] == ["a"]
     assert re.sub(r"\s", "", markup.content(next(markup.tags("time")).token)) == "n"
+
+
+@given(st.text(st.sampled_from("ab \t\n\x00\x1c\x85\xa0\u2003\u200bé漢"), max_size=12))
+def test_fold_leaves_single_spaces(text: str) -> None:
+    assert fold(text) == " ".join(text.split())

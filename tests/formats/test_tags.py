@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fyke.formats.tags import TABLE, Synonyms, canonical, date, visible_date
+from fyke.formats.tags import TABLE, Synonyms, canonical, date
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,6 @@ def test_a_user_extends_the_table() -> None:
     assert (meta.place, meta.published) == ("Hull", "2001")
     with pytest.raises(ValueError, match="unknown field 'plase'"):
         Synonyms({"plase": []})
-
-
-def test_a_date_in_running_text() -> None:
-    assert visible_date("Posted on May 3rd, 2011 by Ann; see 2009-01-01") == "2011-05-03"
-    assert visible_date("call 555-2011-77") == ""
 
 
 @given(st.text(max_size=60))

@@ -178,7 +178,7 @@ class Mercator(RuleBasedStateMachine):
         assert len(sites) == len(set(sites)) == self.frontier.counts().back_queues <= B, "one site per queue"
         assert all(size > 0 for _, size in backs), "an empty back queue"
         if not self.restored:
-            waiting = [site for queue in self.frontier.front_queues() for site in queue]
+            waiting = [site.name for queue in self.frontier._front for site in queue]
             assert len(sites) == B or not waiting, "a back queue is unused while the front queues hold URLs"
         assert all(size <= 2 * CHUNK + 1 for _, size in backs), "a back queue without bound"
 
@@ -219,7 +219,7 @@ def test_no_back_queue_is_unused_while_a_front_queue_holds_a_host() -> None:
     while done < 50:
         for wish in frontier.refills():
             frontier.supply(wish, read(disk, wish), 0.0)
-        waiting = {host for queue in frontier.front_queues() for host in queue}
+        waiting = {site.name for queue in frontier._front for site in queue}
         backs = {host for host, _ in frontier.back_queues()}
         assert len(backs) == B or not waiting, "the front queues hold hosts and a back queue is unused"
         lease = frontier.next(0.0)

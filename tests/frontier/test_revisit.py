@@ -261,7 +261,7 @@ def test_a_long_quiet_before_the_first_look_counts_once_and_so_far() -> None:
 
 
 def test_what_a_host_taught_is_taken_up_and_nonsense_of_it_is_not() -> None:
-    right = [3.0, 1.5, -2.0, 4.0]  # logarithms may be below 0, counts and rates not
+    right = [3.0, 1.5, -2.0, 0.4]  # logarithms may be below 0, counts and rates not
     for sums in (
         right,
         *([*right[:i], wrong, *right[i + 1 :]] for i in range(4) for wrong in (-1.0, math.nan, math.inf)),
@@ -279,4 +279,13 @@ def test_what_a_host_taught_is_taken_up_and_nonsense_of_it_is_not() -> None:
 
 def test_a_schedule_keeps_bins_for_counts_and_for_sums() -> None:
     schedule = Schedule(5, 1.0)
-    assert schedule._counts.shape == schedule._sums.shape == (5, change.BINS)
+    assert schedule._learnt.counts.shape == schedule._learnt.sums.shape == (5, change.BINS)
+
+
+def test_a_schedule_waits_for_signals_where_they_are_good_and_hands_out_so_many_at_once() -> None:
+    known = Schedule(2, 1.0, rates=np.full(2, 0.5), hosts=np.array([0, 1]))
+    known.trusted(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    taken = [int(page) for day in range(60) for page in known.due(day / 4).tolist()]
+    assert set(taken) == {0}, "of a host whose signals are good, no news is good news"
+    many = Schedule(70_000, 1e9, rates=np.full(70_000, 50.0))
+    assert len(many.due(10.0)) == 1 << 16

@@ -166,7 +166,7 @@ def _use_graph(folder: Path, files: Files) -> None:
 
 
 def _sketches(made: Path) -> list[Files]:
-    with DuplicateIndex(made / "s", parameters=Parameters(permutations=16)) as index:
+    with DuplicateIndex(made / "s", parameters=Parameters(num_perm=16)) as index:
         for i, text in enumerate(TEXTS):
             index.seen(text, f"name {i}")
             if i == 15 and index._folder is not None:

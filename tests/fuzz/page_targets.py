@@ -150,7 +150,7 @@ def _use_url(data: bytes) -> None:
 def _use_dates(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     list(dates_in(text)), list(dates_in(text, american=True))
-    _ = read_date(text), date_in_url(text[:2000]), tags.date(text), tags.moment(text), tags.visible_date(text)
+    _ = read_date(text), date_in_url(text[:2000]), tags.date(text), tags.moment(text)
 
 
 def _use_requisites(data: bytes) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+from html import escape
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fyke.errors import UrlError
-from fyke.formats.html import References, parse
-from fyke.formats.http import Head
-from fyke.sites.links import MAX_LINKS, Directives, LinkMemo, PageLinks, find_links, read_directives
+from fyke.formats.html import parse, parse_many
+from fyke.formats.http import NO_HEAD, Head
+from fyke.sites.links import MAX_LINKS, Directives, LinkMemo, PageLinks, find_links, find_many, read_directives
 from fyke.sites.traps import seen_key
 from fyke.url import Url
 from fyke.values import Drop, Link
@@ -162,34 +166,48 @@ HREF = st.sampled_from(
 PATH = st.sampled_from(["/", "/a", "/a/", "/a/b", "/a/b?c/d", "/a/b/c"])
 
 
-@given(st.lists(st.tuples(PATH, st.lists(HREF, max_size=6)), max_size=8), st.sampled_from([0, 3, 1000]))
-def test_memo_changes_nothing(pages: list[tuple[str, list[str]]], entries: int) -> None:
+def _joined(url: Url, hrefs: list[str]) -> Iterator[Url]:
+    for href in hrefs:
+        with suppress(UrlError):
+            target = url.join(href)
+            if target.scheme.startswith("http") and not href.strip("\0 \t\r\n\f").startswith("#"):
+                yield target
+
+
+BATCHES = st.lists(st.lists(st.tuples(PATH, st.lists(HREF, max_size=6)), max_size=4), max_size=4)
+
+
+@given(BATCHES, st.sampled_from([0, 3, 12, 1000]))
+def test_memo_changes_nothing(batches: list[list[tuple[str, list[str]]]], entries: int) -> None:
     """Whatever was met before, and however little is kept, a link leads where joining it leads."""
     memo = LinkMemo(entries, seed=5)
-    for path, hrefs in pages:
-        url = Url("http://site.test" + path)
-        page = parse("")
-        page.links = lambda hrefs=hrefs: References(list(hrefs), [""] * len(hrefs), [""] * len(hrefs))  # type: ignore[method-assign, misc]
-        found = find_links(page, url, memo)
-        expected = []
-        for href in hrefs:
-            try:
-                target = url.join(href)
-            except UrlError:
-                continue
-            if target.scheme.startswith("http") and not href.strip("\0 \t\r\n\f").startswith("#"):
-                expected.append(target)
-        assert [link.target for link in found.links] == expected
-        assert found.keys.tolist() == [seen_key(target, seed=5) for target in expected]
+    for batch in batches:
+        urls = [Url("http://site.test" + path) for path, _ in batch]
+        pages = parse_many(["".join(f'<a href="{escape(href)}">' for href in hrefs) for _, hrefs in batch])
+        found = list(find_many([(page, url, NO_HEAD) for page, url in zip(pages, urls, strict=True)], memo))
+        for page, url, links in zip(pages, urls, found, strict=True):
+            expected = list(_joined(url, page.links().hrefs))
+            assert [link.target for link in links.links] == expected
+            assert links.keys.tolist() == [seen_key(target, seed=5) for target in expected]
 
 
 def test_memo_is_bounded() -> None:
     memo = LinkMemo(50)
     for i in range(40):
-        find_links(
-            parse(f"<a href=/{i}>" * 3 + f"<a href=x{i}><a href=http://o.test/{i}>"), Url(f"http://h{i}.test/"), memo
-        )
-    assert sum(map(len, memo._places.values())) + len(memo.everywhere) <= 55
+        page = f"<link rel=next href=y{i}>" + f"<a href=/{i}>" * 3 + f"<a href=x{i}><a href=http://o.test/{i}>"
+        find_links(parse(page), Url(f"http://h{i}.test/"), memo)
+        assert len(memo) <= 100
+
+
+@pytest.mark.kernel
+def test_memo_knows_hrefs_by_site_directory_and_everywhere() -> None:
+    memo, page = LinkMemo(100), parse("<a href=/r><a href=r><a href=http://o.test/r><a href=?r>")
+    hosts = ["http://a.test/x/", "http://a.test/y/", "http://b.test/x/"]
+    for url in map(Url, [*hosts, *hosts]):
+        assert targets(find_links(page, url, memo)) == [
+            f"{url.site}/r", f"{url.href}r", "http://o.test/r", f"{url.href}?r",
+        ]  # fmt: skip
+    assert len(memo) == 2 + 3 + 1
 
 
 def test_two_hundred_thousand_nested_tags_hide_no_link() -> None:

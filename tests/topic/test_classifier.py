@@ -116,6 +116,12 @@ def test_words_phrases_and_patterns() -> None:
     assert model.probability(PageText("The keel and the rudder of a boat with one mast.")) > 0.5
     assert model.probability(PageText("An overboard man is no phrase.")) < 0.1
     assert model.probability(PageText("Man overboard, cried the man at the mast")) > 0.5
+    islands = PageModel(Topic(words=("bora bora", "new york new york")))
+    assert [islands.probability(PageText(t)) > 0 for t in ("to Bora Bora by sea", "in New York", "a bora blows")] == [
+        True,
+        True,
+        False,
+    ]
     one = PageModel(Topic(words=("keel",)))  # of each page all words may be the topic's, or none be there
     assert [one.probability(PageText(text)) for text in ("", "keel", "a boat")] == pytest.approx([0, 0.5 / 8**0.5, 0])
     assert type(one.probability(PageText("keel"))) is float  # as rows hold it

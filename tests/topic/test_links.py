@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fyke.errors import StorageError
-from fyke.topic.features import MOST, link_features, surroundings
+from fyke.topic.features import MOST, link_contexts, link_features
 from fyke.topic.linear import sigmoid
 from fyke.topic.links import LinkModel, Page, carried, kinds_of, pack_clue, steps_of, unpack_clue, worth
 from fyke.topic.model import PageModel
@@ -99,9 +99,9 @@ def test_hostile_anchors_cannot_end_a_link() -> None:
     assert found.starts.tolist() == [0, 5, 7]  # a b c d x; e y
 
 
-def test_surroundings_follow_the_text() -> None:
+def test_contexts_follow_the_text() -> None:
     text = "Before the first link stands this. more And here is another more at the end"
-    one, two, none = surroundings(text, ["more", "more", "absent"])
+    one, two, none = link_contexts(text, ["more", "more", "absent"])
     assert one.endswith(" And here is another mor")
     assert "another" in two
     assert "Before" not in two
@@ -153,7 +153,7 @@ def test_clues_come_back(steps: int, reached: float, features: list[int]) -> Non
     st.lists(st.tuples(st.integers(1, 12), st.lists(st.integers(1, 12), max_size=5)), max_size=25), st.integers(0, 24)
 )
 def test_cash_is_conserved_and_survives_its_checkpoint(visits: list[tuple[int, list[int]]], checkpoint: int) -> None:
-    cash, model, purse = Cash(), dict.fromkeys(range(1, 13), 0.0), 0.0
+    cash, model, virtual_page = Cash(), dict.fromkeys(range(1, 13), 0.0), 0.0
     cash.endow(np.array([1, 2, 3], np.uint64), np.ones(3))
     model.update({1: 1.0, 2: 1.0, 3: 1.0})
     for k, (page, links) in enumerate(visits):
@@ -163,13 +163,13 @@ def test_cash_is_conserved_and_survives_its_checkpoint(visits: list[tuple[int, l
         cash.visit(page, np.array(links, np.uint64), shares, np.ones(len(links), bool))
         have, model[page] = model[page], 0.0
         if not links:
-            purse += have
+            virtual_page += have
         for y in links:
             model[y] += have / len(links)
     keys = np.array(list(model), np.uint64)
     assert cash.of(keys)[0] == pytest.approx(list(model.values()))
-    assert cash.purse == pytest.approx(purse)
-    assert cash.waiting + cash.purse == pytest.approx(cash.endowed) == pytest.approx(3.0)
+    assert cash.virtual_page == pytest.approx(virtual_page)
+    assert cash.waiting + cash.virtual_page == pytest.approx(cash.endowed) == pytest.approx(3.0)
 
 
 def test_cash_of_two_tablets_with_mail_between_them() -> None:
@@ -188,7 +188,7 @@ def test_own_sites_and_stuffed_pages_give_less() -> None:
     cash = Cash()
     cash.endow(np.array([1], np.uint64), np.ones(1))
     cash.visit(1, np.array([2], np.uint64), np.zeros(1), np.ones(1, bool))
-    assert cash.purse == 1.0
+    assert cash.virtual_page == 1.0
 
 
 def test_many_accounts() -> None:

@@ -16,6 +16,7 @@ from fyke.errors import FykeError, UrlError
 from fyke.formats.tags import TABLE
 from fyke.url import Url
 from fyke.values import Document, Link, Meta, Reason, Tags
+from fyke.workers import pool as pool_module
 from fyke.workers import wire
 from fyke.workers.pool import Pool
 
@@ -80,6 +81,14 @@ def test_a_worker_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with Pool(size=1) as own, pytest.raises(OSError, match="No such file"):
         own.submit(prepare(RTF)).result()
+
+
+def test_a_worker_that_starts_too_slowly_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "START_SECONDS", 0.0)
+    with Pool(size=1) as own:
+        assert own.submit(prepare(RTF)).result().failure is Reason.TIMEOUT
+        monkeypatch.undo()
+        assert "Hello" in own.submit(prepare(RTF)).result().text
 
 
 def test_a_killed_pool_starts_nothing_anew() -> None:

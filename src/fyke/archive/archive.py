@@ -106,9 +106,7 @@ class Archive:
         return len(self.members) if self.members is not None else self.manifest.documents
 
     def __getitem__(self, document: int) -> Summary | None:
-        """Return the summary of a document, or None where it is missing."""
-        if not 0 <= document < len(self):
-            raise IndexError(f"the archive has documents 0 … {len(self) - 1}, not {document}")
+        """Return the summary of a document, or None where it is missing. Raises ``IndexError``."""
         found = self.read(np.array([document]))
         if found.lengths[0] < 0:
             return None

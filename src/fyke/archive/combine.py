@@ -20,6 +20,7 @@ from fyke.archive import writer_kernels as kernels
 from fyke.archive.dictionary import Dictionary, encode_frequencies, merge, number_width
 from fyke.archive.files import Manifest, Section, SectionWriter, date_width, write_manifest, write_section
 from fyke.archive.run import Run
+from fyke.archive.writer_kernels import Chunk
 from fyke.bits import lists, stream
 from fyke.bits.coding import Code, Codes
 from fyke.bits.eliasfano import EliasFano
@@ -71,16 +72,6 @@ class Coding:
                 raise UserError(f"{name}={code}: {error}; write a code as gap=zeta3") from None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chunk:
-    """Summaries in a row, terms by rank."""
-
-    lengths: Ints
-    starts: Ints
-    terms: Ints
-    counts: Ints
-
-
 class Catalogue:
     """All runs together: URLs in order, and where each document's page lies. The last page of a URL counts."""
 
@@ -94,6 +85,16 @@ class Catalogue:
 
     def __len__(self) -> int:
         return len(self.urls)
+
+    def frequencies(self) -> list[Ints]:
+        """Return for each run in how many documents its terms are; pages that a later one replaced do not count."""
+        found = []
+        for r, run in enumerate(self.runs):
+            owner = np.repeat(np.arange(len(run)), np.diff(run.starts))
+            counts = np.zeros(len(run), np.bool_)
+            counts[self.places[self.places[:, 0] == r, 1]] = True
+            found.append(np.bincount(run.terms[counts[owner]], minlength=len(run.documents)))
+        return found
 
     def links(self) -> Iterator[NDArray[np.uint64]]:
         """Yield the hashes of each document's targets."""
@@ -148,7 +149,7 @@ def combine(catalogue: Catalogue, folder: Path, coding: Coding, workers: int = 1
     """
     folder.mkdir(parents=True, exist_ok=True)
     preprocessing = catalogue.runs[0].preprocessing
-    dictionary, maps = merge(catalogue.runs, preprocessing.min_documents)
+    dictionary, maps = merge(catalogue.runs, catalogue.frequencies(), preprocessing)
     lengths = catalogue.lengths()
     present = np.flatnonzero(lengths >= 0)
     encoder = _Encoder(coding, _choose_codes(catalogue, maps, present, coding))
@@ -260,15 +261,13 @@ class _Encoder:
         count = len(chunk.lengths)
         references, chains, bits = (np.zeros(count, np.int64) for _ in range(3))
         if not self.paper:
+            window, max_chain = self._coding.window, self._coding.max_chain
             kernels.choose_references(
-                chunk.lengths, chunk.starts, chunk.terms, chunk.counts, self._kernel_codes, self._small,
-                self._coding.window, self._coding.max_chain, references, chains, bits,
-            )  # fmt: skip
+                chunk, self._kernel_codes, self._small, window, max_chain, references, chains, bits
+            )
         room = 4 * int(chunk.starts[-1]) + 16 * count
         streams, values, ends = np.empty(room, np.int64), np.empty(room, np.int64), np.zeros(count, np.int64)
-        size = kernels.describe_all(
-            chunk.lengths, chunk.starts, chunk.terms, chunk.counts, references, self.paper, streams, values, ends
-        )
+        size = kernels.describe_all(chunk, references, self.paper, streams, values, ends)
         return streams[:size], values[:size], ends
 
     def encode(self, chunk: Chunk) -> Encoded:

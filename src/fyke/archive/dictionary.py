@@ -10,10 +10,13 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fyke.archive.preprocess import Preprocessing
 from fyke.archive.run import Run
 from fyke.bits.coding import Code
 from fyke.bits.frontcoded import FrontCoded
@@ -60,23 +63,27 @@ class Dictionary:
         return None if number is None else int(self.ranks[number])
 
 
-def merge(runs: Sequence[Run], min_documents: int) -> tuple[Dictionary, list[NDArray[np.int32]]]:
+def merge(
+    runs: Sequence[Run], frequencies: Sequence[NDArray[np.int64]], preprocessing: Preprocessing
+) -> tuple[Dictionary, list[NDArray[np.int32]]]:
     """Return the dictionary of all runs, and for each run the rank (or −1) of its own term numbers.
 
-    A streaming merge: in memory are the terms that stay and one int32 for each term of each run.
+    ``frequencies`` are the document frequencies of each run's terms. A streaming merge: in memory are the terms that
+    stay and one number for each term of each run.
     """
-    maps = [np.full(len(run.documents), -1, np.int32) for run in runs]
+    maps = [np.full(len(counted), -1, np.int32) for counted in frequencies]
     kept: list[bytes] = []
-    frequencies: list[int] = []
-    group: list[tuple[int, int]] = []
-    current = b""
-    for term, run, local in heapq.merge(*(_numbered(run, i) for i, run in enumerate(runs))):
-        if term != current:
-            _keep(current, group, runs, maps, kept, frequencies, min_documents)
-            current, group = term, []
-        group.append((run, local))
-    _keep(current, group, runs, maps, kept, frequencies, min_documents)
-    by_number = np.array(frequencies, np.int64)
+    documents: list[int] = []
+    terms = heapq.merge(*(_numbered(run, i) for i, run in enumerate(runs)))
+    for term, same in groupby(terms, key=itemgetter(0)):
+        group = [(run, local) for _, run, local in same]
+        count = sum(int(frequencies[run][local]) for run, local in group)
+        if count and preprocessing.keeps(count):
+            for run, local in group:
+                maps[run][local] = len(kept)
+            kept.append(term)
+            documents.append(count)
+    by_number = np.array(documents, np.int64)
     permutation = np.argsort(-by_number, kind="stable")
     dictionary = Dictionary(FrontCoded.of(kept), permutation, by_number[permutation])
     ranks = dictionary.ranks.astype(np.int32)
@@ -88,24 +95,6 @@ def merge(runs: Sequence[Run], min_documents: int) -> tuple[Dictionary, list[NDA
 
 def _numbered(run: Run, i: int) -> Iterator[tuple[bytes, int, int]]:
     return ((term.encode(), i, local) for local, term in enumerate(run.vocabulary()))
-
-
-def _keep(
-    term: bytes,
-    group: list[tuple[int, int]],
-    runs: Sequence[Run],
-    maps: list[NDArray[np.int32]],
-    kept: list[bytes],
-    frequencies: list[int],
-    min_documents: int,
-) -> None:
-    """Give ``term`` the next number if it is frequent enough."""
-    documents = sum(int(runs[run].documents[local]) for run, local in group)
-    if group and documents >= min_documents:
-        for run, local in group:
-            maps[run][local] = len(kept)
-        kept.append(term)
-        frequencies.append(documents)
 
 
 def number_width(terms: int) -> int:

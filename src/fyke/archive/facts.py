@@ -14,6 +14,7 @@ def facts(archive: Archive) -> dict[str, object]:
     postings, terms = max(1, m.postings), max(1, m.terms)
     pointers = sum(sizes(m.documents - m.missing + 1, m.stream_bits + 1))
     own = (m.sections["permutation.bits"].bytes + m.sections["frequencies.bits"].bytes) * 8
+    stopwords, most = m.preprocessing.stopwords, m.preprocessing.max_documents
     strings = m.sections["terms.bytes"].bytes + m.sections["terms.starts"].bytes
     return {
         "folder": str(archive.folder),
@@ -36,6 +37,6 @@ def facts(archive: Archive) -> dict[str, object]:
         "max_chain": m.max_chain,
         "tokeniser": m.tokeniser,
         "stemmer": m.preprocessing.stemmer,
-        "stopwords": m.preprocessing.stopwords,
+        "stopwords": stopwords if isinstance(stopwords, str) else f"{len(stopwords)} of a file",
         "min_documents": m.preprocessing.min_documents,
-    }
+    } | ({} if most is None else {"max_documents": most})

@@ -2,13 +2,14 @@
 
 Words are those of fyke.text: ℓ counts all of them, before any is removed. Where the paper is silent: a term is the
 Snowball ``porter`` stem of a word that is not an English stopword and not longer than 64 letters; terms in fewer than
-``min_documents`` documents go when the statistics of all parts are known.
+``min_documents`` documents, or in more than ``max_documents``, go when the statistics of all parts are known.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +27,40 @@ class Preprocessing:
 
     stemmer: str = "porter"
     """A Snowball algorithm, or ``none``; the paper has Porter's."""
-    stopwords: str = "english"
-    """``english`` or ``none``."""
+    stopwords: str | tuple[str, ...] = "english"
+    """``english``, ``none``, or the words themselves."""
     min_documents: int = 20
     """Terms in fewer documents are removed: hapax legomena and typing errors, most of a web's dictionary."""
+    max_documents: int | None = None
+    """Terms in more documents are removed: what every page of a collection says. None: no term is too frequent."""
 
     def __post_init__(self) -> None:
         if self.stemmer not in names():
             raise UserError(f"no stemmer is called {self.stemmer!r}; write one of {names()}")
-        if self.stopwords not in STOPWORDS:
-            raise UserError(f"no list of stopwords is called {self.stopwords!r}; write english or none")
+        if isinstance(self.stopwords, str) and self.stopwords not in STOPWORDS:
+            raise UserError(f"no list of stopwords is called {self.stopwords!r}; write english, none, or a file's name")
+        if self.max_documents is not None and self.max_documents < self.min_documents:
+            raise UserError(f"no term is in {self.min_documents} documents and in at most {self.max_documents}")
+
+    @property
+    def stops(self) -> frozenset[str]:
+        """The words that are no terms."""
+        return STOPWORDS[self.stopwords] if isinstance(self.stopwords, str) else frozenset(self.stopwords)
+
+    def keeps(self, documents: int) -> bool:
+        """Whether a term of so many documents stays."""
+        return self.min_documents <= documents and (self.max_documents is None or documents <= self.max_documents)
+
+
+def read_stopwords(name: str) -> str | tuple[str, ...]:
+    """Return ``name`` if it is a list that comes with fyke, else the words of the file of that name, sorted."""
+    if name in STOPWORDS:
+        return name
+    try:
+        text = Path(name).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UserError(f"no stopwords in {name!r} ({error.strerror}); write english, none, or a file's name") from None
+    return tuple(sorted(set(words(text))))
 
 
 class Vocabulary:
@@ -43,7 +68,7 @@ class Vocabulary:
 
     def __init__(self, preprocessing: Preprocessing) -> None:
         self._stem = stemmer(preprocessing.stemmer)
-        self._stopwords = STOPWORDS[preprocessing.stopwords]
+        self._stopwords = preprocessing.stops
         self._words: dict[str, int] = {}
         self.numbers: dict[str, int] = {}
 

@@ -20,9 +20,10 @@ Fyke, alone (REFERENCE 0) or against the summary r places earlier (REFERENCE r):
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fyke.bits.codes import nat
 from fyke.bits.jit import kernel, leaf
@@ -132,15 +133,24 @@ def _describe_extras(terms: Any, counts: Any, ref_terms: Any, streams: Any, valu
     return at
 
 
+class Chunk(NamedTuple):
+    """Summaries in a row, terms by rank: those of summary x are ``terms[starts[x]:starts[x + 1]]``."""
+
+    lengths: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    terms: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
 @kernel
 def choose_references(
-    lengths: Any, starts: Any, terms: Any, counts: Any, codes: Any, small: Any,
-    window: Any, max_chain: Any, references: Any, chains: Any, bits: Any,
-) -> None:  # fmt: skip
-    """Choose for each summary the earlier one that makes it smallest, or 0; note its bits.
+    chunk: Any, codes: Any, small: Any, window: Any, max_chain: Any, references: Any, chains: Any, bits: Any
+) -> None:
+    """Choose for each summary the earlier one that makes it smallest, or 0; note its bits. O(window · postings).
 
     ``chains`` gets the links to the end of a summary's chain.
     """
+    lengths, starts, terms, counts = chunk
     room = 0
     for x in range(lengths.size):
         room = max(room, starts[x + 1] - starts[x])
@@ -165,11 +175,9 @@ def choose_references(
 
 
 @kernel
-def describe_all(
-    lengths: Any, starts: Any, terms: Any, counts: Any, references: Any, paper: Any, streams: Any, values: Any,
-    ends: Any,
-) -> Any:  # fmt: skip
+def describe_all(chunk: Any, references: Any, paper: Any, streams: Any, values: Any, ends: Any) -> Any:
     """List the numbers of all summaries; ``ends`` says where each one's stop. Return how many."""
+    lengths, starts, terms, counts = chunk
     at = 0
     for x in range(lengths.size):
         own_terms, own_counts = terms[starts[x] : starts[x + 1]], counts[starts[x] : starts[x + 1]]

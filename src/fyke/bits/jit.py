@@ -90,6 +90,7 @@ def _dispatchers() -> Any:
     from numba.core import sigutils
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import CPUDispatcher
+    from numba.core.runtime import rtsys
     from numba.core.types.misc import unliteral
 
     made_by = compiling.machinery()
@@ -112,8 +113,11 @@ def _dispatchers() -> Any:
         def __init__(self, plain: FunctionType, options: dict[str, bool]) -> None:
             target = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, **options}
             super().__init__(plain, targetoptions=target, pipeline_class=made_by.whole)
-            options = {**target, "no_cpython_wrapper": True}
-            self.inner = Inner(plain, targetoptions=options, pipeline_class=made_by.inner)
+
+        @functools.cached_property
+        def inner(self) -> Inner:
+            options = {**self.targetoptions, "no_cpython_wrapper": True}
+            return Inner(self.py_func, targetoptions=options, pipeline_class=made_by.inner)
 
         def compile(self, sig: Any) -> Any:
             args, return_type = sigutils.normalize_signature(sig)
@@ -121,13 +125,14 @@ def _dispatchers() -> Any:
                 made = self.overloads.get(tuple(args))
                 if made is not None:
                     return made.entry_point
-                self.targetctx.refresh()
+                rtsys.initialize(self.targetctx)  # all that machine code needs; the rest is the compiler's
                 name, shipped = _file_names(self, args)
                 made = _loaded(self.targetctx, kernelcache.load(name, shipped))
                 if made is None:
                     with kernelcache.lock(name):  # another process may be at it
                         made = _loaded(self.targetctx, kernelcache.load(name, shipped))
                         if made is None:
+                            self.targetctx.refresh()
                             made = self._compiled_whole(args, return_type)
                             kernelcache.save(name, _kept(made))
                 self.add_overload(made)

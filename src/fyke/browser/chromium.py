@@ -17,6 +17,7 @@ from pathlib import Path
 from fyke.browser.page import BrowserGoneError, render
 from fyke.browser.process import PAGES, Browser, may_isolate
 from fyke.browser.values import Asked, Limits, Looks, Refusal, Rendered, Serve
+from fyke.errors import UserError
 from fyke.values import Exchange, Reason
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,8 @@ AT_ONCE = 2
 """Pages shown at once: they mostly wait for answers, and each takes some 40 MB."""
 TRIES = 2
 """Of a page whose browser ended."""
+STARTS = 3
+"""Of a browser that ends while it starts, as one may on a busy machine."""
 _CLOSE_SECONDS = 20.0
 
 
@@ -111,7 +114,15 @@ class Chromium:
                 await old.close()
             if self._isolate is None:
                 self._isolate = may_isolate()
-            self._browser = await Browser.start(self._program, isolate=self._isolate)
+            for left in reversed(range(STARTS)):
+                try:
+                    self._browser = await Browser.start(self._program, isolate=self._isolate)
+                except UserError:
+                    if not left:
+                        raise
+                else:
+                    break
+            assert self._browser is not None
             return self._browser
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from fyke.bits.jit import inlined, kernel, leaf
 from fyke.clean.attribute_kernels import read_attributes
-from fyke.clean.columns import BREAKS, CONTAINER, FIRST, INNER, LAST, TAGS, TEXT, TEXT_END
+from fyke.clean.columns import BREAKS, CONTAINER, FIRST, INNER, LAST, SAID_END, TAGS, TEXT, TEXT_END
 from fyke.clean.elements import CLOSES_P, FLAG, HIDDEN, ID, INLINE, PRE, VOID, Array
 from fyke.clean.token_kernels import after_unread, is_unread, note_remark
 from fyke.clean.word_kernels import Known, Pen, count_text
@@ -104,6 +104,8 @@ def open_block(blocks: Array, count: int, at: int, container: int, tags: int, in
         tags,
         inner,
     )
+    if count:
+        blocks[count, SAID_END] = blocks[count - 1, SAID_END]
     return count + 1
 
 

@@ -6,13 +6,24 @@ import numpy as np
 
 from fyke.bits.jit import kernel, leaf
 from fyke.clean import elements as e
+from fyke.clean.block_kernels import Tree
 from fyke.clean.columns import CONTAINER, LINKED, WORDS
 from fyke.clean.elements import Array
-from fyke.clean.feature_kernels import LONG, counted, local_features, place_features, shared, window_features
+from fyke.clean.feature_kernels import (
+    LONG,
+    counted,
+    local_features,
+    place_features,
+    said_features,
+    shared,
+    window_features,
+)
 from fyke.clean.features import LEVELS, PAD, ROW, TOP
 from fyke.clean.word_kernels import find
 
-_CONTAINER_0, _TREE_0, _CLASS_0, _ITEM_0 = (ROW[n] for n in ("share_0", "siblings", "class_own", "item_words"))
+_CONTAINER_0, _TREE_0, _CLASS_0, _ITEM_0, _HEADING_LINKED = (
+    ROW[n] for n in ("share_0", "siblings", "class_own", "item_words", "heading_linked")
+)
 _NUMBER = np.arange(e.CLOSE)
 """Of an element, in 64 bits: what is computed from it must not wrap."""
 
@@ -67,12 +78,16 @@ def container_features(blocks: Array, parent: Array, rows: Array) -> tuple[Array
 
 
 @kernel
-def top_container(blocks: Array, wider: Array) -> int:
-    """Return the container with the most text near it: a block counts whole for its own, less for those around it."""
+def top_container(blocks: Array, wider: Array, rows: Array) -> int:
+    """Return the container with the most text near it: a block counts whole for its own, less for those around it.
+
+    Text under a heading that is a link is a teaser of another page, and does not count.
+    """
     scores = np.zeros(wider.size, np.float32)
     for k in range(blocks.shape[0]):
         text = blocks[k, WORDS] - blocks[k, LINKED]
-        if blocks[k, WORDS] >= LONG and 2 * text > blocks[k, WORDS]:
+        teaser = rows[_HEADING_LINKED, PAD + k] > TOP // 2
+        if blocks[k, WORDS] >= LONG and 2 * text > blocks[k, WORDS] and not teaser:
             container = blocks[k, CONTAINER]
             for step in range(4):
                 scores[container] += text / (1.0 + step)
@@ -81,50 +96,66 @@ def top_container(blocks: Array, wider: Array) -> int:
 
 
 @kernel
-def alike(parent: Array, element_of: Array, sums: Array, words: Array, words_end: Array) -> tuple[Array, Array, Array]:
-    """Group siblings with equal elements and classes; return (group of each container, members, words of groups)."""
+def alike(tree: Tree, sums: Array) -> tuple[Array, Array, Array, Array]:
+    """Group siblings with equal elements and classes.
+
+    Return (group of each container, its number there, members of groups, words of groups).
+    """
+    parent, words, words_end = tree.parent, tree.words, tree.words_end
     n = parent.size
     size = 4
     while size < 2 * n:
         size *= 2
     groups, members, group_words = np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(size, np.int32)
-    group_of = np.zeros(n, np.int32)
+    group_of, number = np.zeros(n, np.int32), np.zeros(n, np.int32)
     for c in range(1, n):
         if sums[c, 3] > 0:
-            sign = 31 + _NUMBER[element_of[c]]
+            sign = 31 + _NUMBER[tree.element[c]]
             for w in range(words_end[c - 1], words_end[c]):
                 sign = (sign * 31 + words[w] + 1) & 0xFFFFFFF
             key = (int(parent[c]) << 28 | sign) + 1
             slot = find(groups, key)
             groups[slot] = key
+            number[c] = members[slot]
             members[slot] += 1
             group_words[slot] += sums[c, 0]
             group_of[c] = slot
-    return group_of, members, group_words
+    return group_of, number, members, group_words
 
 
 @kernel
-def tree_features(blocks: Array, parent: Array, element_of: Array, sums: Array, wider: Array, words: Array,
-                  words_end: Array, rows: Array) -> None:  # fmt: skip
-    """Fill the rows on the tree: alike siblings (listings, forums), the container with most of the text, depth."""
-    n = parent.size
-    group_of, members, group_words = alike(parent, element_of, sums, words, words_end)
-    top = top_container(blocks, wider)
-    depth, inside, from_top = np.zeros(n, np.int32), np.zeros(n, np.uint8), np.zeros(n, np.int32)
-    largest, item, path = np.zeros(n, np.int32), np.zeros(n, np.int32), np.full(n, -1, np.int32)
-    step, at = 0, top
-    while True:
-        path[at] = step
-        if at == 0:
-            break
+def steps_from(start: int, parent: Array, sums: Array) -> tuple[Array, Array]:
+    """Return, by container, (how often one must widen ``start`` until it holds the container, what it is then)."""
+    steps, around = np.full(parent.size, -1, np.int32), np.zeros(parent.size, np.int32)
+    step, at = 0, start
+    while at > 0:
+        steps[at], around[at] = step, at
         step += 1 if sums[parent[at], 3] > sums[at, 3] else 0
         at = parent[at]
-    inside[0], from_top[0] = top == 0, path[0]
+    steps[0] = step
+    for c in range(1, parent.size):
+        if steps[c] < 0:
+            steps[c], around[c] = steps[parent[c]], around[parent[c]]
+    return steps, around
+
+
+@kernel
+def tree_features(blocks: Array, tree: Tree, sums: Array, wider: Array, titled: int, rows: Array) -> None:
+    """Fill the rows on the tree: alike siblings (listings, forums), the container with most of the text, depth."""
+    parent = tree.parent
+    n = parent.size
+    group_of, number, members, group_words = alike(tree, sums)
+    top = top_container(blocks, wider, rows)
+    depth, inside, largest, item = (
+        np.zeros(n, np.int32), np.zeros(n, np.uint8), np.zeros(n, np.int32), np.zeros(n, np.int32)
+    )  # fmt: skip
+    inside[0] = top == 0
+    from_top, _ = steps_from(top, parent, sums)
+    from_title, around_title = steps_from(blocks[max(0, titled), CONTAINER], parent, sums)
     for c in range(1, n):
         above = parent[c]
         depth[c] = depth[above] + 1
         inside[c] = c == top or inside[above]
-        from_top[c] = path[c] if path[c] >= 0 else from_top[above]
         own, best = group_of[c], largest[above]
         wins = members[own] > 2 and members[own] > members[best]
         largest[c], item[c] = (own, c) if wins else (best, item[above])
@@ -137,10 +168,15 @@ def tree_features(blocks: Array, parent: Array, element_of: Array, sums: Array, 
         rows[_TREE_0 + 3, at] = inside[c]
         rows[_TREE_0 + 4, at] = min(12, from_top[c])
         rows[_TREE_0 + 5, at] = min(60, depth[c])
+        if titled >= 0:
+            around = around_title[c]
+            rows[_TREE_0 + 6, at] = 1 + min(12, from_title[c])
+            rows[_TREE_0 + 7, at] = counted((sums[around, 0] - sums[around, 1]) // 2)
         if item[c]:
             rows[_ITEM_0, at] = counted(sums[item[c], 0])
             rows[_ITEM_0 + 1, at] = shared(sums[item[c], 1], sums[item[c], 0])
             rows[_ITEM_0 + 2, at] = shared(group_words[best], sums[0, 0])
+            rows[_ITEM_0 + 3, at] = counted(number[item[c]])
 
 
 @leaf
@@ -184,13 +220,15 @@ def class_features(blocks: Array, parent: Array, words: Array, words_end: Array,
 
 
 @kernel
-def fill_features(blocks: Array, parent: Array, element_of: Array, flags: Array, words: Array, words_end: Array,
-                  title_size: int, odds: Array, rows: Array) -> Array:  # fmt: skip
+def fill_features(
+    blocks: Array, tree: Tree, said: Array, title_size: int, class_odds: Array, said_odds: Array, rows: Array
+) -> Array:
     """Fill all rows of the first look; return the next wider container of each container."""
-    local_features(blocks, element_of, flags, title_size, rows)
-    place_features(blocks, rows)
+    local_features(blocks, tree.element, tree.flags, title_size, rows)
+    said_features(blocks, said, said_odds, rows)
+    titled = place_features(blocks, rows)
     window_features(blocks, rows)
-    sums, wider = container_features(blocks, parent, rows)
-    tree_features(blocks, parent, element_of, sums, wider, words, words_end, rows)
-    class_features(blocks, parent, words, words_end, odds, rows)
+    sums, wider = container_features(blocks, tree.parent, rows)
+    tree_features(blocks, tree, sums, wider, titled, rows)
+    class_features(blocks, tree.parent, tree.words, tree.words_end, class_odds, rows)
     return wider

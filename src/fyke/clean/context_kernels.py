@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.bits.jit import kernel
+from fyke.clean.block_kernels import Tree
 from fyke.clean.columns import CONTAINER, WORDS
 from fyke.clean.container_kernels import subtree_sums
 from fyke.clean.elements import Array
@@ -91,10 +92,10 @@ def context_features(blocks: Array, parent: Array, wider: Array, chances: Array,
 
 
 @kernel
-def path_features(blocks: Array, parent: Array, element_of: Array, words: Array, words_end: Array, chances: Array,
-                  rows: Array) -> None:  # fmt: skip
+def path_features(blocks: Array, tree: Tree, chances: Array, rows: Array) -> None:
     """Fill the rows on the blocks that stand in elements and classes of the same names: what one is, all are."""
     count = blocks.shape[0]
+    parent, element_of, words, words_end = tree.parent, tree.element, tree.words, tree.words_end
     sign = np.zeros(parent.size, np.int64)
     for c in range(1, parent.size):
         sign[c] = 31 + int(element_of[c])

@@ -135,7 +135,7 @@ def judge(read: Page, way: Auto) -> tuple[Array, Array, str]:
     marked = marked_by_site(read)
     if marked is not None:
         chances = np.where(marked, np.sqrt(chances), chances * chances).astype(np.float32)
-    kept, found = choose(chances, read.blocks, read.parent, read.element, read.title_size, seen.types[0], way.beta**2)
+    kept, found = choose(chances, read.blocks, read.parent, read.element, read.title_size, seen.types, way.beta**2)
     if not found:  # nothing looks like content: the plateau is the best guess
         chances = _shares(read, _PLATEAU.marks(read.tokens))
         kept = chances > _HALF

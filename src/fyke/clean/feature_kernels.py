@@ -21,6 +21,7 @@ from fyke.clean.columns import (
     LINKED,
     LOWERS,
     POINTS,
+    SAID_END,
     TAGS,
     TITLED,
     UPPERS,
@@ -46,7 +47,9 @@ from fyke.clean.word_kernels import find
 _TAG_0, _FLAG_0, _PLACE_0, _PAGE_0, _WINDOW_0 = (
     ROW[n] for n in ("is_p", "in_article", "position", "page_blocks", "words±3")
 )
-_TITLED, _REPEATED, _HEADING, _HEADING_LINKED = (ROW[n] for n in ("titled", "repeated", "heading", "heading_linked"))
+_TITLED, _REPEATED, _AGAIN, _HEADING, _SAID, _HEADING_LINKED = (
+    ROW[n] for n in ("titled", "repeated", "again", "heading", "said", "heading_linked")
+)
 LONG = 15
 """Words of a block that is a paragraph rather than a label (Kohlschütter's boundary for text density)."""
 _TITLE_WORDS = 60
@@ -88,6 +91,7 @@ def local_features(blocks: Array, element_of: Array, flags: Array, title_size: i
     for k in range(count):
         slot = find(seen, blocks[k, HASH] + 1)
         seen[slot] = blocks[k, HASH] + 1
+        rows[_AGAIN, PAD + k] = times[slot]
         times[slot] = min(5, times[slot] + 1)
         place[k] = slot
     for k in range(count):
@@ -106,7 +110,7 @@ def local_features(blocks: Array, element_of: Array, flags: Array, title_size: i
 
 @leaf
 def own_features(row: Array, title_size: int, rows: Array, at: int) -> None:
-    """Fill column ``at`` of the rows of features.LOCAL but the last."""
+    """Fill column ``at`` of the rows of features.LOCAL but the last two."""
     words = row[WORDS]
     per_word = 1.0 / max(1, words)
     rows[0, at] = counted(words)
@@ -126,15 +130,34 @@ def own_features(row: Array, title_size: int, rows: Array, at: int) -> None:
     rows[14, at] = min(TOP, int(row[BODIED] * per_word * TOP + 0.5))
 
 
+@leaf
+def said_features(blocks: Array, said: Array, odds: Array, rows: Array) -> None:
+    """Fill the rows on the words of texts: ``odds`` is the log-odds that training gave each, in 1/16, none above 0."""
+    begin, above = 0, np.uint8(0)
+    for k in range(blocks.shape[0]):
+        at, end = PAD + k, blocks[k, SAID_END]
+        total, least = 0, 0
+        for word in range(begin, end):
+            value = int(odds[said[word]])
+            total += value
+            least = min(least, value)
+        rows[_SAID, at] = min(TOP, -2 * total // max(1, blocks[k, WORDS]))
+        rows[_SAID + 1, at] = -least // 2
+        if rows[_HEADING, at] > 0:
+            above = rows[_SAID, at]
+        rows[_SAID + 2, at] = above
+        begin = end
+
+
 @kernel
 def page_rows(blocks: Array, rows: Array, gains: Array) -> tuple[int, int]:
-    """Fill the rows that tell what the page is like; return (the block most like the title, words of the page).
+    """Fill the rows that tell what the page is like; return (the block most like the title or -1, words of the page).
 
     ``gains`` gets what each block adds to a plateau.
     """
     count = blocks.shape[0]
     total, linked, long_words, repeats, bodied, tops = 0, 0, 0, 0, 0, 0
-    titled, best = 0, TOP // 4  # the block must have a quarter of the title's words
+    titled, best = -1, TOP // 4  # the block must have a quarter of the title's words
     for k in range(count):
         words = blocks[k, WORDS]
         total += words
@@ -160,8 +183,11 @@ def page_rows(blocks: Array, rows: Array, gains: Array) -> tuple[int, int]:
 
 
 @kernel
-def place_features(blocks: Array, rows: Array) -> None:
-    """Fill the rows that tell where on the page a block stands and what the page is like."""
+def place_features(blocks: Array, rows: Array) -> int:
+    """Fill the rows that tell where on the page a block stands and what the page is like.
+
+    Return the block most like the title, or -1.
+    """
     count = blocks.shape[0]
     gains = np.empty(count, np.float32)
     titled, total = page_rows(blocks, rows, gains)
@@ -171,15 +197,18 @@ def place_features(blocks: Array, rows: Array) -> None:
         at = PAD + k
         if rows[_HEADING, at] > 0:
             heading, linked = k, 1 + shared(blocks[k, LINKED], blocks[k, WORDS]) * (TOP - 1) // TOP
+            if rows[_TITLED, at] > TOP // 2:  # the page's own, though it be a link
+                linked = 1
         rows[_HEADING_LINKED, at] = linked
         rows[_PLACE_0, at] = shared(k, count)
         rows[_PLACE_0 + 1, at] = shared(before + 0.5 * blocks[k, WORDS], total)
-        rows[_PLACE_0 + 2, at] = placed(k - titled)
+        rows[_PLACE_0 + 2, at] = placed(k - max(0, titled))
         rows[_PLACE_0 + 3, at] = min(30, k - heading) if heading >= 0 else 40
         distance = k - first if k < first else (k - last + 1 if k >= last else 0)
         rows[_PLACE_0 + 4, at] = placed(distance)
         rows[_PLACE_0 + 5, at] = distance == 0
         before += blocks[k, WORDS]
+    return titled
 
 
 @leaf

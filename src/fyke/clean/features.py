@@ -17,7 +17,7 @@ PAD = 8
 
 LOCAL = [
     "words", "linked", "word_length", "points_per_word", "points", "ends", "uppers", "digits", "capitals", "slope",
-    "tags", "inner", "breaks", "titled", "bodied", "repeated",
+    "tags", "inner", "breaks", "titled", "bodied", "repeated", "again",
 ]  # fmt: skip
 TAG = ["is_p", "heading", "is_item", "is_cell", "is_div", "is_other"]
 FLAG_NAMES = [
@@ -31,16 +31,20 @@ PAGE = [
 LEVELS = 5
 """Containers around a block that are looked at, each wider than the one before."""
 CONTAINER = [f"{what}_{level}" for level in range(LEVELS) for what in ("share", "linked", "long", "blocks")]
-TREE = ["siblings", "siblings_path", "siblings_words", "in_top", "from_top", "depth"]
+TREE = ["siblings", "siblings_path", "siblings_words", "in_top", "from_top", "depth", "from_title", "title_words"]
 WINDOWS = (3, 8)
 WINDOW = [f"{what}±{size}" for size in WINDOWS for what in ("words", "tags", "linked")]
 CLASS = [
     "class_own", "class_near", "class_near_min", "class_near_max", "class_path", "class_path_min", "class_path_max",
 ]  # fmt: skip
-FIRST_ROWS = LOCAL + TAG + [f"in_{n}" for n in FLAG_NAMES] + PLACE + PAGE + CONTAINER + TREE + WINDOW + CLASS
+SAID = ["said", "said_most", "said_above"]
+"""How much the words of a block are those of furniture: their mean, the worst, and those of the heading above."""
+ITEM = ["item_words", "item_linked", "group_share", "item_number", "heading_linked"]
+"""Of the list of alike elements that a block stands in, and of the heading above it."""
+FIRST_ROWS = [
+    *LOCAL, *TAG, *(f"in_{n}" for n in FLAG_NAMES), *PLACE, *PAGE, *CONTAINER, *TREE, *WINDOW, *CLASS, *SAID, *ITEM,
+]  # fmt: skip
 
-ITEM = ["item_words", "item_linked", "group_share", "heading_linked"]
-"""Of the list of alike elements that a block stands in, and of the heading above it; for the second look alone."""
 SCORE_WINDOWS = (5, 12)
 SCORE_LEVELS = 4
 CONTEXT = [
@@ -50,10 +54,10 @@ CONTEXT = [
     "first_path",
 ]  # fmt: skip
 TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
-ROWS = [*FIRST_ROWS, *ITEM, *CONTEXT, *(f"type_{name}" for name in TYPES)]
+ROWS = [*FIRST_ROWS, *CONTEXT, *(f"type_{name}" for name in TYPES)]
 ROW = {name: row for row, name in enumerate(ROWS)}
 
-_NEAR = [(name, shift) for name in ("words", "linked", "slope", "ends", "heading") for shift in (-2, -1, 1, 2)]
+_NEAR = [(name, shift) for name in ("words", "linked", "slope", "ends", "heading", "said") for shift in (-2, -1, 1, 2)]
 _NEAR_SCORES = [("first", shift) for shift in (-3, -2, -1, 1, 2, 3)]
 COLUMNS = [
     *((name, 0) for name in FIRST_ROWS), *_NEAR,

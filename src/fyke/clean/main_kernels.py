@@ -11,7 +11,7 @@ from fyke.clean.block_kernels import MAX_BLOCKS, Tree, build_blocks
 from fyke.clean.choice_kernels import choose, pack_weights
 from fyke.clean.columns import COLUMNS, TEXT, TEXT_END, WORDS
 from fyke.clean.elements import ID, Array
-from fyke.clean.model_kernels import judge
+from fyke.clean.model_kernels import Tables, judge
 from fyke.clean.word_kernels import Known, remember_words, write
 from fyke.formats.markup_rows import OPEN
 
@@ -38,25 +38,10 @@ class Blocks(NamedTuple):
     """Tokens that are comments which may mark content."""
     text: Array
     """The texts of the blocks, BLOCK_END between them, entities and all."""
+    said: Array
+    """The words of the blocks, by 16 bits of their hashes."""
     title_size: int
     """Words of the title."""
-
-
-class Tables(NamedTuple):
-    """A model as ``judge`` takes it."""
-
-    class_odds: Array
-    bags: Array
-    one: int
-    places: Array
-    shifts: Array
-    thresholds: Array
-    leaves: Array
-    type_places: Array
-    type_shifts: Array
-    type_thresholds: Array
-    type_leaves: Array
-    type_starts: Array
 
 
 @kernel
@@ -73,11 +58,12 @@ def read_blocks(page: Array, tokens: Array, attributes: Array, title: int, bodie
     )  # fmt: skip
     blocks = np.empty((min(count, MAX_BLOCKS), COLUMNS), np.int64)
     remarks, out = np.empty(_MAX_REMARKS, np.int32), np.empty(page.size + blocks.shape[0], np.uint8)
+    said = np.empty(page.size // 2 + 2, np.uint16)
     n, made, noted, written = build_blocks(
-        page, tokens, attributes, Known(titles, bodies), noscript, tree, blocks, remarks, out
+        page, tokens, attributes, Known(titles, bodies, said), noscript, tree, blocks, remarks, out
     )
     cut = Tree(tree.parent[:n], tree.element[:n], tree.flags[:n], tree.opened[:n], tree.words_end[:n], tree.words)
-    return Blocks(cut, blocks[:made], remarks[:noted], out[:written], size)
+    return Blocks(cut, blocks[:made], remarks[:noted], out[:written], said, size)
 
 
 @leaf
@@ -134,13 +120,8 @@ def main_of_pages(
         count = blocks.shape[0]
         if count == 0 or cut.remarks.size or has_more(own, blocks):
             continue
-        t = tables
-        _, _, chances, types = judge(
-            blocks, tree.parent, tree.element, tree.flags, tree.words, tree.words_end, cut.title_size, t.class_odds,
-            declared[i], t.bags, t.one, t.places, t.shifts, t.thresholds, t.leaves, t.type_places, t.type_shifts,
-            t.type_thresholds, t.type_leaves, t.type_starts,
-        )  # fmt: skip
-        kept, found = choose(chances, blocks, tree.parent, tree.element, cut.title_size, types[0], wanted)
+        _, _, chances, types = judge(blocks, tree, cut.said, cut.title_size, declared[i], tables)
+        kept, found = choose(chances, blocks, tree.parent, tree.element, cut.title_size, types, wanted)
         if not found:
             continue
         out[size : size + cut.text.size] = cut.text

@@ -3,7 +3,7 @@
 Two looks. The rules of fyke.clean.prior give every block its log-odds; the first trees, which know articles, add to
 them. From these scores the page's type is guessed; where it is no article, the second trees, which see the neighbours'
 first scores and the type, are heard instead, and where that is not sure, a mixture of both. The file (name
-``content.model``, format "fyke content model" version 4, see docs/content.md) holds arrays only:
+``content.model``, format "fyke content model" version 5, see docs/content.md) holds arrays only:
 
     magic, 1 line of text | length of the directory, 4 bytes | directory, JSON | arrays, little endian, in order
 """
@@ -20,14 +20,14 @@ import numpy as np
 from fyke.clean import model_kernels
 from fyke.clean.elements import Array
 from fyke.clean.features import COLUMN_ROW, COLUMN_SHIFT, TYPES
-from fyke.clean.main_kernels import Tables
+from fyke.clean.model_kernels import Tables
 from fyke.clean.page import Page
 from fyke.clean.prior import UNIT
 from fyke.errors import StorageError
 
 TYPE_ODDS = np.full(len(TYPES), round(UNIT * np.log(1 / (len(TYPES) - 1))), np.int32)
 """Of each page type before anything is known: all are alike."""
-MAGIC = b"fyke content model 4\n"
+MAGIC = b"fyke content model 5\n"
 _DECLARED = (
     frozenset({"Article", "NewsArticle", "BlogPosting", "TechArticle", "Report"}),
     frozenset({"Product", "Offer", "AggregateOffer", "ProductGroup"}),
@@ -68,10 +68,11 @@ def _joined(forests: tuple[Forest, ...]) -> tuple[Array, Array, Array]:
 class Model:
     """``odds`` of class words in 1/16, int8; the forests of both looks, equally deep; one forest for each page type.
 
-    ``bags`` is what each class word says for each page type, in 1/16, int8.
+    ``said`` is the odds of words of texts, and ``bags`` what each class word says for each page type, in 1/16, int8.
     """
 
     odds: Array
+    said: Array
     bags: Array
     first: Forest
     second: Forest
@@ -84,14 +85,14 @@ class Model:
         columns, thresholds, leaves = _joined((self.first, self.second))
         kinds, kind_thresholds, kind_leaves = _joined(self.types)
         tables = Tables(
-            self.odds, self.bags, len(self.first.columns), COLUMN_ROW[columns], COLUMN_SHIFT[columns], thresholds,
-            leaves, kinds, np.zeros_like(kinds), kind_thresholds, kind_leaves, TYPE_ODDS,
+            self.odds, self.said, self.bags, len(self.first.columns), COLUMN_ROW[columns], COLUMN_SHIFT[columns],
+            thresholds, leaves, kinds, np.zeros_like(kinds), kind_thresholds, kind_leaves, TYPE_ODDS,
         )  # fmt: skip
         object.__setattr__(self, "tables", tables)
 
     def to_bytes(self) -> bytes:
         """Return the file of the model; equal models give equal bytes."""
-        arrays = {"odds": self.odds, "bags": self.bags}
+        arrays = {"odds": self.odds, "said": self.said, "bags": self.bags}
         for name, forest in (("first", self.first), ("second", self.second), *zip(TYPES, self.types, strict=True)):
             arrays |= {f"{name}.{part}": array for part, array in forest.arrays().items()}
         directory = msgspec.json.encode([[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()])
@@ -103,7 +104,7 @@ class Model:
     def from_bytes(cls, data: bytes) -> Model:
         """Read a model's file. Raises StorageError for a file that is not one."""
         if not data.startswith(MAGIC):
-            raise StorageError("the content model is not of version 4: install fyke anew")
+            raise StorageError("the content model is not of version 5: install fyke anew")
         at = len(MAGIC) + 4
         end = at + int.from_bytes(data[at - 4 : at], "little")
         arrays = {}
@@ -117,6 +118,7 @@ class Model:
 
         return cls(
             arrays["odds"].copy(),
+            arrays["said"].copy(),
             arrays["bags"].copy(),
             forest("first"),
             forest("second"),
@@ -155,11 +157,8 @@ def declared(types: frozenset[str]) -> Array:
 def look(page: Page, model: Model) -> Seen:
     """Score the blocks of a page. REQUIRES: the page has a block."""
     return Seen(
-        *model_kernels.judge(
-            page.blocks, page.parent, page.element, page.flags, page.tree.words, page.tree.words_end, page.title_size,
-            model.odds, declared(page.types), *model.tables[1:],
-        )
-    )  # fmt: skip
+        *model_kernels.judge(page.blocks, page.tree, page.said, page.title_size, declared(page.types), model.tables)
+    )
 
 
 __all__ = ["TYPES", "UNIT", "Forest", "Model", "Seen", "declared", "look", "shipped"]

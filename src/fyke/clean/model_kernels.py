@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fyke.bits.jit import inlined, kernel, leaf, vector
+from fyke.clean.block_kernels import Tree
+from fyke.clean.choice_kernels import article_share
 from fyke.clean.container_kernels import fill_features
 from fyke.clean.context_kernels import context_features, page_features, path_features
 from fyke.clean.elements import Array
@@ -16,6 +20,25 @@ from fyke.clean.word_kernels import find
 _TYPE_0, _ROWS, _PAGE = ROW["type_article"], len(ROWS), len(PAGE_COLUMNS)
 _BAG_0 = PAGE_COLUMNS.index("bag_article")
 assert len(FIRST_ROWS) < _TYPE_0
+
+
+class Tables(NamedTuple):
+    """A model as ``judge`` takes it."""
+
+    class_odds: Array
+    said_odds: Array
+    bags: Array
+    one: int
+    """So many of the trees are those of the first look."""
+    places: Array
+    shifts: Array
+    thresholds: Array
+    leaves: Array
+    type_places: Array
+    type_shifts: Array
+    type_thresholds: Array
+    type_leaves: Array
+    type_starts: Array
 
 
 @vector
@@ -57,10 +80,7 @@ def belief(types: Array) -> float:
 
     The chance of an article is beside that of the likeliest other type: a page of which little is known is an article.
     """
-    other = float(types[1])
-    for t in range(2, types.size):
-        other = max(other, float(types[t]))
-    return min(1.0, float(types[0]) / (float(types[0]) + other) / SURE)
+    return min(1.0, article_share(types) / SURE)
 
 
 @leaf
@@ -97,67 +117,49 @@ def bag_features(words: Array, count: int, bags: Array, out: Array) -> None:
 
 @kernel
 def page_types(
-    blocks: Array, rows: Array, first: Array, declared: Array, words: Array, bags: Array, places: Array,
-    shifts: Array, thresholds: Array, leaves: Array, starts: Array, types: Array,
-) -> None:  # fmt: skip
+    blocks: Array, rows: Array, first: Array, declared: Array, words: Array, tables: Tables, types: Array
+) -> None:
     """Write the chance of each page type."""
     column = np.zeros((_PAGE, width_of(1) + 2 * PAD), np.uint8)
     page_features(blocks, rows, first, declared, column)
-    bag_features(words, words.size, bags, column)
-    odds = starts.copy()
+    bag_features(words, words.size, tables.bags, column)
+    odds = tables.type_starts.copy()
+    places, shifts = tables.type_places, tables.type_shifts
     each = places.shape[0] // odds.size
     for tree in range(each * odds.size):  # as add_scores, of one column
         found = 0
         for level in range(places.shape[1]):
-            if column[places[tree, level], PAD + shifts[tree, level]] > thresholds[tree, level]:
+            if column[places[tree, level], PAD + shifts[tree, level]] > tables.type_thresholds[tree, level]:
                 found |= 1 << level
-        odds[tree // each] += leaves[tree, found]
+        odds[tree // each] += tables.type_leaves[tree, found]
     to_chances(odds, types)
 
 
 @kernel
 def judge(
-    blocks: Array, parent: Array, element_of: Array, flags: Array, words: Array, words_end: Array, title_size: int,
-    class_odds: Array, declared: Array, bags: Array, one: int,
-    places: Array, shifts: Array, thresholds: Array, leaves: Array,
-    type_places: Array, type_shifts: Array, type_thresholds: Array, type_leaves: Array, type_starts: Array,
-) -> tuple[Array, Array, Array, Array]:  # fmt: skip
-    """Do both of fyke.clean.model's looks at a page; return (rows, first chances, second chances, type chances).
-
-    The first ``one`` trees are those of the first look.
-    """
+    blocks: Array, tree: Tree, said: Array, title_size: int, declared: Array, tables: Tables
+) -> tuple[Array, Array, Array, Array]:
+    """Do both of fyke.clean.model's looks at a page; return (rows, first chances, second chances, type chances)."""
     count = blocks.shape[0]
     width = width_of(count)
     rows = np.zeros((_ROWS, width + 2 * PAD), np.uint8)
-    wider = fill_features(blocks, parent, element_of, flags, words, words_end, title_size, class_odds, rows)
+    wider = fill_features(blocks, tree, said, title_size, tables.class_odds, tables.said_odds, rows)
     leaf_of = np.empty(width, np.uint8)
     rules, odds = np.empty(count, np.int32), np.empty(count, np.int32)
     prior_odds(rows, rules)
     odds[:] = rules
     first, second = np.empty(count, np.float32), np.empty(count, np.float32)
-    types = np.empty(len(type_starts), np.float32)
+    types = np.empty(tables.type_starts.size, np.float32)
+    one, places, shifts, thresholds, leaves = tables.one, tables.places, tables.shifts, tables.thresholds, tables.leaves
     add_scores(rows, places[:one], shifts[:one], thresholds[:one], leaves[:one], leaf_of, odds)
     to_chances(odds, first)
-    page_types(
-        blocks,
-        rows,
-        first,
-        declared,
-        words[: words_end[-1]],
-        bags,
-        type_places,
-        type_shifts,
-        type_thresholds,
-        type_leaves,
-        type_starts,
-        types,
-    )
+    page_types(blocks, rows, first, declared, tree.words[: tree.words_end[-1]], tables, types)
     believed = belief(types)
     if believed < 1.0:
         for t in range(types.size):
             rows[_TYPE_0 + t, PAD : PAD + count] = int(types[t] * TOP + 0.5)
-        context_features(blocks, parent, wider, first, rows)
-        path_features(blocks, parent, element_of, words, words_end, first, rows)
+        context_features(blocks, tree.parent, wider, first, rows)
+        path_features(blocks, tree, first, rows)
         more = np.zeros(count, np.int32)
         add_scores(rows, places[one:], shifts[one:], thresholds[one:], leaves[one:], leaf_of, more)
         for k in range(count):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -41,6 +42,10 @@ _BYLINE = 8
 _CELLS = [e.ID["td"], e.ID["th"]]
 _NESTED = 64
 """Open inline elements among which an end tag looks for its start."""
+_REMEMBERED = 1024
+"""Open inline elements that are remembered at all."""
+_AT_ONCE = 65_536
+"""Rows of arrays that are Python's at a time."""
 
 
 def marked_text(tokens: Tokens, marked: Array) -> str:
@@ -131,7 +136,16 @@ def kept_markup(page: Page, kept: Array) -> bytes:
     both = np.concatenate([[False], kept[:-1] & kept[1:], [False]])  # of each block whether it and the one before stay
     inside[breaks[both[following]]] = True
     written = np.flatnonzero((inside | opened | closing)[:-1])
-    return b"".join(markup.data[start:end] for start, end in rows[written][:, (START, END)].tolist())
+    starts, ends = rows[written, START], rows[written, END]
+    first = np.flatnonzero(np.concatenate([[True], starts[1:] != ends[:-1]])[: len(starts)])  # of what stands together
+    last = np.concatenate([first[1:], [len(ends)]])[: len(first)] - 1
+    return b"".join(markup.data[start:end] for start, end in _rows(starts[first], ends[last]))
+
+
+def _rows(*columns: Array) -> Iterator[tuple[int, ...]]:
+    """Yield the rows of columns, without as many objects as there are rows."""
+    for at in range(0, len(columns[0]), _AT_ONCE):
+        yield from zip(*(column[at : at + _AT_ONCE].tolist() for column in columns), strict=True)
 
 
 def _mark_inline(rows: Array, inside: Array) -> None:
@@ -141,11 +155,11 @@ def _mark_inline(rows: Array, inside: Array) -> None:
     found = np.flatnonzero(tags[:-1])
     before = np.cumsum(inside & (rows[:, KIND] == TEXT))[found]
     is_open: list[tuple[int, int, int]] = []  # element, token, marked texts before it
-    for token, element, kind, count in zip(
-        found.tolist(), elements[found].tolist(), rows[found, KIND].tolist(), before.tolist(), strict=True
-    ):
+    for token, element, kind, count in _rows(found, elements[found], rows[found, KIND], before):
         if kind == OPEN:
             is_open.append((element, token, count))
+            if len(is_open) > 2 * _REMEMBERED:
+                del is_open[:-_REMEMBERED]
             continue
         for at in range(len(is_open) - 1, max(-1, len(is_open) - 1 - _NESTED), -1):
             if is_open[at][0] == element:

@@ -29,6 +29,7 @@ from fyke.clean.columns import (
     LINKED,
     LOWERS,
     POINTS,
+    SAID_END,
     TEXT,
     TITLED,
     UPPERS,
@@ -36,6 +37,8 @@ from fyke.clean.columns import (
 )  # fmt: skip
 from fyke.clean.elements import BYTE, FOLDED, HASHED, PACKED, SPACE, TERMINAL, UPPER, Array
 
+TEXT_WORDS = 1 << 16
+"""Words of texts are known by 16 bits of their hash."""
 _MASK = (1 << 40) - 1
 _HASH = np.uint64(_MASK)
 _SPACES = np.array([0, 32, 10], np.uint8)
@@ -157,10 +160,31 @@ def remember_words(text: Array, table: Array, paired: bool, limit: int) -> int:
     return count
 
 
+class Known(NamedTuple):
+    """Words that are looked for: those of the title, and pairs of those that the page says are its text.
+
+    ``said`` is where the words of all blocks are noted.
+    """
+
+    titles: Array
+    bodies: Array
+    said: Array
+
+
 @inlined
-def note_word(value: int, row: Array, half: bool, in_link: bool, titles: Array, bodies: Array,
-              last: int) -> int:  # fmt: skip
+def say(said: Array, at: int, value: int) -> int:
+    """Note a word by its hash; return where the next goes."""
+    if at == said.size:
+        return at
+    said[at] = (value ^ value >> 16) & (TEXT_WORDS - 1)
+    return at + 1
+
+
+@inlined
+def note_word(value: int, row: Array, half: bool, in_link: bool, known: Known, last: int) -> int:
     """Count a word by its hash; return the hash. ``half``: it is the second ideograph of two, which are one word."""
+    titles, bodies, said = known
+    row[SAID_END] = say(said, row[SAID_END], last * 31 + value if half else value)
     if titles[find(titles, value)] != 0:
         row[TITLED] += 1
     if not half:
@@ -175,8 +199,8 @@ def note_word(value: int, row: Array, half: bool, in_link: bool, titles: Array, 
 
 @leaf
 def count_words(
-    page: Array, start: int, end: int, row: Array, in_link: bool, titles: Array, bodies: Array, last: int
-) -> int:
+    page: Array, start: int, end: int, row: Array, in_link: bool, known: Known, last: int
+) -> int:  # fmt: skip
     """Count the words of a run with entities or with bytes beyond ASCII, where one run may be many words."""
     at = start
     while at < end:
@@ -196,15 +220,8 @@ def count_words(
                 row[POINTS] += 1
         value, at = word_ends(page, at, end)
         if value:
-            last = note_word(value, row, half, in_link, titles, bodies, last)
+            last = note_word(value, row, half, in_link, known, last)
     return last
-
-
-class Known(NamedTuple):
-    """Words that are looked for: those of the title, and pairs of those that the page says are its text."""
-
-    titles: Array
-    bodies: Array
 
 
 @inlined
@@ -312,12 +329,12 @@ def count_text(
 
     Sums are kept beside the row: it is written once for each text.
     """
-    titles, bodies = known
+    titles, bodies, said = known
     last, size, gap = pen
     at, tail, first = start, 0, row[TEXT]
     capitals, words, titled, bodied = 0, 0, 0, 0
     plain = count_bytes(page, start, end, row)
-    hashed = row[HASH]
+    hashed, noted = row[HASH], row[SAID_END]
     while at < end:
         if page[at] <= 32:
             gap = max(gap, 1)
@@ -337,13 +354,14 @@ def count_text(
         tail = page[at - 1]
         capitals += BYTE[page[begin]] == UPPER
         if not plain and not is_plain(page, begin, at):
-            row[HASH] = hashed
-            last = count_words(page, begin, at, row, in_link, titles, bodies, last)
-            hashed = row[HASH]
+            row[HASH], row[SAID_END] = hashed, noted
+            last = count_words(page, begin, at, row, in_link, known, last)
+            hashed, noted = row[HASH], row[SAID_END]
             continue
         value = hash_word(page, begin, at - begin) if near and at - begin < LANES else hash_letters(page, begin, at)
         if value:
             words += 1
+            noted = say(said, noted, value)
             titled += titles[find(titles, value)] != 0
             if bodies.size > 1:
                 bodied += bodies[find(bodies, (last * 31 + value) & _MASK)] != 0
@@ -352,7 +370,7 @@ def count_text(
     row[ENDS] = 1 if tail == 58 else 0
     if BYTE[tail] == TERMINAL or tail == 0x82 or tail == 0x81 or tail == 0x9F or tail == 34 or tail == 0x9D:  # 。！？”
         row[ENDS] = 2
-    row[HASH] = hashed
+    row[HASH], row[SAID_END] = hashed, noted
     row[CAPITALS] += capitals
     row[WORDS] += words
     row[TITLED] += titled

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ COMMANDS: dict[str, str] = {
     "status": "What a crawl is doing, and why it waits: pages, queue, hosts, errors by reason.",
     "dashboard": "The live page of a crawl on 127.0.0.1: what it does, why it waits, each document with its versions.",
     "freshness": "How fresh a store's copies are: now, per host, and over the crawl.",
-    "cluster": "A crawl over many machines: up, join, crawl, status, drain, down; try shows it on this one.",
+    "cluster": "A crawl over many machines, and what is made of it there; try shows it on this one.",
     "login": "Try the logins of a file of accounts, and show what says that they work; no secret is printed.",
     "fetch": "One page or a few, now, without a store: Markdown, text, HTML or JSON of any format.",
     "render": "One page as a browser shows it, beside what its server sent: text, links, requests, a picture.",
@@ -74,6 +75,9 @@ PURPOSES: dict[str, tuple[str, ...]] = {
 }
 """What people want to do, and the commands for it: the chapters of ``fyke --help``."""
 
+RENAMED: dict[str, dict[str, str]] = {"dedupe": {"--words": "--ngram", "--permutations": "--num-perm"}}
+"""Options of a command that had another name in the version before, which still works."""
+
 YOUNG = 50_000
 """Objects between two looks for young cycles: what a start makes lives on, and looking at it costs an eighth of it."""
 
@@ -81,6 +85,10 @@ YOUNG = 50_000
 def command_module(name: str) -> str:
     """Return the module of a command; the underscore keeps ``import_`` and ``list_`` out of Python's way."""
     return f"fyke.cli.{name}_"
+
+
+_CTRL_C = 130
+"""What typer makes of a KeyboardInterrupt."""
 
 
 class _Commands(TyperGroup):
@@ -141,14 +149,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if sys.platform == "win32":
         sys.exit("fyke: Windows by itself is not supported; run fyke in WSL, which `wsl --install` sets up")
     gc.set_threshold(YOUNG)
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops a service wants no less than Ctrl-C
+    status = run(sys.argv[1:] if arguments is None else arguments)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # The work is done. Ignored, since Python takes handlers of its own away before it frees its modules.
+        signal.signal(number, signal.SIG_IGN)
+    sys.exit(status)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line; return its exit status: 0 done, 1 the work failed, 2 the words are wrong."""
+    """Run one command line; return its status: 0 done, 1 the work failed, 2 the words are wrong, 3 interrupted."""
     usual()
     try:
-        status = typer.main.get_command(app).main(list(arguments), prog_name="fyke", standalone_mode=False)
+        status = typer.main.get_command(app).main(_renamed(arguments), prog_name="fyke", standalone_mode=False)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except NoArgsIsHelpError as error:
@@ -170,7 +183,23 @@ def run(arguments: Sequence[str]) -> int:
             raise
         echo(f"fyke: {error.filename}: {error.strerror}; name another file or folder", err=True)
         return 1
+    if status == _CTRL_C:
+        echo("fyke: interrupted", err=True)
+        return 3
     return status if isinstance(status, int) else 0
+
+
+def _renamed(arguments: Sequence[str]) -> list[str]:
+    """Return the words of a command line with today's names of options; a line on stderr tells of each."""
+    names = RENAMED.get(arguments[0], {}) if arguments else {}
+    words = []
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if name in names:
+            echo(f"fyke: {name} is called {names[name]} now, and its old name will go", err=True)
+            word = names[name] + equals + value  # noqa: PLW2901
+        words.append(word)
+    return words
 
 
 def _usage(error: ClickException) -> str:

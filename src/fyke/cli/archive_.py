@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, drawing, needs_plot, print_json
+from fyke.cli.options import Json, StorePath, drawing, grouped, needs_plot, print_json
 from fyke.cli.progress import stages
 from fyke.errors import UserError
+
+if TYPE_CHECKING:
+    from fyke.archive.combine import Coding
+    from fyke.archive.preprocess import Preprocessing
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
@@ -27,10 +32,44 @@ class ModeName(StrEnum):
 
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The collection's folder.")]
-Mode = Annotated[ModeName, typer.Option(help="paper: the codes of Orlandi and Vigna; fyke: smaller, with references.")]
-Window = Annotated[int, typer.Option(min=0, help="How far back a reference may lie (fyke mode).")]
-Chain = Annotated[int, typer.Option(min=0, help="Longest chain of references (fyke mode).")]
 Workers = Annotated[int, typer.Option(min=0, help="Cores to work on; 0 for all.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """How summaries are written."""
+
+    mode: Annotated[
+        ModeName, typer.Option(help="paper: the codes of Orlandi and Vigna; fyke: smaller, with references.")
+    ] = ModeName.FYKE
+    code: Annotated[
+        list[str] | None, typer.Option(metavar="STREAM=CODE", help="A code of your choice, as gap=zeta3.")
+    ] = None
+    window: Annotated[int, typer.Option(min=0, help="How far back a reference may lie (fyke mode).")] = 32
+    max_chain: Annotated[int, typer.Option(min=0, help="Longest chain of references (fyke mode).")] = 1
+
+    def coding(self) -> Coding:
+        """Return these choices for the room."""
+        from fyke.archive.combine import Coding
+
+        pairs = [code.partition("=") for code in self.code or []]
+        return Coding(self.mode, tuple((stream, code) for stream, _, code in pairs), self.window, self.max_chain)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Which words are terms."""
+
+    min_documents: Annotated[int, typer.Option(min=1, help="Drop terms in fewer documents.")] = 20
+    max_documents: Annotated[int | None, typer.Option(min=1, help="Drop terms in more documents.")] = None
+    stemmer: Annotated[str, typer.Option(help="A Snowball stemmer, or none.")] = "porter"
+    stopwords: Annotated[str, typer.Option(metavar="FILE", help="english, none, or a file of words.")] = "english"
+
+    def preprocessing(self) -> Preprocessing:
+        """Return these choices for the room."""
+        from fyke.archive.preprocess import Preprocessing, read_stopwords
+
+        return Preprocessing(self.stemmer, read_stopwords(self.stopwords), self.min_documents, self.max_documents)
 
 
 @app.callback()
@@ -42,22 +81,17 @@ def _group() -> None:
 
 
 @app.command()
+@grouped
 def build(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")],
+    *,
     store: StorePath = Path("fyke-store"),
     source: Annotated[
         list[Path] | None,
         typer.Option("--from", metavar="FILE", help="Pages from WARC or JSONL (url, text, links), not a store."),
     ] = None,
-    mode: Mode = ModeName.FYKE,
-    min_documents: Annotated[int, typer.Option(min=1, help="Drop terms in fewer documents.")] = 20,
-    stemmer: Annotated[str, typer.Option(help="A Snowball stemmer, or none.")] = "porter",
-    stopwords: Annotated[str, typer.Option(help="english or none.")] = "english",
-    code: Annotated[
-        list[str] | None, typer.Option(metavar="STREAM=CODE", help="A code of your choice, as gap=zeta3.")
-    ] = None,
-    window: Window = 32,
-    max_chain: Chain = 1,
+    terms: Terms,
+    codes: Codes,
     memory: Annotated[int, typer.Option(min=1, metavar="MB", help="Memory of the first pass.")] = 512,
     workers: Workers = 1,
     part: Annotated[str, typer.Option(metavar="I/N", help="Only scan the I-th of N parts; then `combine`.")] = "",
@@ -67,15 +101,13 @@ def build(
 
     Example: fyke archive build collection --store fyke-store
     """
-    from fyke.archive.preprocess import Preprocessing
     from fyke.collection import build as collection
     from fyke.collection.pages import Source
 
     for file in source or []:
         if not file.is_file():
             raise UserError(f"{file} is not a file; give WARC, or JSONL with url, text and links in each line")
-    preprocessing = Preprocessing(stemmer, stopwords, min_documents)
-    coding = _coding(mode, code or [], window, max_chain)
+    preprocessing, coding = terms.preprocessing(), codes.coding()
     chosen = Source(tuple(source or ()), store)
     with _progress() as shown:
         if part:
@@ -89,12 +121,12 @@ def build(
 
 
 @app.command()
+@grouped
 def combine(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")],
     parts: Annotated[list[Path], typer.Argument(metavar="PART...", help="Folders that `build --part` made.")],
-    mode: Mode = ModeName.FYKE,
-    window: Window = 32,
-    max_chain: Chain = 1,
+    *,
+    codes: Codes,
     workers: Workers = 0,
     json: Json = False,
 ) -> None:
@@ -105,7 +137,7 @@ def combine(
     from fyke.collection import build as collection
 
     with _progress() as shown:
-        collection.combine(parts, out, _coding(mode, [], window, max_chain), shown, workers or os.cpu_count() or 1)
+        collection.combine(parts, out, codes.coding(), shown, workers or os.cpu_count() or 1)
     show(out, json=json)
 
 
@@ -210,13 +242,6 @@ def _part(text: str) -> tuple[int, int]:
     if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
         raise UserError(f"not a part: {text!r}; write I/N as in 1/4")
     return int(number) - 1, int(count)
-
-
-def _coding(mode: str, codes: list[str], window: int, max_chain: int) -> Any:
-    from fyke.archive.combine import Coding
-
-    pairs = [code.partition("=") for code in codes]
-    return Coding(mode, tuple((stream, code) for stream, _, code in pairs), window, max_chain)
 
 
 @contextmanager

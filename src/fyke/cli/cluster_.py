@@ -1,4 +1,4 @@
-"""A crawl over many machines: up, join, crawl, status, drain, down; try shows it on this one."""
+"""A crawl over many machines, and what is made of it there; try shows it on this one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fyke.cli.echo import console, echo
+from fyke.cli import cluster_jobs
+from fyke.cli.echo import console, echo, note
 from fyke.cli.options import Json, Yes, flags, print_json
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
@@ -35,7 +36,7 @@ _HERE = Path("fyke-node")
 
 @app.command()
 def up(
-    address: Address = "127.0.0.1",
+    address: Address = "127.0.0.2",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The head's port.")] = 6379,
     folder: Folder = _HERE,
     token: Token = None,
@@ -61,7 +62,7 @@ def up(
 @app.command()
 def join(
     head: Annotated[str, typer.Argument(metavar="IP:PORT", help="The head, as `fyke cluster up` printed it.")],
-    address: Address = "127.0.0.1",
+    address: Address = "127.0.0.3",
     folder: Folder = _HERE,
     token: Token = None,
     tls: Tls = None,
@@ -132,6 +133,7 @@ def crawl(
     from fyke.cli.display import Display
     from fyke.cluster import crawl as crawls
     from fyke.cluster import machine as machines
+    from fyke.cluster.view import NAME
 
     machines.need_ray()
     confirm(settings, yes)
@@ -144,7 +146,9 @@ def crawl(
             for event in overview.events if not quiet else ():
                 echo(f"fyke: {event.what}", err=True)
 
-        summary = crawls.crawl(job, actors, show)
+        if not quiet:
+            note(f"`fyke control` and `fyke dashboard` reach all machines with --store {folder / NAME}")
+        summary = crawls.crawl(job, actors, show, folder)
     if json:
         print_json(summary)
     elif not quiet or summary.status:
@@ -232,6 +236,10 @@ def down(folder: Folder = _HERE, json: Json = False) -> None:
         print_json({"address": machine.address, "was_running": ran})
     else:
         echo(f"{machine.address} has ended" if ran else f"nothing ran on {machine.address}")
+
+
+for _job in (cluster_jobs.export, cluster_jobs.archive, cluster_jobs.dedupe, cluster_jobs.rank):
+    app.command()(_job)
 
 
 @app.command("try")

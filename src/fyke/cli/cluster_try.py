@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from fyke.cluster import machine as machines
 from fyke.cluster.crawl import crawl, job_of
 from fyke.cluster.head import Overview
-from fyke.cluster.machine import Machine
+from fyke.cluster.loopback import Loopback
+from fyke.cluster.machine import connected
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.scratch import Scratch
 from fyke.store import Store
@@ -38,35 +38,21 @@ class Story:
     def __init__(self, number: int, kill: bool, say: Callable[[str], None]) -> None:
         self._number, self._kill, self._say = number, kill, say
         self._began = time.time()
-        self._machines: list[Machine] = []
         self._killed = self._taken_over = 0.0
         self._pages = 0
         self._told = 0.0
 
     def tell(self) -> dict[str, object]:
         """Live through it."""
-        with Scratch("try") as folder:
-            try:
-                return self._play(folder)
-            finally:
-                for machine in reversed(self._machines):
-                    machines.stop(machine)
+        with Scratch("try") as folder, Loopback(folder) as self._machines:
+            for place in range(1, self._number + 1):
+                address = self._machines.start(place).address
+                self._line(f"machine {address} is up{' as the head' if place == 1 else ''}")
+            with serve(WORLD) as served, connected(self._machines.machines[1]) as actors:
+                return self._crawl(folder, served, actors)
 
     def _line(self, said: str) -> None:
         self._say(f"{time.time() - self._began:5.1f} s  {said}")
-
-    def _play(self, folder: Path) -> dict[str, object]:
-        machines.make_token(folder / "token")
-        port = machines.free_port()
-        for place in range(1, self._number + 1):
-            address = f"127.0.0.{place}"
-            machine = Machine(
-                address, f"127.0.0.1:{port}", str(folder / "token"), folder=str(folder / f"machine-{place}")
-            )
-            self._machines.append(machines.start(machine)[0])
-            self._line(f"machine {address} is up{' as the head' if place == 1 else ''}")
-        with serve(WORLD) as served, machines.connected(self._machines[0]) as actors:
-            return self._crawl(folder, served, actors)
 
     def _crawl(self, folder: Path, served: Served, actors: ModuleType) -> dict[str, object]:
         depot = str(folder / "depot")
@@ -110,10 +96,9 @@ class Story:
             shares = ", ".join(f"{name}: {told['tablets']} tablets" for name, told in sorted(overview.nodes.items()))
             self._line(f"{overview.status.pages:,} pages, {overview.status.queued:,} queued; {shares or 'starting'}")
         if self._kill and not self._killed and overview.status.pages >= KILL_AT:
-            last = self._machines[-1]
-            machines.kill([last.process, *machines.descendants(last.process)])
+            self._machines.kill(self._number)
             self._killed, self._pages = time.time(), overview.status.pages
-            self._line(f"machine {last.address} is killed (kill -9 of every process of it)")
+            self._line(f"machine 127.0.1.{self._number} is killed (kill -9 of every process of it)")
         elif self._killed and not self._taken_over and self._is_whole(overview):
             self._taken_over = time.time()
             self._line(
@@ -121,7 +106,7 @@ class Story:
             )
 
     def _is_whole(self, overview: Overview) -> bool:
-        alive = [told for name, told in overview.nodes.items() if name != self._machines[-1].address]
+        alive = [told for name, told in overview.nodes.items() if name != f"127.0.1.{self._number}"]
         return (
             len(alive) == len(overview.nodes)
             and not overview.free

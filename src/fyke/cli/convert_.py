@@ -84,6 +84,7 @@ def _documents(paths: list[str], media_type: str, url: str, table: Table) -> Ite
     from concurrent.futures import Future
     from itertools import count, islice
 
+    from fyke.cli import warming
     from fyke.cli.progress import bar
     from fyke.reading.conversion import convert_here, prepare
     from fyke.url import Url
@@ -96,6 +97,7 @@ def _documents(paths: list[str], media_type: str, url: str, table: Table) -> Ite
         def begin(path: str) -> tuple[str, Future[Document]]:
             source = prepare(_read(path), media_type or None, where, name=path if path != "-" else "", table=table)
             if needs_worker(source):
+                warming.ahead("convert")  # a worker would compile in silence
                 return path, pool.submit(source)
             done: Future[Document] = Future()
             done.set_result(convert_here(source))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,13 +14,14 @@ import typer
 
 from fyke.cli.common import by_default
 from fyke.cli.echo import echo, note
-from fyke.cli.options import Json, drawing, needs_parquet, print_json
+from fyke.cli.options import Json, drawing, grouped, needs_parquet, print_json
 from fyke.cli.progress import stages
 from fyke.errors import UserError
 from fyke.outputs import refuse_input, replacing
 from fyke.units import parse_size
 
 if TYPE_CHECKING:
+    from fyke.dedupe.methods import Settings
     from fyke.dedupe.spool import Progress
 
 
@@ -70,33 +72,86 @@ def _dedupe() -> None:
     """
 
 
-@app.command()
-def find(
-    inputs: Annotated[list[Path], typer.Argument(metavar="INPUT...", help="Stores, folders, .jsonl, .parquet, WARC.")],
-    threshold: Annotated[float, typer.Option(help="Least similarity of a pair.", min=0.05, max=1.0)] = 0.8,
-    method: Annotated[Method, typer.Option(help="How candidates are found.")] = Method.minhash,
-    check: Annotated[Checks, typer.Option(help="What decides about a candidate of minhash.")] = Checks.jaccard,
-    distance: Annotated[int, typer.Option(help="Bits in which simhashes may differ.", min=0, max=16)] = 3,
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How to look."""
+
+    threshold: Annotated[float, typer.Option(help="Least similarity of a pair.", min=0.05, max=1.0)] = 0.8
+    method: Annotated[Method, typer.Option(help="How candidates are found.")] = Method.minhash
+    check: Annotated[
+        Checks | None, typer.Option(help="What decides about a candidate [default: jaccard of minhash, else none].")
+    ] = None
+    distance: Annotated[
+        int | None, typer.Option(help="Bits in which simhashes may differ [default: 3].", min=0, max=16)
+    ] = None
     cluster: Annotated[Clusters, typer.Option(help="Chains of pairs, or only what is near its centre.")] = (
         Clusters.linked
-    ),
+    )
     representative: Annotated[Representatives, typer.Option(help="Which member stands for a cluster.")] = (
         Representatives.oldest
-    ),
-    against: Annotated[Path | None, typer.Option(help="Report only copies of what is in this collection.")] = None,
-    words: Annotated[int, typer.Option(help="Words in a shingle.", min=1, max=100)] = 5,
-    permutations: Annotated[int, typer.Option(help="Places of a signature.", min=8, max=1024)] = 192,
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell A from a.")] = False,
-    fold_accents: Annotated[bool, typer.Option("--fold-accents", help="Take é for e.")] = False,
-    memory: Annotated[str, typer.Option(help="Memory to keep to.")] = "2GB",
-    scratch: Annotated[Path | None, typer.Option(help="Folder for scratch files.")] = None,
-    output: Annotated[Path | None, typer.Option(help="Write pairs to this .jsonl or .parquet file.")] = None,
-    clusters: Annotated[Path | None, typer.Option(help="Write clusters to this .jsonl or .parquet file.")] = None,
-    write: Annotated[Path | None, typer.Option(help="Write what is kept to this .jsonl[.gz|.zst] or .parquet.")] = None,
-    paragraphs: Annotated[
-        bool, typer.Option("--paragraphs", help="Count, and mark with --write, repeated ones.")
-    ] = False,
-    save: Annotated[Path | None, typer.Option(help="Save sketches in this folder; append where it exists.")] = None,
+    )
+    against: Annotated[
+        Path | None, typer.Option(help="Report only copies of what is in this collection, or folder of sketches.")
+    ] = None
+    ngram: Annotated[int, typer.Option(help="Words in a shingle.", min=1, max=100)] = 5
+    num_perm: Annotated[int, typer.Option(help="Permutations of a MinHash signature.", min=8, max=1024)] = 192
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell A from a.")] = False
+    fold_accents: Annotated[bool, typer.Option("--fold-accents", help="Take é for e.")] = False
+    memory: Annotated[str, typer.Option(help="Memory to keep to.")] = "2GB"
+    scratch: Annotated[Path | None, typer.Option(help="Folder for scratch files.")] = None
+
+    def settings(self) -> Settings:
+        """Return these choices for the room. Raises ``UserError`` where one does not apply to the method."""
+        from fyke.dedupe.methods import Settings
+        from fyke.dedupe.sketch import Parameters
+        from fyke.text.characters import Folding
+
+        if self.distance is not None and self.method is not Method.simhash:
+            raise UserError(f"--distance is of simhashes; {self.method} has none: add --method simhash")
+        if self.check is not None and self.method is Method.exact:
+            raise UserError("--check does not apply to --method exact: equal bytes need no second look")
+        return Settings(
+            threshold=self.threshold,
+            method=self.method.value,
+            check=self.check.value if self.check is not None else None,
+            distance=3 if self.distance is None else self.distance,
+            cluster=self.cluster.value,
+            representative=self.representative.value,
+            parameters=Parameters(self.ngram, self.num_perm, folding=Folding(not self.keep_case, self.fold_accents)),
+            memory=parse_size(self.memory),
+            scratch=str(self.scratch) if self.scratch else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What to write, and where."""
+
+    output: Annotated[Path | None, typer.Option(help="Write pairs to this .jsonl or .parquet file.")] = None
+    clusters: Annotated[Path | None, typer.Option(help="Write clusters to this .jsonl or .parquet file.")] = None
+    write: Annotated[Path | None, typer.Option(help="Write what is kept to this .jsonl[.gz|.zst] or .parquet.")] = None
+    paragraphs: Annotated[bool, typer.Option("--paragraphs", help="Count, and mark with --write, repeated ones.")] = (
+        False
+    )
+    save: Annotated[Path | None, typer.Option(help="Save sketches in this folder; append where it exists.")] = None
+
+    def check(self, inputs: list[Path]) -> None:
+        """Raise ``UserError`` before the work begins where something could not be written."""
+        from fyke.cli.dedupe_write import refuse_ending
+
+        check_outputs(self.output, self.clusters)
+        for target in (self.output, self.clusters, self.write):
+            refuse_input(target, *inputs)
+        refuse_ending(self.write)
+        needs_parquet(self.write, *inputs)
+
+
+@app.command()
+@grouped
+def find(
+    inputs: Annotated[list[Path], typer.Argument(metavar="INPUT...", help="Stores, folders, .jsonl, .parquet, WARC.")],
+    search: Search,
+    targets: Targets,
     id_field: Annotated[str, typer.Option(help="Field of the id [default: id, url, name or path].")] = "",
     text_field: Annotated[str, typer.Option(help="Field of the text [default: text, content or body].")] = "",
     json: Json = False,
@@ -105,47 +160,35 @@ def find(
 
     Example: fyke dedupe articles/ --threshold 0.8 --json
     """
-    from fyke.cli.dedupe_write import refuse_ending, write_kept
+    from fyke.cli.dedupe_write import write_kept
     from fyke.cli.inputs import documents
     from fyke.dedupe import methods
     from fyke.dedupe.paragraphs import Paragraphs
-    from fyke.dedupe.sketch import Parameters
-    from fyke.text.characters import Folding
 
-    for target in (output, clusters):
-        if target is not None and target.suffix not in {".jsonl", ".parquet"}:
-            raise UserError(f"{target} ends in neither .jsonl nor .parquet; name the format by the ending")
-        refuse_input(target, *inputs, *([against] if against is not None else []))
-    refuse_input(write, *inputs, *([against] if against is not None else []))
-    refuse_ending(write)
-    needs_parquet(output, clusters, write, *inputs)
-    raw = method is Method.exact
+    settings, against = search.settings(), search.against
+    targets.check([*inputs, *([against] if against is not None else [])])
+    raw = search.method is Method.exact
     skipped: Counter[str] = Counter()
     source = documents(inputs, id_field, text_field, raw=raw, skipped=skipped)
-    lines = Paragraphs() if paragraphs and not raw else None
+    lines = Paragraphs() if targets.paragraphs and not raw else None
     if lines is not None:
         source = lines.watch(source)
-    parameters = Parameters(words, permutations, folding=Folding(not keep_case, fold_accents))
     with _progress() as progress:
-        settings = methods.Settings(
-            threshold=threshold, method=method.value, check=check.value, distance=distance, cluster=cluster.value,
-            representative=representative.value, parameters=parameters, memory=parse_size(memory),
-            scratch=str(scratch) if scratch else None,
-        )  # fmt: skip
         if against is not None and (against / "header.json").exists():
+            if targets.save is not None:
+                raise UserError("--save is for collections that are compared with texts; leave out --against or --save")
             found = methods.against_sketches(source, against, settings, progress)
         else:
             other = (
                 documents([against], id_field, text_field, raw=raw, skipped=skipped) if against is not None else None
             )
-            found = methods.find(source, settings, other, save, progress)
+            found = methods.find(source, settings, other, targets.save, progress)
     facts: dict[str, object] = {}
     if lines is not None:
         facts |= {"repeated_paragraphs": lines.settle(), "paragraphs": lines.count}
-    if write is not None:
-        again = documents(inputs, id_field, text_field)
-        facts |= write_kept(found, again, write, lines)
-    _report(found, output, clusters, skipped, json, facts)
+    if targets.write is not None:
+        facts |= write_kept(found, documents(inputs, id_field, text_field), targets.write, lines)
+    report(found, targets.output, targets.clusters, skipped, json, facts)
 
 
 @app.command()
@@ -212,14 +255,23 @@ def _progress() -> Iterator[Progress]:
         yield lambda what, share: shown(what, share, None) if what == "reading" else shown(what, share * 1000, 1000)
 
 
-def _report(
+def check_outputs(*targets: Path | None) -> None:
+    """Raise ``UserError`` where pairs or clusters cannot be written so."""
+    for target in targets:
+        if target is not None and target.suffix not in {".jsonl", ".parquet"}:
+            raise UserError(f"{target} ends in neither .jsonl nor .parquet; name the format by the ending")
+    needs_parquet(*targets)
+
+
+def report(
     found: Any, output: Path | None, clusters: Path | None, skipped: Counter[str], json: bool, more: dict[str, object]
 ) -> None:
+    """Say what was found, and write it where that is wanted."""
     facts: dict[str, object] = {"documents": found.documents, "pairs": len(found.left), "clusters": len(found.clusters)}
     facts |= more
     facts |= {
         "copies": sum(len(c.members) - 1 for c in found.clusters),
-        "passed_over": found.passed_over,
+        "pairs_skipped": found.pairs_skipped,
         "skipped": dict(skipped),
     }
     if output is not None:

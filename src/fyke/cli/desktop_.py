@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fyke.cli.common import by_default
 from fyke.cli.echo import echo, note
-from fyke.cli.options import Json, StorePath, Yes, confirmed, print_json
+from fyke.cli.options import Json, StorePath, Yes, confirmed, grouped, print_json
 from fyke.errors import DiskFullError, UserError
 
 if TYPE_CHECKING:
@@ -41,28 +41,42 @@ def _desktop() -> None:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which files, and what of them; what is not said is as before."""
+
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Leave out, as a line of .gitignore does; repeatable.")
+    ] = None
+    include_hidden: Annotated[
+        bool | None, typer.Option("--include-hidden/--no-include-hidden", help="Names that begin with a dot, too.")
+    ] = None
+    keep_raw: Annotated[
+        bool | None, typer.Option("--keep-raw/--no-keep-raw", help="Keep the bytes of files beside their text.")
+    ] = None
+    max_file: Annotated[str, typer.Option(metavar="SIZE", help="Of larger files only the name [default: 50MB].")] = ""
+
+    def given(self) -> dict[str, Any]:
+        """Return what was said, by the names of the settings."""
+        exclude = tuple(self.exclude) if self.exclude else None
+        return {**asdict(self), "exclude": exclude, "max_file": _size(self.max_file)}
+
+
 @app.command()
+@grouped
 def scan(
     folders: Annotated[
         list[str] | None, typer.Argument(metavar="DIR...", help="Folders; none: those that the store knows.")
     ] = None,
+    *,
     store: StorePath = Path("fyke-store"),
     watch: Annotated[bool, typer.Option("--watch", help="Go on: take changes as they are made.")] = False,
-    exclude: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="Leave out, as a line of .gitignore does; repeatable.")
-    ] = None,
-    include_hidden: Annotated[
-        bool | None, typer.Option("--include-hidden/--no-include-hidden", help="Names that begin with a dot, too.")
-    ] = None,
-    keep_raw: Annotated[
-        bool | None, typer.Option("--keep-raw/--no-keep-raw", help="Keep the bytes of files beside their text.")
-    ] = None,
+    choice: Choice,
     keep_versions: Annotated[int, typer.Option(min=0, help="Versions kept of each file; 0 for all.")] = 1,
     cpu: Annotated[
         float | None,
         typer.Option(min=0.01, max=1.0, help="Share of a core [default: 1; of the backlog of --watch 0.25]."),
     ] = None,
-    max_file: Annotated[str, typer.Option(metavar="SIZE", help="Of larger files only the name [default: 50MB].")] = "",
     yes: Yes = False,
     json: Json = False,
 ) -> None:
@@ -75,20 +89,15 @@ def scan(
     """
     from fyke.desktop import pace, plan
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.umask(PRIVATE)
     if not folders and not plan.is_desktop(store):
         raise UserError(f"{store} knows no folders yet; give some: fyke desktop ~/Documents --store {store}")
     roots = _roots(folders or [], store)
     pace.be_quiet()
-    given = {
-        "exclude": tuple(exclude) if exclude else None, "include_hidden": include_hidden, "keep_raw": keep_raw,
-        "max_file": _size(max_file),
-    }  # fmt: skip
 
     def once() -> None:
         with plan.open_store(store, keep_versions) as opened:
-            settings = plan.read(store).extended(roots, opened.secret, **given)
+            settings = plan.read(store).extended(roots, opened.secret, **choice.given())
             plan.write(store, settings)
             chosen = roots or list(settings.roots)
             if watch:

@@ -31,9 +31,18 @@ def plain(text: object) -> str:
     return _UNSAFE.sub(lambda found: repr(found[0])[1:-1], said)
 
 
+_AT_ONCE = 1_000_000
+
+
 def echo(text: object = "", *, err: bool = False, fg: str | None = None, bold: bool | None = None) -> None:
     """Print a line on stdout or stderr, filtered; ``fg`` and ``bold`` are for terminals."""
-    said = plain(text)
+    said = str(text)
+    begin = 0
+    while len(said) - begin > _AT_ONCE:  # of a long text no second copy is made
+        end = said.rfind("\n", begin, begin + _AT_ONCE) + 1 or begin + _AT_ONCE
+        typer.echo(plain(said[begin:end]), err=err, nl=False)
+        begin = end
+    said = plain(said[begin:])
     typer.echo(typer.style(said, fg=fg, bold=bold) if fg or bold else said, err=err)
 
 

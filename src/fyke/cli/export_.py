@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.options import Json, StorePath, Yes, confirmed, needs, print_json
+from fyke.cli.options import Json, StorePath, Yes, confirmed, grouped, needs, print_json
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,36 +25,77 @@ STDOUT = "-"
 Several = list[str] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Which rows."""
+
+    host: Annotated[Several, typer.Option(help="Only this host; repeatable.")] = None
+    prefix: Annotated[Several, typer.Option(help="Only URLs that begin so; repeatable.")] = None
+    status: Annotated[Several, typer.Option(help="Only these, as 200, 404 or 4xx, with text or not.")] = None
+    type_: Annotated[Several, typer.Option("--type", help="Only this media type, as text/html or text/*.")] = None
+    language: Annotated[Several, typer.Option(help="Only this language, as en.")] = None
+    since: Annotated[str, typer.Option(metavar="TIME", help="Only what was fetched then or later.")] = ""
+    until: Annotated[str, typer.Option(metavar="TIME", help="Only what was fetched before.")] = ""
+    no_duplicates: Annotated[bool, typer.Option("--no-duplicates", help="No copies of others.")] = False
+    keep_noindex: Annotated[bool, typer.Option("--keep-noindex", help="Pages that say noindex, too.")] = False
+    everything: Annotated[bool, typer.Option("--all", help="Every row: redirects, errors, without text.")] = False
+    private: Annotated[bool, typer.Option("--private", help="Rows behind a login, too.")] = False
+
+    def where(self, private: bool) -> Where:
+        """Return the choice; ``private`` has been asked for."""
+        from fyke.store.where import Where
+
+        return Where(
+            status=tuple(several(self.status)),
+            type=tuple(several(self.type_)),
+            language=tuple(several(self.language)),
+            since=moment(self.since),
+            until=moment(self.until),
+            host=tuple(self.host or ()),
+            prefix=tuple(self.prefix or ()),
+            duplicates=not self.no_duplicates,
+            everything=self.everything,
+            keep_noindex=self.keep_noindex,
+            private=private,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What a row of a dataset has."""
+
+    text: Annotated[str, typer.Option(metavar="KIND", help="The text: main, whole or markdown.")] = "main"
+    schema: Annotated[str, typer.Option(help="The columns: fyke, fineweb or cc-index.")] = "fyke"
+    columns: Annotated[Several, typer.Option(help="Only these columns, as url,title,text.")] = None
+    raw: Annotated[bool, typer.Option("--raw", help="A column with the bodies, too.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a WARC file says of itself."""
+
+    operator: Annotated[str, typer.Option(help="Of WARC: who made it, with an address.")] = ""
+    is_part_of: Annotated[str, typer.Option(help="Of WARC: the collection that it is a part of.")] = ""
+
+
 @app.command()
+@grouped
 def export(
     out: Annotated[
         str,
         typer.Argument(metavar="OUT", help=".warc.gz .wacz .wet.gz .trec.gz .jsonl.zst .parquet; - for stdout."),
     ],
+    *,
     store: StorePath = Path("fyke-store"),
     format_: Annotated[
         str, typer.Option("--format", help="The format, where OUT has no ending: warc.gz, jsonl …")
     ] = "",
-    host: Annotated[Several, typer.Option(help="Only this host; repeatable.")] = None,
-    prefix: Annotated[Several, typer.Option(help="Only URLs that begin so; repeatable.")] = None,
-    status: Annotated[Several, typer.Option(help="Only these, as 200, 404 or 4xx, with text or not.")] = None,
-    type_: Annotated[Several, typer.Option("--type", help="Only this media type, as text/html or text/*.")] = None,
-    language: Annotated[Several, typer.Option(help="Only this language, as en.")] = None,
-    since: Annotated[str, typer.Option(metavar="TIME", help="Only what was fetched then or later.")] = "",
-    until: Annotated[str, typer.Option(metavar="TIME", help="Only what was fetched before.")] = "",
-    no_duplicates: Annotated[bool, typer.Option("--no-duplicates", help="No copies of others.")] = False,
-    keep_noindex: Annotated[bool, typer.Option("--keep-noindex", help="Pages that say noindex, too.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Every row: redirects, errors, without text.")] = False,
-    private: Annotated[bool, typer.Option("--private", help="Rows behind a login, too.")] = False,
-    text: Annotated[str, typer.Option(metavar="KIND", help="The text: main, whole or markdown.")] = "main",
-    schema: Annotated[str, typer.Option(help="The columns: fyke, fineweb or cc-index.")] = "fyke",
-    columns: Annotated[Several, typer.Option(help="Only these columns, as url,title,text.")] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="A column with the bodies, too.")] = False,
+    rows: Rows,
+    table: Table,
     shard_size: Annotated[
         str, typer.Option(metavar="SIZE", help="Files of this size: 1GB. OUT is a folder, of WARC a name.")
     ] = "",
-    operator: Annotated[str, typer.Option(help="Of WARC: who made it, with an address.")] = "",
-    is_part_of: Annotated[str, typer.Option(help="Of WARC: the collection that it is a part of.")] = "",
+    about: About,
     changes_since: Annotated[
         str | None, typer.Option(metavar="CURSOR", help="Only what changed since that export; 0 to begin.")
     ] = None,
@@ -68,14 +110,8 @@ def export(
     """
     from fyke.store.exporting import ending_of
     from fyke.store.exports.dataset import FORMATS, Dataset, kind_of
-    from fyke.store.where import Where
 
-    private = private or _may_leave(store, yes)
-    where = Where(
-        status=tuple(several(status)), type=tuple(several(type_)), language=tuple(several(language)),
-        since=moment(since), until=moment(until), host=tuple(host or ()), prefix=tuple(prefix or ()),
-        duplicates=not no_duplicates, everything=everything, keep_noindex=keep_noindex, private=private,
-    )  # fmt: skip
+    where = rows.where(rows.private or _may_leave(store, yes))
     path = None if out == STDOUT else Path(out)
     kind = format_.lstrip(".") or (kind_of(path) if path is not None else "")
     if format_ and kind not in FORMATS:
@@ -87,13 +123,13 @@ def export(
             raise UserError("--changes-since is for datasets; name a .jsonl or .parquet file")
         from fyke.store.exports.warc import WarcOptions
 
-        options = WarcOptions(_size(shard_size), _about(store, operator, is_part_of))
+        options = WarcOptions(_size(shard_size), _about(store, about.operator, about.is_part_of))
         _export_archive(path, kind, store, where, options, json)
         return
     if kind == "parquet":
         needs("pyarrow", "parquet", "Parquet")
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own keeps 10 MB more
-    dataset = Dataset.of(several(columns), where, schema=schema, text=text, raw=raw)
+    dataset = Dataset.of(several(table.columns), where, schema=table.schema, text=table.text, raw=table.raw)
     facts = _export_dataset(path, kind, store, dataset, _size(shard_size), changes_since)
     _tell(facts, path, json)
 

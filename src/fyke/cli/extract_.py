@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +13,7 @@ import typer
 
 import fyke
 from fyke.cli.echo import echo, note
-from fyke.cli.options import Json, drawing, needs_plot, print_json
+from fyke.cli.options import Json, drawing, grouped, needs_plot, print_json
 from fyke.errors import FykeError, StorageError, UserError
 
 if TYPE_CHECKING:
@@ -56,25 +58,57 @@ class Show(StrEnum):
     HTML = "html"
 
 
+@dataclass(frozen=True, slots=True)
+class How:
+    """How content is found."""
+
+    method: Annotated[MethodName, typer.Option(help="How content is found; `all` compares.")] = MethodName.AUTO
+    select: Annotated[str, typer.Option(metavar="CSS", help="Content is what stands in these elements.")] = ""
+    favour: Annotated[
+        Favour | None, typer.Option(help="What the method auto should rather have: nothing wrong, or nothing missed.")
+    ] = None
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help="A model trained on pages of your own.")] = None
+
+    def names(self) -> list[str]:
+        """Return the methods to take. Raises ``UserError`` where options contradict one another."""
+        from fyke.reading.content import METHODS
+
+        if (self.favour or self.model) and self.method not in (MethodName.AUTO, MethodName.ALL):
+            raise UserError("--favour and --model are for the method auto: leave them out, or take --method auto")
+        if self.select and self.method is not MethodName.AUTO:
+            raise UserError("--select says where the content is: leave --method out")
+        if self.select:
+            return [f"css:{self.select}"]
+        return list(METHODS) if self.method is MethodName.ALL else [self.method.value]
+
+    def favour_of(self, name: str) -> str:
+        """Return what a method should rather have."""
+        return self.favour.value if self.favour is not None and name == MethodName.AUTO else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What of the content is kept."""
+
+    comments: Annotated[bool, typer.Option(help="Keep comments that the method chose.")] = True
+    tables: Annotated[bool, typer.Option(help="Keep tables that the method chose.")] = True
+    captions: Annotated[bool, typer.Option(help="Keep captions that the method chose.")] = True
+    links: Annotated[bool, typer.Option(help="Keep links in HTML and Markdown.")] = True
+
+
 @app.command()
+@grouped
 def extract(
     file: Annotated[str, typer.Argument(metavar="FILE", help="An HTML file; - reads standard input.")],
-    method: Annotated[MethodName, typer.Option(help="How content is found; `all` compares.")] = MethodName.AUTO,
-    select: Annotated[str, typer.Option(metavar="CSS", help="Content is what stands in these elements.")] = "",
+    *,
     to: Annotated[Form, typer.Option(help="What the content is printed as.")] = Form.TEXT,
     show: Annotated[
         Show, typer.Option(help="`blocks` prints every block with its weight; `text` and `html` are those of --to.")
     ] = Show.CONTENT,
     plot: Annotated[Path | None, typer.Option(metavar="OUT.png", help="Draw the document slope curve.")] = None,
     url: Annotated[str | None, typer.Option(help="Where the page is from: makes its links absolute.")] = None,
-    favour: Annotated[
-        Favour | None, typer.Option(help="What the method auto should rather have: nothing wrong, or nothing missed.")
-    ] = None,
-    model: Annotated[Path | None, typer.Option(metavar="FILE", help="A model trained on pages of your own.")] = None,
-    comments: Annotated[bool, typer.Option(help="Keep comments that the method chose.")] = True,
-    tables: Annotated[bool, typer.Option(help="Keep tables that the method chose.")] = True,
-    captions: Annotated[bool, typer.Option(help="Keep captions that the method chose.")] = True,
-    links: Annotated[bool, typer.Option(help="Keep links in HTML and Markdown.")] = True,
+    how: How,
+    kept: Kept,
     render: Annotated[
         bool, typer.Option("--render", help="FILE is a URL: take the page as a browser shows it, with its layout.")
     ] = False,
@@ -84,26 +118,18 @@ def extract(
 
     Example: fyke extract page.html --to markdown
     """
-    from fyke.reading.content import METHODS
     from fyke.reading.content import extract as found_by
     from fyke.url import Url
 
     form = Form.JSON if json else Form(show) if show in (Show.TEXT, Show.HTML) else to
     needs_plot(plot)
-    if (favour or model) and method not in (MethodName.AUTO, MethodName.ALL):
-        raise UserError("--favour and --model are for the method auto: leave them out, or take --method auto")
-    if select and method is not MethodName.AUTO:
-        raise UserError("--select says where the content is: leave --method out")
+    chosen = how.names()
     html = _rendered(file) if render else _read(Path(file))
     url = url or (file if render else None)
     if url is not None:
         Url.parse(url)
-    chosen = [f"css:{select}"] if select else list(METHODS) if method is MethodName.ALL else [method.value]
     for name in chosen:
-        content = found_by(
-            html, _method(name, model), url, comments=comments, tables=tables, captions=captions, links=links,
-            favour=favour.value if favour is not None and name == MethodName.AUTO else "",
-        )  # fmt: skip
+        content = found_by(html, _method(name, how.model), url, favour=how.favour_of(name), **asdict(kept))
         if form is Form.JSON:
             print_json(_facts(name, content, show))
         else:
@@ -114,7 +140,7 @@ def extract(
         from fyke.reading.content import draw
 
         with drawing(plot):
-            draw(html.encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
+            draw(fyke.decode(html)[0].encode("utf-8", "replace"), chosen).savefig(plot, dpi=120)
         note(f"{plot}: the slope curve of {file}")
 
 
@@ -130,7 +156,7 @@ def _method(name: str, model: Path | None) -> Any:
         raise UserError(f"{model} can not be read ({error.strerror}): name a model that was trained") from None
 
 
-def _rendered(url: str) -> str:
+def _rendered(url: str) -> bytes:
     """The page at ``url`` as a browser shows it; each element tells its box, font and colours."""
     from fyke.browser.values import Looks
     from fyke.cli.fetch_ import tell
@@ -141,21 +167,19 @@ def _rendered(url: str) -> str:
     shown = render(url, CrawlSettings(), Looks(script=f"() => {{ {RENDERED} }}"), everything=True, waiting=tell)
     if shown.page.error:
         raise FykeError(f"{shown.page.url}: {shown.page.error}" + (shown.page.detail and f": {shown.page.detail}"))
-    return shown.rendered.html
+    return codecs.BOM_UTF8 + shown.rendered.html.encode("utf-8", "replace")
 
 
 _MOST = 1 << 26
 """Bytes of a file that are read, as of any page (fyke.formats.markup.MAX_BYTES)."""
 
 
-def _read(file: Path) -> str:
+def _read(file: Path) -> bytes:
     try:
         with sys.stdin.buffer if str(file) == "-" else file.open("rb") as source:
-            data = source.read(_MOST)
+            return source.read(_MOST)
     except OSError as error:
         raise StorageError(f"{file} can not be read ({error.strerror}): name an HTML file, or - for input") from error
-    text: str = fyke.decode(data)[0]
-    return text
 
 
 def _facts(method: str, content: Content, show: Show) -> dict[str, object]:

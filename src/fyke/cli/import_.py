@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from fyke.cli.echo import echo, note
 from fyke.cli.export_ import Several, moment, several
-from fyke.cli.options import Json, StorePath, print_json
+from fyke.cli.options import Json, StorePath, grouped, print_json
 
 if TYPE_CHECKING:
     from fyke.store.importing import Imported, Importer
@@ -24,11 +25,44 @@ _NAMED = 10
 """Places of damage that are shown; the rest is counted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Captures:
+    """Which captures of a CDX index."""
+
+    tree: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="Of a CDX index: the folder its WARC files are named from."),
+    ] = None
+    host: Annotated[Several, typer.Option(help="Of a CDX index: only this host.")] = None
+    prefix: Annotated[Several, typer.Option(help="Of a CDX index: only URLs that begin so.")] = None
+    since: Annotated[str, typer.Option(metavar="TIME", help="Of a CDX index: only captures since then.")] = ""
+    until: Annotated[str, typer.Option(metavar="TIME", help="Of a CDX index: only captures before.")] = ""
+    status: Annotated[Several, typer.Option(help="Of a CDX index: only these, as 200 or 3xx.")] = None
+    type_: Annotated[Several, typer.Option("--type", help="Of a CDX index: only this media type.")] = None
+
+    def wanted(self) -> Range:
+        """Return the choice."""
+        from fyke.store.imports.cdx import Range
+        from fyke.store.where import Where
+
+        where = Where(
+            status=tuple(several(self.status)),
+            type=tuple(several(self.type_)),
+            since=moment(self.since),
+            until=moment(self.until),
+            host=tuple(self.host or ()),
+            prefix=tuple(self.prefix or ()),
+        )
+        return Range(where, self.tree or Path())
+
+
 @app.command(name="import")
+@grouped
 def import_(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help=".warc .wacz .arc .trec .jsonl .parquet .cdxj, or folders.")
     ],
+    *,
     store: StorePath = Path("fyke-store"),
     no_text: Annotated[
         bool, typer.Option("--no-read", "--no-text", help="Pages alone: make no text and links of them.")
@@ -36,16 +70,7 @@ def import_(
     map_: Annotated[
         Several, typer.Option("--map", metavar="FIELD=COLUMN", help="Which column of JSON lines or Parquet holds what.")
     ] = None,
-    tree: Annotated[
-        Path | None,
-        typer.Option(exists=True, file_okay=False, help="Of a CDX index: the folder its WARC files are named from."),
-    ] = None,
-    host: Annotated[Several, typer.Option(help="Of a CDX index: only this host.")] = None,
-    prefix: Annotated[Several, typer.Option(help="Of a CDX index: only URLs that begin so.")] = None,
-    since: Annotated[str, typer.Option(metavar="TIME", help="Of a CDX index: only captures since then.")] = "",
-    until: Annotated[str, typer.Option(metavar="TIME", help="Of a CDX index: only captures before.")] = "",
-    status: Annotated[Several, typer.Option(help="Of a CDX index: only these, as 200 or 3xx.")] = None,
-    type_: Annotated[Several, typer.Option("--type", help="Of a CDX index: only this media type.")] = None,
+    captures: Captures,
     json: Json = False,
 ) -> None:
     """Put documents into a store, made if need be, with their texts and links.
@@ -60,19 +85,13 @@ def import_(
     from fyke.reading.importing import Enricher
     from fyke.store import Store
     from fyke.store.importing import Importer
-    from fyke.store.imports.cdx import Range
     from fyke.store.imports.tables import Mapped
-    from fyke.store.where import Where
     from fyke.workers.conversion import convert_source
 
     for path in files:
         if not path.exists():
             raise UserError(f"{path} does not exist; give archives, tables, indexes or folders")
-    where = Where(
-        status=tuple(several(status)), type=tuple(several(type_)), since=moment(since), until=moment(until),
-        host=tuple(host or ()), prefix=tuple(prefix or ()),
-    )  # fmt: skip
-    mapped, wanted = Mapped.parse(several(map_)), Range(where, tree or Path())
+    mapped, wanted = Mapped.parse(several(map_)), captures.wanted()
     enricher = Enricher(convert_source)
     refused: list[UserError] = []
     with (
@@ -82,7 +101,7 @@ def import_(
     ):
         for path in files:
             try:
-                for part, done in _imported(importer, path, mapped, wanted, named_tree=tree is not None):
+                for part, done in _imported(importer, path, mapped, wanted, named_tree=captures.tree is not None):
                     _tell(part, done, enricher.take(), json)
             except UserError as error:  # the others are read all the same
                 if refused:

@@ -73,18 +73,11 @@ def documents(
 
 
 def _store(path: Path, raw: bool) -> Iterator[Document]:
-    """Yield the main text, or with ``raw`` the body, of every document of a store that has one, by URL."""
-    from fyke.reading.stored import text_of
+    from fyke.reading.stored import documents_of
     from fyke.store import Store
-    from fyke.store.cells import PAGE, TEXT
-    from fyke.store.where import Where
 
-    where = Where(keep_noindex=True, private=True, needs_text=not raw)
     with Store.open(path, mode="r") as store:
-        for row in where.rows(store, (PAGE,) if raw else (TEXT,)):
-            text = row.raw if raw else text_of(row)
-            if text:
-                yield row.url, text
+        yield from documents_of(store, raw)
 
 
 def _given(bodies: Iterable[Body], raw: bool, skipped: Counter[str]) -> Iterator[Document]:

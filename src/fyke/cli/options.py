@@ -140,12 +140,41 @@ def flags(
         )
         parameters = [p.replace(annotation=own_hints[p.name]) for p in own]
         parameters.sort(key=lambda p: p.kind)
-        wrapper.__signature__ = inspect.Signature([*parameters, *added])  # type: ignore[attr-defined]
-        wrapper.__annotations__ = {p.name: p.annotation for p in [*parameters, *added]}
-        del wrapper.__wrapped__  # typer must see the new signature, not the old
-        return wrapper
+        return _with_parameters(wrapper, [*parameters, *added])
 
     return decorate
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Let parameters of a command be frozen dataclasses whose fields are its options, declared as typer's are."""
+    hints = typing.get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if dataclasses.is_dataclass(kind)}
+    parameters: list[inspect.Parameter] = []
+    for own in inspect.signature(command).parameters.values():
+        named = [(own.name, hints[own.name], own.default)]
+        if own.name in groups:
+            kinds = typing.get_type_hints(groups[own.name], include_extras=True)
+            named = [(field.name, kinds[field.name], field.default) for field in dataclasses.fields(groups[own.name])]
+        parameters += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for name, kind, default in named
+        ]
+
+    @functools.wraps(command)
+    def wrapper(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in dataclasses.fields(kind)})
+        command(**given)
+
+    return _with_parameters(wrapper, parameters)
+
+
+def _with_parameters(wrapper: Callable[..., None], parameters: list[inspect.Parameter]) -> Callable[..., None]:
+    """Give a function the signature that typer is to see."""
+    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
+    del wrapper.__wrapped__  # type: ignore[attr-defined]  # the old one
+    return wrapper
 
 
 def _flag(field: dataclasses.Field[Any], hint: Any, default: Any) -> inspect.Parameter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,11 +22,17 @@ _SCANNED = 20_000
 """Rows among which they are drawn: a larger store need not be read to its end."""
 
 
+MADE_UP = (
+    "nothing says what the topic is not: learnt against made-up English, which no page of the web is like;"
+    " give irrelevant pages, or a store to draw them from (--store)"
+)
+
+
 def train_file(file: Path, store: Path | None, negatives: int = NEGATIVES) -> Trained:
     """Train the model of a topic file, or of a folder with ``relevant`` and ``irrelevant`` pages in it.
 
     Example URLs are looked for in ``store``, then fetched. Without irrelevant examples, pages are drawn from the
-    store or, where that has none, from a synthetic world's English.
+    store or, where that has none, from a synthetic world's English, of which a warning tells.
     """
     import numpy as np
 
@@ -37,10 +44,12 @@ def train_file(file: Path, store: Path | None, negatives: int = NEGATIVES) -> Tr
     drawing = bool(relevant) and not irrelevant
     if drawing:
         known = {page.url for page in relevant}
-        irrelevant = [p for p in (drawn(store, negatives) if store else []) if p.url not in known] or synthetic(
-            negatives
-        )
-    return train(topic, relevant, irrelevant, np.random.default_rng(0), drawn=drawing)
+        irrelevant = [page for page in (drawn(store, negatives) if store else []) if page.url not in known]
+    made_up = drawing and not irrelevant
+    trained = train(
+        topic, relevant, synthetic(negatives) if made_up else irrelevant, np.random.default_rng(0), drawn=drawing
+    )
+    return replace(trained, warnings=(*trained.warnings, MADE_UP)) if made_up else trained
 
 
 def model_beside(topic: Path) -> Path:

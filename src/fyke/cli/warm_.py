@@ -17,13 +17,14 @@ class For(StrEnum):
     """What ``fyke warm`` takes."""
 
     EXTRACT = "extract"
+    CONVERT = "convert"
     CRAWL = "crawl"
     CRAWLS = "crawls"
     DEMO = "demo"
     ALL = "all"
 
 
-HELP = "extract, crawl, crawls (by topic, by quality, continuous), demo or all."
+HELP = "extract, convert, crawl, crawls (by topic, by quality, continuous), demo or all."
 
 
 @app.command()

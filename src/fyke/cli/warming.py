@@ -7,6 +7,7 @@ is started.
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from fyke.spawning import python
 
 SETS: dict[str, dict[str, int]] = {
     "extract": {"extract": 15},
+    "convert": {"convert": 15},
     "crawl": {"crawl": 30},
     "crawls": {"crawl": 30, "crawls": 8, "revisits": 6},
     "demo": {"crawl": 30, "reading": 22, "simulate": 25, "revisits": 6},
@@ -35,6 +37,7 @@ SETS: dict[str, dict[str, int]] = {
 POLL = 0.1
 
 
+@functools.cache
 def ahead(name: str) -> None:
     """Compile what the commands of a set need, visibly, unless that has been done."""
     if warmed.needed(name):

@@ -32,6 +32,11 @@ def extract(folder: Path, run: Callable[..., None]) -> None:
     run("extract", page(folder, "page.html", 0))
 
 
+def convert(folder: Path, run: Callable[..., None]) -> None:
+    """What converters need."""
+    run("convert", page(folder, "page.html", 0), "--to", "text")
+
+
 def reading(folder: Path, run: Callable[..., None]) -> None:
     """Every method of cleaning, and conversion."""
     file = page(folder, "page.html", 0)
@@ -45,6 +50,8 @@ def reading(folder: Path, run: Callable[..., None]) -> None:
 def crawl(folder: Path, run: Callable[..., None]) -> None:
     """A crawl with its defaults."""
     import fyke
+    from fyke.dedupe.index import INLINE
+    from fyke.dedupe.sketch import sketches_of
 
     with site(folder) as seeds:
         (folder / "site" / "feed.xml").write_text(FEED)
@@ -52,6 +59,11 @@ def crawl(folder: Path, run: Callable[..., None]) -> None:
     with fyke.DuplicateIndex() as index:  # of a longer crawl
         for k in range(2000):
             index.seen(" ".join(f"{word}{k}" for word in WORDS[:9]), str(k))
+        for sketched in sketches_of([(str(k), " ".join(WORDS[:9])) for k in range(3)], INLINE):  # on many machines
+            index.seen_sketch(sketched)
+    for _ in range(2):  # and of one that goes on
+        with fyke.DuplicateIndex(folder / "index") as index:
+            index.seen(" ".join(WORDS), "page")
 
 
 def crawls(folder: Path, run: Callable[..., None]) -> None:
@@ -170,7 +182,8 @@ def library(folder: Path, run: Callable[..., None]) -> None:
 
 
 WORKLOADS: dict[str, Callable[[Path, Callable[..., None]], None]] = {
-    work.__name__: work for work in (extract, crawl, reading, crawls, dedupe, archive, simulate, revisits, library)
+    work.__name__: work
+    for work in (extract, convert, crawl, reading, crawls, dedupe, archive, simulate, revisits, library)
 }
 QUICKLY = ("--delay", "0.01", "--agents", "1", "--patience", "1", "--allow-private")
 
@@ -187,7 +200,8 @@ def page(folder: Path, name: str, number: int) -> Path:
     """Write an HTML page with a navigation, two paragraphs, a list and links."""
     links = "".join(f'<a href="/{k}.html">page {k}</a> ' for k in range(6))
     body = (
-        f"<html><head><title>Page {number}</title></head><body><nav class='menu'>{links}</nav><main><h1>Page {number}"
+        f"<html><head><title>Page {number}</title><script>1</script></head><body><nav class='menu'>{links}</nav><main>"
+        f"<h1>Page {number}"
         f"</h1><p>{text(number)}</p><p>{text(number + 1)} <a href='/1.html'>One</a></p><ul><li>a<li>b</ul></main>"
         "<footer>contact</footer></body></html>"
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from fyke.cluster import jobs
 from fyke.cluster.head import Head
 from fyke.cluster.messages import Job
 from fyke.cluster.node import Node
@@ -83,6 +86,63 @@ def call(method: Any, *arguments: Any, timeout: float = 60.0) -> Any:
     except ray.exceptions.RayError as error:
         said = str(error).splitlines()[0]
         raise FykeError(f"the crawl's head is gone ({said}); start the crawl anew: it goes on") from None
+
+
+def run_tasks(job: jobs.Job, numbers: list[int]) -> Iterator[jobs.Done]:
+    """Run the tasks of a job on the machines of the cluster (``jobs.RunTasks``), each where its tablet is, if it may.
+
+    Raises ``FykeError`` where a task fails; those whose machine dies are done elsewhere.
+    """
+    places = _places(job.depot)
+    try:
+        waiting = [_task(places.get(number)).remote(job, number) for number in numbers]
+        while waiting:
+            ready, waiting = ray.wait(waiting)
+            for each in ready:
+                yield _got(each)
+    finally:
+        for machine in machines():
+            with contextlib.suppress(ray.exceptions.RayError):
+                ray.get(_forget.options(scheduling_strategy=_at(machine)).remote(job.name), timeout=60)
+
+
+@ray.remote
+def _held(depot: str) -> list[int]:
+    return jobs.held(depot)
+
+
+@ray.remote
+def _forget(name: str) -> None:
+    jobs.forget(name)
+
+
+@ray.remote(max_retries=3)
+def _do(job: jobs.Job, number: int) -> jobs.Done:
+    return jobs.do(job, number)
+
+
+def _at(machine: str, soft: bool = False) -> NodeAffinitySchedulingStrategy:
+    return NodeAffinitySchedulingStrategy(machine, soft=soft)
+
+
+def _task(machine: str | None) -> Any:
+    return _do.options(scheduling_strategy=_at(machine, soft=True) if machine is not None else "SPREAD")
+
+
+def _places(depot: str) -> dict[int, str]:
+    """The machine of each tablet of which one has a copy."""
+    asked = {machine: _held.options(scheduling_strategy=_at(machine)).remote(depot) for machine in machines()}
+    return {number: machine for machine, held in asked.items() for number in _got(held)}
+
+
+def _got(result: Any) -> Any:
+    try:
+        return ray.get(result)
+    except ray.exceptions.RayTaskError as error:
+        cause = error.cause
+        raise (cause if isinstance(cause, FykeError) else FykeError(f"a task failed: {cause!r}")) from None
+    except ray.exceptions.RayError as error:
+        raise FykeError(f"a task failed ({str(error).splitlines()[0]}); run the job again") from None
 
 
 def wait(running: Any, timeout: float = 60.0) -> None:

@@ -24,8 +24,24 @@ from fyke.store.fetching import fetch_tablet
 from fyke.store.lineage import Committed, Lineage
 from fyke.store.objects import open_objects
 
+FOLDER = "FYKE_NODE_FOLDER"
+"""The environment variable that names the folder of a machine's working copies."""
 AT_ONCE = 4
 """Tablets that are fetched at once."""
+
+
+def machine_folder() -> Path:
+    """The folder of this machine."""
+    return Path(os.environ.get(FOLDER) or Path(tempfile.gettempdir(), "fyke-node"))
+
+
+def is_current(depot: Depot, number: int, path: Path) -> bool:
+    """Whether the copy of a tablet in the store at ``path`` is what the depot holds, or newer."""
+    lineage = Lineage.read(path, number)
+    if lineage.depot != depot.about.identity or not manifest.tablet_path(path, number).is_dir():
+        return False
+    _, head = depot.chain(number).head()
+    return head is not None and head.owner in lineage.owners
 
 
 def make_depot(url: str, settings: Settings, plan: Plan) -> Depot:
@@ -49,10 +65,10 @@ def known_plan(url: str) -> Plan | None:
 
 
 class WorkingCopy:
-    """The store of a node in ``folder``."""
+    """The store of a node at ``path``."""
 
-    def __init__(self, folder: Path, depot: Depot) -> None:
-        self.path = folder / depot.about.identity
+    def __init__(self, path: Path, depot: Depot) -> None:
+        self.path = path
         self._depot = depot
 
     def make(self) -> None:

@@ -15,6 +15,7 @@ from fyke.cluster.copies import known_plan, make_depot
 from fyke.cluster.head import Overview
 from fyke.cluster.messages import Job
 from fyke.cluster.registrar import LEASE
+from fyke.cluster.view import NAME, View
 from fyke.crawl.order.choice import FILE, prepare
 from fyke.crawl.politeness.identity import identity_of, without_secrets
 from fyke.crawl.run.ending import End
@@ -28,7 +29,7 @@ from fyke.store.manifest import MAX_TABLETS
 
 TABLETS = 64
 """Of a new depot: enough for some ten machines, each of which opens a RocksDB for every tablet that it has."""
-_POLL = 0.5
+_POLL = 1.0
 
 Progress = Callable[[Overview], None]
 
@@ -71,13 +72,17 @@ def _put_topic(settings: CrawlSettings, depot: Depot) -> None:
         depot.put_store_files(Path(folder), [FILE])
 
 
-def crawl(job: Job, actors: ModuleType, progress: Progress = lambda overview: None) -> Summary:
+def crawl(
+    job: Job, actors: ModuleType, progress: Progress = lambda overview: None, folder: Path | None = None
+) -> Summary:
     """Crawl on the cluster that this process is connected with (``actors`` is fyke.cluster.actors); blocking.
 
-    Ctrl-C stops all machines cleanly. Raises ``UserError`` and ``FykeError``.
+    The view of it (fyke.cluster.view) is kept in ``folder``, that of this machine. Ctrl-C stops all machines cleanly.
+    Raises ``UserError`` and ``FykeError``.
     """
     began = time.time()
     head: Any = actors.start_head(job)
+    view = View(folder / NAME, Depot.open(job.depot)) if folder is not None else None
     running = head.run.remote()
     interrupted: list[int] = []
     seen, told = 0, False
@@ -86,6 +91,10 @@ def crawl(job: Job, actors: ModuleType, progress: Progress = lambda overview: No
             overview: Overview = actors.call(head.overview, seen)
             seen += len(overview.events)
             progress(overview)
+            if view is not None:
+                view.show(overview.agents)
+                if (asked := view.asked()) is not None:
+                    actors.call(head.steer, asked)
             if overview.end:
                 break
             if interrupted and not told:

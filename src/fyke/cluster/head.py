@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from fyke.cluster.registrar import Answer, Registrar
 from fyke.crawl.politeness.addresses import count, counts_for
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.ending import End
+from fyke.crawl.run.steering import Steering
 from fyke.errors import StorageError, UserError
 from fyke.store.depot import Depot
 from fyke.store.objects import open_objects
@@ -34,8 +36,12 @@ GATHERING = 60.0
 PATIENCE = 150.0
 """Seconds that it waits at the end for nodes to bring everything to the depot."""
 AGAIN = 15.0
-"""Seconds until a machine whose node has ended gets another: by then Ray knows whether the machine is gone."""
-_LOOK = 0.5
+"""Seconds until a machine whose node has ended gets another: by then Ray knows whether the machine is gone. Four times
+as long each time that a node leaves since it cannot work (a full disk): its tablets move twice each time."""
+LONGEST = 3600.0
+MAX_CLOCK = 60.0
+"""Seconds by which the clocks of machines may differ: a host rests so much longer at most when it moves."""
+_LOOK = 1.0
 _ENDED = b"ended"
 
 MakeNode = Callable[[str, str], Any]
@@ -60,6 +66,10 @@ class Overview:
     nodes: dict[str, dict[str, Any]]
     free: int
     """Tablets that nobody has."""
+    owners: dict[int, str]
+    """The map: whose each tablet is."""
+    agents: dict[str, tuple[statuses.AgentStatus, ...]]
+    """What the agents of each node said last."""
     events: tuple[Event, ...]
     """Those since the last one that was asked for."""
     end: str = ""
@@ -96,13 +106,16 @@ class Head:
         self._expected: set[str] = set()
         self._nodes: dict[str, tuple[str, Any]] = {}  # machine and actor, by name
         self._refused: dict[str, str] = {}
-        self._failed: dict[str, float] = {}  # when the actor of a machine ended
+        self._again: dict[str, float] = {}  # when a machine whose node has ended gets another
+        self._left: Counter[str] = Counter()  # how often the node of a machine has left since it could not work
         self._reports: dict[str, Report] = {}
         self._finals: dict[str, Final] = {}
         self._rounds = Rounds()
         # Those of a crawl that is limited are counted once all tablets are open, and say what there is already.
         self._permits = None if job.plan.settings.max_pages else Permits(0, 0)
         self._events: list[Event] = []
+        self._steering = Steering()
+        self._agents: dict[str, tuple[statuses.AgentStatus, ...]] = {}  # the last that each node said, also at its end
         self._had: dict[str, frozenset[int]] = {}
         self._end: End | None = None
         self._ends = 0.0
@@ -118,9 +131,12 @@ class Head:
         if self._end is not None:
             return Orders(None, ending=True)
         self._reports[beat.node] = report
+        if report.statuses or not report.beat.holds:  # agents that are started anew have said nothing yet
+            self._agents[beat.node] = report.statuses
         if not self._gathered(now):
             return Orders(Answer((0, 0), frozenset(), waiting=True))
         try:
+            _check_clock(report)
             answer = self._registrar.beat(beat, now)
         except UserError as error:
             self._refuse(beat.node, str(error))
@@ -135,12 +151,24 @@ class Head:
         peers = {name: actor for name, (_, actor) in self._nodes.items() if name in self._reports}
         shared = counts_for(report.addresses, count([each.addresses for each in self._reports.values()]))
         owners = self._registrar.owners()
-        return Orders(answer, self._rounds.now, granted, back, addresses=shared, owners=owners, peers=peers)
+        members = self._registrar.members
+        return Orders(
+            answer,
+            self._rounds.now,
+            granted,
+            back,
+            addresses=shared,
+            owners=owners,
+            peers=peers,
+            members=members,
+            steering=self._steering,
+        )
 
     async def finished(self, name: str, incarnation: int, final: Final | None) -> None:
         """A node has ended, with all its tablets closed."""
         if final is not None:
             self._finals[name] = final
+            self._agents[name] = final.statuses
         self._registrar.goodbye(name, incarnation, boot_time())
 
     def _gathered(self, now: float) -> bool:
@@ -170,15 +198,19 @@ class Head:
         if self._end is None:
             self._end, self._ends = End(why), boot_time() + PATIENCE
 
+    async def steer(self, asked: Steering) -> None:
+        """Have all nodes follow what is asked for; a stop ends the crawl."""
+        self._steering = msgspec.structs.replace(asked, stop=False)
+        if asked.stop:
+            await self.stop()
+
     async def drain(self, name: str) -> bool:
         """Have a node give up its tablets; return whether there is such a node."""
         return self._registrar.drain(name, boot_time())
 
     async def overview(self, since: int = 0) -> Overview:
         """How things stand, with the events from number ``since`` on."""
-        last = {name: report.statuses for name, report in self._reports.items()}
-        last |= {name: final.statuses for name, final in self._finals.items()}
-        told = [status for each in last.values() for status in each]
+        told = [status for each in self._agents.values() for status in each]
         over = self._over.is_set()
         held = self._registrar.nodes
         nodes = {
@@ -188,11 +220,13 @@ class Head:
                 "agents": len(report.statuses),
                 "pages": sum(status.counters.get("pages", 0) for status in report.statuses),
                 "trouble": report.trouble,
+                "took": dict(report.took),
             }
             for name, report in self._reports.items()
         }
         return Overview(
             _running(statuses.total(told, time.time()), not over), nodes, len(self._registrar.free),
+            self._registrar.owners(), dict(self._agents),
             tuple(self._events[since:]), str(self._end) if over and self._end else "",
             {seed: why for final in self._finals.values() for seed, why in final.failed.items()},
             bool(self._finals) and all(final.whole for final in self._finals.values()),
@@ -226,7 +260,7 @@ class Head:
             known = self._nodes.get(name)
             if name in self._refused or (known is not None and known[0] in alive):
                 continue
-            if boot_time() - self._failed.get(machine, float("-inf")) < AGAIN:
+            if boot_time() < self._again.get(machine, 0.0):
                 continue
             self._expected.add(name)
             actor = self._make(machine, name)
@@ -239,12 +273,13 @@ class Head:
         """Wait for the end of a node, and forget its actor: where its machine is alive it gets another."""
         try:
             why = await actor.run.remote()
+            self._left[machine] += bool(why)
         except Exception as error:  # what Ray says of a process or a machine that is gone
             why = type(error).__name__
         if why and self._end is None:
             self._tell(f"the process of node {name} has ended: {why}")
         if self._nodes.get(name) == (machine, actor):
-            self._failed[machine] = boot_time()
+            self._again[machine] = boot_time() + min(AGAIN * 4 ** max(self._left[machine] - 1, 0), LONGEST)
             del self._nodes[name]
 
     def _is_ready(self, name: str) -> bool:
@@ -262,6 +297,7 @@ class Head:
                 self._permits.forget(name)
             if self._end is None:
                 self._reports.pop(name, None)
+                self._agents.pop(name, None)
                 self._tell(f"node {name} is gone: {len(self._had[name])} tablets go to others")
         self._had = held
 
@@ -308,6 +344,14 @@ class Head:
             return None
         self._tell("another head has begun with this depot; this one ends")
         return End.INTERRUPTED
+
+
+def _check_clock(report: Report) -> None:
+    """Raise ``UserError`` where the clock of a node says something else: what is due when is in the tablets."""
+    ahead = report.clock - time.time()
+    if report.clock and abs(ahead) > MAX_CLOCK:
+        way = "ahead of" if ahead > 0 else "behind"
+        raise UserError(f"the clock of node {report.beat.node} is {abs(ahead):,.0f} s {way} the head's; set it (NTP)")
 
 
 def _running(status: statuses.Status, running: bool) -> statuses.Status:

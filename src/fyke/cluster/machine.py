@@ -1,7 +1,8 @@
 """A machine of a cluster: Ray started on it and stopped, at one pinned address, behind a token and TLS.
 
-An open port of Ray's runs anybody's code. So Ray is bound to the address that is named and to no other, a token is
-always demanded, and an address that is not loopback needs TLS too. What runs is noted in ``machine.json`` of the
+An open port of Ray's runs anybody's code, and Ray 2.60 listens on every address of a machine, whatever it is told (but
+for a machine that has loopback alone). So a token is always demanded, and an address that is not loopback needs TLS
+too; between machines of loopback the token never leaves this one. What runs is noted in ``machine.json`` of the
 machine's folder; only that is ever ended.
 """
 
@@ -25,7 +26,7 @@ from types import ModuleType
 
 import msgspec
 
-from fyke.cluster.node import FOLDER
+from fyke.cluster.copies import FOLDER
 from fyke.errors import UNREADABLE, FykeError, UserError
 
 NAME = "machine.json"
@@ -59,6 +60,8 @@ class Machine(msgspec.Struct, frozen=True):
     process: int = 0
     temporary: str = ""
     """Where Ray keeps its sockets and logs: the head's, and a short path, as those of sockets must be."""
+    cores: int = 0
+    """Tasks of jobs that it runs at once; 0 for as many as it has cores."""
     started: int = 0
     """When the process began, in ticks: another one may get its number."""
 
@@ -74,6 +77,8 @@ class Machine(msgspec.Struct, frozen=True):
             "RAY_AUTH_TOKEN_PATH": self.token,
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_SCHEDULER_EVENTS": "0",
+            "RAY_prestart_worker_first_driver": "0",  # no process for each core that waits for tasks
+            "RAY_enable_metrics_collection": "0",
             FOLDER: self.folder,
         }
         if self.tls:
@@ -106,6 +111,8 @@ def check(address: str, token: str, tls: str) -> None:
         loopback = ipaddress.ip_address(address).is_loopback
     except ValueError:
         raise UserError(f"{address!r} is no IP address; give the one by which the other machines reach this") from None
+    if address in ("127.0.0.1", "::1"):
+        raise UserError(f"Ray takes {address} for the address of a network card; 127.0.0.2 stays on this machine")
     if not loopback and not (token and tls):
         missing = " and ".join(name for name, given in (("--token FILE", token), ("--tls DIR", tls)) if not given)
         raise UserError(f"{address} can be reached by others, who could run any code here: give {missing}")
@@ -159,9 +166,12 @@ def _launch(machine: Machine, folder: Path) -> tuple[Machine, subprocess.Popen[b
         f"--node-ip-address={machine.address}", f"--object-store-memory={_STORE_MEMORY}",
         "--include-log-monitor=false", "--log-style=record", "--log-color=false",
     ]  # fmt: skip
+    if machine.cores:
+        command += [f"--num-cpus={machine.cores}"]
     if machine.is_head:
         port = machine.head.rpartition(":")[2]
         command += ["--head", f"--port={port}", "--include-dashboard=false", f"--dashboard-host={machine.address}"]
+        command += ["--no-monitor"]  # nobody starts and ends machines by themselves here
         command += [f"--temp-dir={machine.temporary}"]
     else:
         command += [f"--address={machine.head}"]

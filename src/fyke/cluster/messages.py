@@ -11,6 +11,7 @@ from fyke.cluster.registrar import LEASE, Answer, Beat
 from fyke.crawl.politeness.identity import Identity
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.status import AgentStatus
+from fyke.crawl.run.steering import Steering
 from fyke.store.depot import About
 
 
@@ -52,6 +53,10 @@ class Report:
     """Why its agents are not at work."""
     addresses: bytes = b""
     """The slots of those that it uses (fyke.crawl.politeness.addresses)."""
+    clock: float = 0.0
+    """What time it is there."""
+    took: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that its last change of tablets took, by step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,10 @@ class Orders:
     """The map: whose each tablet is."""
     peers: Mapping[str, Any] = field(default_factory=dict)
     """The actors of nodes."""
+    members: int = 0
+    """``Registrar.members``."""
+    steering: Steering = Steering()  # noqa: RUF009 - frozen
+    """What is asked of the crawl (fyke.crawl.run.steering)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,66 +14,70 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import multiprocessing
-import os
 import resource
 import secrets
-import signal
-import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import fyke
 from fyke.clock import boot_time
-from fyke.cluster.copies import WorkingCopy
-from fyke.cluster.crawler import FAILURE, LeaseFile, serve
+from fyke.cluster import near
+from fyke.cluster.copies import WorkingCopy, machine_folder
+from fyke.cluster.crawler import Crawler, LeaseFile
 from fyke.cluster.ending import NEVER, Quiet
 from fyke.cluster.lease import Lease
 from fyke.cluster.messages import Final, Job, Orders, Report
+from fyke.cluster.near import Routing
 from fyke.cluster.office import Bundles, Inbox, Office
 from fyke.cluster.permits import ANY, Spending
 from fyke.crawl.politeness.addresses import AddressUse
+from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
+from fyke.crawl.run import steering
 from fyke.crawl.run.backup import Backup
 from fyke.crawl.run.board import Board, Sign, board_bytes
 from fyke.crawl.run.ending import failed_seeds
 from fyke.crawl.run.growth import cores
 from fyke.crawl.run.limit import Bounds
+from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.processes import NOTE, Run
 from fyke.crawl.run.report import has_room
+from fyke.crawl.run.steering import Steering
 from fyke.errors import DepotError, FykeError, StorageError
 from fyke.scratch import Scratch
-from fyke.spawning import safe_path
 from fyke.store import Store
 from fyke.store.depot import Depot
 from fyke.store.lineage import Committed
 from fyke.store.objects import open_objects
 from fyke.url import Url
 
-FOLDER = "FYKE_NODE_FOLDER"
-"""The environment variable that names the folder of a machine's working copies."""
 MAX_FAILURES = 5
 """Failures of its agents, one after another, after which a node leaves."""
+STEADY = 30.0
+"""Seconds after which agents count as at work: those of a full disk begin, and see then that there is no room."""
 _END_PATIENCE = 120.0
+_POLL = 0.02
 
 
 class Shift:
-    """The agents of a node while they have one list of tablets, and the process that runs them."""
+    """The agents of a node while they have one list of tablets."""
 
-    def __init__(self, run: Run, lease: Path, committed: Committed, count: int) -> None:
+    def __init__(self, run: Run, crawler: Crawler, committed: Committed, count: int) -> None:
         """``count`` is that of all tablets."""
         self.run = run
-        self._committed, self._count = committed, count
+        self._crawler, self._committed, self._count = crawler, committed, count
         self._board: Board | None = None
         self._inbox: Inbox | None = None
         # The folder of a run that was killed, which the next one removes.
         self._left = Path(self._note().read_text(encoding="utf-8")) if self._note().exists() else None
-        context = multiprocessing.get_context("spawn")
-        self.process = context.Process(target=serve, args=(run, lease))
-        with safe_path():
-            self.process.start()
+        self.began = boot_time()
+        self.over: str | None = None
+        """Why the agents have ended, empty where they were told to; None while they work."""
+        crawler.begin(run)
 
     def _note(self) -> Path:
         return self.run.store / NOTE
@@ -99,22 +103,36 @@ class Shift:
             return [b""] * len(bundles)
         return await self._inbox.take(bundles)
 
+    def has_ended(self) -> bool:
+        """Whether the agents have ended."""
+        if self.over is None:
+            self.over = self._crawler.ended()
+        return self.over is not None
+
+    async def look_up(self, sketches: bytes) -> bytes:
+        """Ask the index of near copies."""
+        return await self._inbox.ask(sketches) if self.board() is not None and self._inbox is not None else b""
+
     async def end(self) -> tuple[int, int]:
         """Stop the agents cleanly; return the permits that they took, and the documents that came of them."""
-        board = self.board()
-        if self.process.is_alive():
-            self.process.terminate()
-        await asyncio.to_thread(self.process.join, _END_PATIENCE)
-        if self.process.is_alive():
-            self.process.kill()
-            await asyncio.to_thread(self.process.join)
-        used = board.used if board is not None else (0, 0)
+        deadline = boot_time() + _END_PATIENCE
+        while not self.has_ended() and boot_time() < deadline:
+            if (board := self.board()) is not None:
+                board.stop()
+            await asyncio.sleep(_POLL)
+        if not self.has_ended():
+            await asyncio.to_thread(self._crawler.kill)
+        used = self._board.used if self._board is not None else (0, 0)
         if self._inbox is not None:
             self._inbox.close()
-        if board is not None:
-            board.close()
+        if self._board is not None:
+            self._board.close()
         self._committed.close()
         return used
+
+
+def _with(plan: Plan, asked: Steering) -> Plan:
+    return msgspec.structs.replace(plan, seeds=tuple(dict.fromkeys([*plan.seeds, *asked.add])))
 
 
 class Node:
@@ -125,20 +143,23 @@ class Node:
         self._lease = Lease(name, secrets.randbits(62), boot_time(), version=fyke.__version__, lease=job.lease)
         self._orders = Orders(None)
         self._depot = Depot(open_objects(job.depot, make=True), job.about)
-        folder = Path(os.environ.get(FOLDER) or Path(tempfile.gettempdir(), f"fyke-node-{name}"))
-        self._copy = WorkingCopy(folder, self._depot)
+        self._copy = WorkingCopy(machine_folder() / job.about.identity, self._depot)
         self._scratch = Scratch("node")
         self._file = self._scratch.path / "lease"
         self._permits = LeaseFile(self._file)
         self._addresses = AddressUse(self._scratch.path / "addresses")
-        self._office = Office(self._scratch.path / "office.sock", self._owner_of, self._carry)
+        self._office = Office(self._scratch.path / "office.sock", self._owner_of, self._carry, self._ask)
+        self._routing = Routing(())
+        self._crawler: Crawler | None = None
         self._shift: Shift | None = None
+        self._took: dict[str, float] = {}  # seconds that the last change of tablets took, by step
         self._holds: dict[int, int] = {}
         self._quiet = Quiet()
         self._documents = 0  # of earlier shifts
         self._used = 0.0, 0, 0  # permits that are taken and documents in this shift, and when that was new
         self._returned = self._kept = 0  # permits that went back, in all and in this shift: its board has them as taken
         self._trouble, self._failures = "", 0
+        self._steered = 0
         self._moving: asyncio.Task[None] | None = None
 
     # ---- for other nodes
@@ -147,6 +168,29 @@ class Node:
         """Take mail for tablets of this node; return an acknowledgement for each bundle once its effect is durable."""
         shift = self._shift
         return await shift.take(bundles) if shift is not None else [b""] * len(bundles)
+
+    async def look_up(self, sketches: bytes) -> bytes:
+        """Look near copies up in this node's index, and remember them; empty where it is not at work."""
+        shift = self._shift
+        return await shift.look_up(sketches) if shift is not None else b""
+
+    async def _ask(self, sketches: bytes) -> bytes:
+        """Ask the indices that an agent's sketches name."""
+        nodes = tuple(sorted(self._orders.peers))
+        if nodes != self._routing.nodes:
+            self._routing = Routing(nodes)
+        return await near.ask(sketches, self._routing, self._ask_node) if nodes else b""
+
+    async def _ask_node(self, node: str, sketches: bytes) -> bytes:
+        if node == self._name:
+            return await self.look_up(sketches)
+        try:
+            answer: bytes = await self._orders.peers[node].look_up.remote(sketches)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # whatever Ray says
+            raise OSError(f"node {node} cannot be had: {error}") from None
+        return answer
 
     def _owner_of(self, tablet: int) -> str | None:
         return self._orders.owners.get(tablet)
@@ -174,6 +218,7 @@ class Node:
 
     async def run(self) -> str:
         """Beat until the crawl ends; return why this node ended, empty where all is well."""
+        self._crawler = Crawler(self._file)
         await asyncio.to_thread(self._copy.make)
         await self._office.open()
         why = ""
@@ -211,13 +256,23 @@ class Node:
             if orders.addresses:
                 self._addresses.learn(report.addresses, orders.addresses)
         used = self._documents + self._returned - self._kept
-        self._permits.write(self._lease.until, ANY if orders.granted == ANY else orders.granted - used)
+        self._permits.write(self._lease.until, ANY if orders.granted == ANY else orders.granted - used, orders.members)
         if orders.give_back:
             self._give_back()
+        self._steer(orders.steering)
         self._look_after()
         if self._failures > MAX_FAILURES:
             return self._trouble
         return ""
+
+    def _steer(self, asked: Steering) -> None:
+        """Have the agents follow what is asked for."""
+        if asked.number > self._steered:
+            plan = plans.read(self._copy.path)
+            if plan is not None:
+                plans.write(self._copy.path, _with(plan, asked))
+            steering.write(self._copy.path, asked)
+            self._steered = asked.number
 
     def _report(self, beat: Any) -> Report:
         shift = self._shift
@@ -226,7 +281,9 @@ class Node:
         ready = self._holds.keys() == self._lease.tablets and (works or not self._holds)
         quiet = self._quiet.look(signs, self._orders.round) if ready else NEVER
         told, used = tuple(self._statuses()), self._addresses.recent()
-        return Report(beat, ready, quiet, told, self._spending(told), self._trouble, used)
+        return Report(
+            beat, ready, quiet, told, self._spending(told), self._trouble, used, time.time(), dict(self._took)
+        )
 
     def _statuses(self) -> Iterable[statuses.AgentStatus]:
         if self._shift is None:
@@ -265,10 +322,10 @@ class Node:
             self._fail(self._moving.exception())
         self._moving = None
         shift = self._shift
-        died = shift is not None and not shift.process.is_alive()
+        died = shift is not None and shift.has_ended()
         if died or self._holds.keys() != self._lease.tablets or (self._holds and shift is None):
             self._moving = asyncio.create_task(self._move(frozenset(self._lease.tablets)))
-        elif shift is not None and any(sign.beat for sign in shift.signs()):
+        elif shift is not None and boot_time() > shift.began + STEADY and any(sign.beat for sign in shift.signs()):
             self._failures, self._trouble = 0, ""
 
     def _fail(self, error: BaseException | None) -> None:
@@ -280,37 +337,40 @@ class Node:
         if self._trouble:
             await asyncio.sleep(min(1 + self._failures, 5))
         # What is new is fetched while the agents stop.
+        began = boot_time()
         coming = asyncio.create_task(asyncio.to_thread(self._copy.adopt, sorted(tablets - self._holds.keys())))
         if self._shift is not None:
             await self._end_shift()
+        stopped = boot_time()
         self._holds = {number: epoch for number, epoch in self._holds.items() if number in tablets}
         adopted = await coming
         if not tablets:
             return
         # Those that were here already, too: others may have had them while nobody looked.
         self._holds |= adopted | await asyncio.to_thread(self._copy.adopt, sorted(self._holds))
-        settings = self._job.plan.settings
+        plan = _with(self._job.plan, self._orders.steering)
         run = Run(
-            self._copy.path, self._job.plan, min(settings.agents or cores(), len(tablets)),
+            self._copy.path, plan, min(plan.settings.agents or cores(), len(tablets)),
             identity=self._job.identity, backup=Backup(self._job.depot, self._job.about), verbose=self._job.verbose,
             owned=tuple(sorted(tablets)), addresses=self._scratch.path / "addresses",
             office=self._scratch.path / "office.sock",
         )  # fmt: skip
         committed = self._copy.begin(tablets)
         self._quiet.moved()
-        self._shift = await asyncio.to_thread(Shift, run, self._file, committed, self._job.about.tablets)
+        if self._crawler is None or not self._crawler.process.is_alive():
+            self._crawler = await asyncio.to_thread(Crawler, self._file)
+        self._took = {"stop": round(stopped - began, 2), "fetch": round(boot_time() - stopped, 2)}
+        self._shift = Shift(run, self._crawler, committed, self._job.about.tablets)
 
     async def _end_shift(self) -> None:
         shift, self._shift = self._shift, None
         assert shift is not None
         self._quiet.moved()
-        died = not shift.process.is_alive()
+        died = shift.has_ended()
         self._documents += (await shift.end())[1]
         self._kept = 0
         if died:
-            failure = shift.run.store / FAILURE
-            said = failure.read_text(encoding="utf-8") if failure.exists() else f"status {shift.process.exitcode}"
-            self._fail(StorageError(f"its agents ended: {said}"))
+            self._fail(StorageError(f"its agents ended: {shift.over}"))
 
     # ---- the end
 
@@ -323,6 +383,8 @@ class Node:
             await self._end_shift()
             with contextlib.suppress(StorageError):
                 last = tuple(statuses.read(self._copy.path))
+        if self._crawler is not None:
+            await asyncio.to_thread(self._crawler.close)
         await self._office.close()
         final = await asyncio.to_thread(self._final, held, last)
         with contextlib.suppress(Exception):
@@ -342,12 +404,3 @@ class Node:
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         cpu = sum(each.ru_utime + each.ru_stime for each in used)
         return Final(last, failed, whole, cpu, has_room(path, plan.settings.min_free_disk))
-
-    async def processes(self) -> list[int]:
-        """The node's own process and that of its agents' supervisor: for tests, and for whoever looks after it."""
-        return [os.getpid(), *([self._shift.process.pid or 0] if self._shift is not None else [])]
-
-    async def freeze(self, stopped: bool) -> None:
-        """Stop the agents' supervisor as a machine that hangs would, or let it go on; for tests."""
-        if self._shift is not None and self._shift.process.pid:
-            os.kill(self._shift.process.pid, signal.SIGSTOP if stopped else signal.SIGCONT)

@@ -15,7 +15,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from fyke.clock import boot_time
-from fyke.crawl.mail.abroad import HEAD
+from fyke.crawl.duplicates.near import SKETCHES
+from fyke.crawl.mail.abroad import HEAD, INDEX
 from fyke.crawl.mail.carrier import put_bytes, socket_path, take_frame
 from fyke.store.lineage import Committed
 
@@ -31,13 +32,15 @@ Bundles = list[tuple[int, bytes]]
 """Tablets, and letters to them."""
 Carry = Callable[[str, Bundles], Awaitable[list[bytes]]]
 """Brings bundles to a node; returns an acknowledgement for each. Raises ``OSError``."""
+Ask = Callable[[bytes], Awaitable[bytes]]
 
 
 class Office:
     """Takes mail from the agents of this machine."""
 
-    def __init__(self, path: Path, owner_of: Callable[[int], str | None], carry: Carry) -> None:
-        self._path, self._owner_of, self._carry = path, owner_of, carry
+    def __init__(self, path: Path, owner_of: Callable[[int], str | None], carry: Carry, ask: Ask) -> None:
+        """``ask`` brings questions about near copies to the indices of all machines, and their answers back."""
+        self._path, self._owner_of, self._carry, self._ask = path, owner_of, carry, ask
         self._server: asyncio.Server | None = None
         self._waiting: defaultdict[str, list[tuple[int, bytes, asyncio.Future[bytes]]]] = defaultdict(list)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -82,7 +85,9 @@ class Office:
     async def _forward(self, writer: asyncio.StreamWriter, number: bytes, tablet: int, letters: bytes) -> None:
         answer = b""
         node = self._owner_of(tablet)
-        if node is not None:
+        if tablet == INDEX:
+            answer = await self._ask(letters)
+        elif node is not None:
             future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
             self._waiting[node].append((tablet, letters, future))
             if len(self._waiting[node]) == 1:
@@ -112,8 +117,8 @@ class Inbox:
 
     def __init__(self, folder: Path, agent_of: Callable[[int], int | None], committed: Committed) -> None:
         self._folder, self._agent_of, self._committed = folder, agent_of, committed
-        self._lines: dict[int, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
-        self._turns: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._lines: dict[Path, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
+        self._turns: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def take(self, bundles: Bundles) -> list[bytes]:
         """Deliver bundles; return an acknowledgement for each, empty where it could not be had."""
@@ -122,18 +127,22 @@ class Inbox:
 
     async def _hand_over(self, tablet: int, letters: bytes) -> bytes:
         agent = self._agent_of(tablet)
-        if agent is None:
-            return b""
-        async with self._turns[agent]:
+        return b"" if agent is None else await self._exchange(socket_path(self._folder, agent), letters)
+
+    async def ask(self, sketches: bytes) -> bytes:
+        """Ask the index of this machine about sketches; return what it says, empty where it does not answer."""
+        return await self._exchange(self._folder / SKETCHES, sketches)
+
+    async def _exchange(self, path: Path, data: bytes) -> bytes:
+        async with self._turns[path]:
             try:
-                line = self._lines.get(agent)
+                line = self._lines.get(path)
                 if line is None:
-                    path = str(socket_path(self._folder, agent))
-                    line = self._lines[agent] = await asyncio.open_unix_connection(path)
-                await put_bytes(line[1], letters)
+                    line = self._lines[path] = await asyncio.open_unix_connection(str(path))
+                await put_bytes(line[1], data)
                 return await take_frame(line[0])
             except (OSError, asyncio.IncompleteReadError):
-                if (line := self._lines.pop(agent, None)) is not None:
+                if (line := self._lines.pop(path, None)) is not None:
                     line[1].close()
                 return b""
 

@@ -94,7 +94,7 @@ class Registrar:
         self._opens = now if term == 1 else now + lease + grace
         self._open = False
         self._stale = True  # what the nodes have is not what they should have
-        self._term, self._changes = term, 0
+        self._term, self._changes, self._members = term, 0, 0
         self._nodes: dict[str, _Node] = {}
         self._free = set(range(tablets))
         self._count = tablets
@@ -125,6 +125,7 @@ class Registrar:
             node = None
         if node is None:
             node = self._nodes[beat.node] = _Node(beat.incarnation, now)
+            self._members += 1
             self._changed()
         elif beat.number <= node.number:
             return None
@@ -176,6 +177,11 @@ class Registrar:
         return self._term, self._changes
 
     @property
+    def members(self) -> int:
+        """The number of the set of nodes: it grows with each that comes or goes."""
+        return self._term << 32 | self._members
+
+    @property
     def nodes(self) -> dict[str, frozenset[int]]:
         """The nodes that are alive, and their tablets, those that they were asked for included."""
         return {name: frozenset(node.owned.union(node.releasing)) for name, node in self._nodes.items()}
@@ -198,6 +204,7 @@ class Registrar:
     def _remove(self, name: str) -> None:
         """A node is gone: what it had is free."""
         node = self._nodes.pop(name)
+        self._members += 1
         self._free |= node.owned
         self._free.update(node.releasing)
         self._changed()

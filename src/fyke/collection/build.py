@@ -109,6 +109,12 @@ def combine(
         _combine(parts, new, coding, progress, workers)
 
 
+def links_of(parts: Sequence[Path], folder: Path) -> Graph:
+    """Make in ``folder`` the graph alone of the parts that ``scan`` wrote."""
+    _write_links(Catalogue(runs_of(parts)), folder, quiet)
+    return Graph.open(folder / GRAPH)
+
+
 def _making(folder: Path) -> AbstractContextManager[Path]:
     return making(folder, "collection", _own, MANIFEST)
 
@@ -121,10 +127,14 @@ def _own(folder: Path) -> frozenset[str]:
 
 def _combine(parts: Sequence[Path], folder: Path, coding: Coding | None, progress: Progress, workers: int = 1) -> None:
     catalogue = Catalogue(runs_of(parts))
-    write_graph(folder / GRAPH, _lists(catalogue, progress), Parameters())
-    write_urls(folder / f"{GRAPH}.urls", catalogue.urls)
+    _write_links(catalogue, folder, progress)
     for done in combine_archive(catalogue, folder, coding or Coding(), workers):
         progress("summaries", done)
+
+
+def _write_links(catalogue: Catalogue, folder: Path, progress: Progress) -> None:
+    write_graph(folder / GRAPH, _lists(catalogue, progress), Parameters())
+    write_urls(folder / f"{GRAPH}.urls", catalogue.urls)
 
 
 def _lists(catalogue: Catalogue, progress: Progress) -> Iterator[Lists]:

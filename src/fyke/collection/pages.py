@@ -52,11 +52,16 @@ def _itself(page: Page) -> Page:
 
 
 def _of_store(path: Path) -> Iterator[Maker]:
-    """The documents of a store; one without text is missing from the archive."""
     with Store.open(path, mode="r") as store:
-        for row in store.scan(parts=("text", "links")):
-            links = tuple(link.target.href for link in row.links)
-            yield partial(Page, row.url, row.text or None, links, row.stamp / 1e6)
+        for page in pages_of(store):
+            yield partial(_itself, page)
+
+
+def pages_of(store: Store, texts: bool = True) -> Iterator[Page]:
+    """Yield the documents of a store; one without text, and all where none is wanted, is missing from the archive."""
+    for row in store.scan(parts=("text", "links") if texts else ("links",)):
+        links = tuple(link.target.href for link in row.links)
+        yield Page(row.url, (row.text or None) if texts else None, links, row.stamp / 1e6)
 
 
 def _of_warc(file: Path) -> Iterator[Maker]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from fyke.convert.facts import Facts
+from fyke.convert.facts import BYLINE_WORDS, Facts
 from fyke.convert.structured import ARTICLES, Thing, strings, types
 from fyke.text.placeholders import is_placeholder
 
@@ -21,7 +21,8 @@ _BY = re.compile(
     r"|(?:ein )?(?:gast)?beitrag von|from)\b\s*:?\s*",
     re.IGNORECASE,
 )
-_BYLINES = (b"byline", b"author", b"writtenby", b"dateline")
+_NO_BYLINES = frozenset({"meta", "link", "script", "body", "html", "img"})
+"""Elements that hold none."""
 _NOT_BYLINES = ("comment", "avatar", "image", "photo", "bio", "share", "social", "date ", "count")
 _NOT_A_NAME = re.compile(
     r"https?://|www\.|@\w+\.|^\W*$|share|comment|follow|subscribe|newsletter|more from|sign in|log ?in|cookie"
@@ -73,7 +74,9 @@ def clean_name(value: str) -> str:
 
 def _bylines(facts: Facts) -> Iterator[str]:
     """Yield the names in elements that are named after authors, the most certain first."""
-    tags = [tag for tag in facts.marked(*_BYLINES) if tag.name not in ("meta", "link", "script", "body", "html", "img")]
+    tags = [
+        tag for tag in facts.marked(*BYLINE_WORDS) if tag.name not in ("meta", "link", "script", "body", "html", "img")
+    ]
     certain = [tag for tag in tags if "author" in tag.get("rel").split() or "author" in tag.get("itemprop").split()]
     for tag in [*certain, *tags]:
         marks = f"{tag.get('class')} {tag.get('id')}".casefold()

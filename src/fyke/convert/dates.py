@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fyke.convert.date_kernels import BEHIND, find_years
+from fyke.convert.date_kernels import AROUND, find_years
 
 EARLIEST, LATEST = 1990, 2049
 """Years of a web page: the other numbers of four digits are something else."""
@@ -80,8 +80,6 @@ _DAY_ALONE = re.compile(r"(?<!\d)(?:\d{1,2}|\d{5,6})(?!\d)")
 """What every date holds: the number of its day, by itself or right before the year; and either of these."""
 _NUMBERS = re.compile(r"\d[./-]\s?\d{1,2}[./-]|\d\s?[年년]")
 _LETTERS = re.compile(rf"(?:(?<=\d)(?:st|nd|rd|th|er|º|ª))?({_NAME})", re.IGNORECASE)
-_AROUND = 40
-"""Characters before and after a year in which the rest of a date stands."""
 MAX_VALUE = 120
 MAX_YEARS = 400
 """"Years of a text that are looked at."""
@@ -119,26 +117,26 @@ def _read(text: str, american: bool) -> str:
 
 def dates_in(text: str, american: bool = False) -> Iterator[Date]:
     """Yield the dates of running text that name a day, in order. Only what is around a year is looked at closely."""
-    if len(text) <= 2 * _AROUND:
+    if len(text) <= 2 * AROUND:
         yield from _dates(text, 0, len(text), american)
         return
     start = end = 0
     for first, last in _years(text):
-        if first - _AROUND > end:
+        if first - AROUND > end:
             yield from _dates(text, start, end, american)
-            start = first - _AROUND
-        end = last + _AROUND
+            start = first - AROUND
+        end = last + AROUND
     if end:
         yield from _dates(text, start, end, american)
 
 
 def _years(text: str) -> list[list[int]]:
-    """Return where the first years and short dates of a text stand: 1990 … 2049, 3.4.20."""
+    """Return where years and short dates of a text stand that have a day beside them: 1990 … 2049, 3.4.20."""
     if not text:
         return []
-    found = np.empty((MAX_YEARS, 2), np.int32)
-    data = text.encode("utf-8", "replace") + BEHIND
-    return found[: find_years(np.frombuffer(data, np.uint8), found)].tolist()  # type: ignore[no-any-return]
+    found = np.empty((MAX_YEARS, 3), np.int32)
+    count = find_years(np.frombuffer(text.encode("utf-8", "replace"), np.uint8), found)
+    return found[:count, :2].tolist() if count else []
 
 
 def _dates(text: str, start: int, end: int, american: bool) -> Iterator[Date]:

@@ -6,45 +6,47 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import unescape
 from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fyke.convert.mark_kernels import find_marks
 from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED
 from fyke.formats.html import Page
 from fyke.formats.lazy import lazy
 from fyke.formats.markup import FIRST, Tag, fold
 from fyke.formats.markup_names import ATTRIBUTE
-from fyke.formats.markup_rows import VALUE, VALUE_END
 
 MAX_TAGS = 2_000
 """Of the elements by which a page speaks of itself: pages have some dozens."""
 MAX_HITS = 300
 """Elements looked at for a word in their class."""
-MAX_MARKS = 20_000
-"""Classes, ids and such of a page that are looked at."""
 MAX_CONTENT = 60
 """Tokens of an element that are read for a name or a date."""
 MAX_LENGTH = 400
 """Characters of it."""
 _NAMES = ("property", "name", "itemprop", "http-equiv")
-_MARKS = np.isin(np.arange(256), [ATTRIBUTE[name] for name in ("class", "id", "rel", "itemprop", "property", "role")])
-
-
-_REL = ATTRIBUTE["rel"]
+BYLINE_WORDS = ("byline", "author", "writtenby", "dateline")
+ARTICLE_WORDS = ("publish", "pubdate", "posted", "entry-date", "post-date", "created", "artikeldatum")
+DATE_WORDS = ("date", "datum", "fecha", "time", "byline", "meta", "info")
+VOCABULARY = tuple(dict.fromkeys((*BYLINE_WORDS, *ARTICLE_WORDS, *DATE_WORDS, "license")))
+"""Words in classes, ids and rels by which elements are found: all at once."""
+_NUMBER = {word: number for number, word in enumerate(VOCABULARY)}
+_WORDS = np.array([[*word.encode().ljust(1 + max(map(len, VOCABULARY)), b"\0")] for word in VOCABULARY], np.uint8)
+_FIRSTS = np.zeros(256, np.uint64)
+for _number, _word in enumerate(VOCABULARY):
+    _FIRSTS[[ord(_word[0]), ord(_word[0].upper())]] |= np.uint64(1 << _number)
 _SEPARATOR = re.compile(r"\s[|\-–—:»·•/]\s")
 _LONG = 10
 """Characters of a heading by which it may be told."""
 
 
-Numbers = npt.NDArray[np.int64]
-
-
 _place = attrgetter("token")
+_FACTS_OF = (("link", "relations"), ("script", "linked_data"), ("time", "times"))
+"""Elements, and the facts that a page without them does not have."""
 
 
 class Relation(NamedTuple):
@@ -64,6 +66,10 @@ class Facts:
         self.page, self.url, self.tokens = page, url, page.tokens
         self.tags: dict[str, list[Tag]] = page.noted
         """The noted start tags by name, in order."""
+        made = self.__dict__
+        for name, facts in _FACTS_OF:
+            if name not in self.tags:
+                made[facts] = ()
 
     @lazy
     def metas(self) -> dict[str, list[str]]:
@@ -79,7 +85,7 @@ class Facts:
         return found
 
     @lazy
-    def relations(self) -> list[Relation]:
+    def relations(self) -> Sequence[Relation]:
         """Every ``<link rel href>``, in order."""
         return [
             Relation(fold(tag.attributes["rel"]).lower(), tag.get("href"), tag.get("type").lower(), tag.get("hreflang"))
@@ -93,7 +99,7 @@ class Facts:
         for relation in self.relations:
             if "canonical" in relation.rel.split() and relation.href:
                 return relation.href
-        return next(iter(self.metas.get("og:url", ())), "")
+        return self.metas["og:url"][0] if "og:url" in self.metas else ""
 
     @property
     def title(self) -> str:
@@ -111,28 +117,32 @@ class Facts:
         for tag in self.tags.get("html", ()):
             if said := tag.get("lang") or tag.get("xml:lang"):
                 return said
-        return next(iter(self.metas.get("content-language", ())), "").partition(",")[0].strip()
+        contents = self.metas.get("content-language")
+        return contents[0].partition(",")[0].strip() if contents else ""
 
     @lazy
     def headings(self) -> list[tuple[int, str]]:
         """Each of the first headings as (level, text), in order."""
-        found = sorted((tag for name in ("h1", "h2", "h3") for tag in self.tags.get(name, ())[:20]), key=_place)
+        found = [tag for name in ("h1", "h2", "h3") if name in self.tags for tag in self.tags[name][:20]]
+        if len(found) > 1:
+            found.sort(key=_place)
         return [(int(tag.name[1]), self.content(tag)) for tag in found]
 
     @lazy
     def heading(self) -> str:
         """The heading that the title repeats, else the first of the first level."""
-        titles = [title.casefold() for title in (self.title, *self.metas.get("og:title", ()))]
-        starts = [start for title in titles if len(start := _SEPARATOR.split(title)[0]) > _LONG]
-        for _, said in self.headings:
-            if len(said) > _LONG:
+        long = [said for _, said in self.headings if len(said) > _LONG]
+        if long:
+            titles = [title.casefold() for title in (self.title, *self.metas.get("og:title", ()))]
+            starts = [start for title in titles if len(start := _SEPARATOR.split(title)[0]) > _LONG]
+            for said in long:
                 folded = said.casefold()
                 if any(folded in title for title in titles) or any(start in folded for start in starts):
                     return said
         return next((said for level, said in self.headings if level == 1 and said), "")
 
     @lazy
-    def linked_data(self) -> list[str]:
+    def linked_data(self) -> Sequence[str]:
         """The scripts of JSON-LD."""
         return [
             self.page.raw(tag) or ""
@@ -141,7 +151,7 @@ class Facts:
         ]
 
     @lazy
-    def times(self) -> list[tuple[Tag, str]]:
+    def times(self) -> Sequence[tuple[Tag, str]]:
         """The first ``<time>`` elements with what they say: their attribute, else their text."""
         return [
             (tag, tag.get("datetime") or tag.get("content") or self.content(tag))
@@ -157,6 +167,11 @@ class Facts:
         return [self.tokens.tag(token) for token in owners[:MAX_TAGS].tolist()]
 
     @property
+    def speaks(self) -> bool:
+        """Whether the page says anything of itself but what it is called, and when it was written."""
+        return bool(self.page.cut.held or self.relations or self.metas or self.linked_data)
+
+    @property
     def has_items(self) -> bool:
         """Whether any element but a ``<meta>`` or ``<link>`` may have microdata or RDFa."""
         return bool(self.page.cut.held & ANNOTATED)
@@ -166,47 +181,38 @@ class Facts:
         """Whether any element has a class, an id, a rel or another name that ``marked`` looks into."""
         return bool(self.page.cut.held & MARKED)
 
-    def related(self, rel: bytes) -> Iterator[Tag]:
-        """Yield the tags with a rel that holds this word."""
-        if not self.page.cut.held & RELATED:
-            return
-        rows = self.tokens.attributes
-        data = self.tokens.data
-        for at in np.flatnonzero((rows[:, 0] == _REL) & (rows[:, VALUE_END] - rows[:, VALUE] >= len(rel))).tolist():
-            if rel in data[rows[at, VALUE] : rows[at, VALUE_END]].lower():
-                owner = int(np.searchsorted(self.tokens.tokens[:, FIRST], at, side="right")) - 1
-                yield self.tokens.tag(owner)
+    def related(self, rel: str) -> Iterator[Tag]:
+        """Yield the tags with a rel that holds this word. REQUIRES: it is one of VOCABULARY."""
+        if self.page.cut.held & RELATED:
+            yield from (tag for tag in self.marked(rel) if rel in tag.attributes.get("rel", "").lower())
 
     @lazy
-    def _marks(self) -> tuple[bytes, Numbers, Numbers]:
-        """Classes, ids and other marks in lower case, one behind the other; where each begins; the token of each."""
-        rows, data = self.tokens.attributes, self.tokens.data
-        held = np.flatnonzero(_MARKS[rows[:, 0]])[:MAX_MARKS]
-        marks = rows[held]
-        values = [data[start:end] for _, start, end in marks.tolist()]
-        sizes = marks[:, VALUE_END] - marks[:, VALUE] + 1
-        starts = np.cumsum(sizes) - sizes
-        owners = np.searchsorted(self.tokens.tokens[:, FIRST], held, side="right") - 1
-        return b" ".join(values).lower(), starts, owners
+    def _marks(self) -> dict[int, list[int]]:
+        """Of each word of VOCABULARY, by its number, the tokens of the tags with a mark that holds it, in order."""
+        markup = self.tokens
+        counts = np.zeros(len(VOCABULARY), np.int32)
+        found = np.empty((MAX_HITS * len(VOCABULARY), 2), np.int32)
+        size = find_marks(markup.page, markup.tokens, markup.attributes, _WORDS, _FIRSTS, counts, found)
+        marks: dict[int, list[int]] = {}
+        for word, token in found[:size].tolist():
+            marks.setdefault(word, []).append(token)
+        return marks
 
-    def marked(self, *words: bytes) -> Iterator[Tag]:
-        """Yield the start tags whose class, id, rel, itemprop or role holds one of ``words``, in order."""
+    def marked(self, *words: str) -> Iterator[Tag]:
+        """Yield the start tags whose class, id, rel, itemprop or role holds one of ``words``, in order.
+
+        REQUIRES: they are of VOCABULARY.
+        """
         if not self.has_marks:
             return
-        text, starts, owners = self._marks
-        places: list[int] = []
+        owners: list[int] = []
         for word in words:
-            at = text.find(word)
-            while at >= 0 and len(places) < MAX_HITS:
-                places.append(at)
-                at = text.find(word, at + len(word))
-        if places:
-            found = np.unique(owners[np.searchsorted(starts, places, side="right") - 1])
-            yield from map(self.tokens.tag, found.tolist())
+            owners += self._marks.get(_NUMBER[word], ())
+        yield from map(self.tokens.tag, sorted(set(owners[:MAX_HITS])))
 
     def content(self, tag: Tag, tokens: int = MAX_CONTENT) -> str:
         """The text of an element, white space folded; cut where it is long."""
-        return fold(self.tokens.content(tag.token, tokens)[:MAX_LENGTH])
+        return fold(self.tokens.inside(tag, tokens)[:MAX_LENGTH])
 
 
 MAX_META = 4_000

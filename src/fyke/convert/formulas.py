@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
+from fyke.convert.html import MAX_FORMULAS
 from fyke.convert.tidying import formula
 from fyke.formats.xml import End, Start, events
 
-MAX_FORMULAS = 20_000
-"""Formulas of one document: a book of mathematics has some thousands."""
 _FORMULA = re.compile(rb"<m:oMath(?=[ >])[^>]*>.*?</m:oMath>", re.DOTALL)
 _PARAGRAPH = re.compile(rb"</?m:oMathPara(?=[ >])[^>]*>|<m:oMathParaPr>.*?</m:oMathParaPr>", re.DOTALL)
 _APART = re.compile(

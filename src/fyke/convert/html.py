@@ -7,9 +7,10 @@ that links and cleaning use: nothing is parsed twice. Metadata is what ``metadat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from html import escape, unescape
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +23,10 @@ from fyke.convert.registry import Source
 from fyke.convert.tag_kernels import make_plan
 from fyke.convert.write_kernels import write
 from fyke.errors import UrlError
-from fyke.formats.encoding import Decoded
+from fyke.formats.encoding import Decoded, Utf8
 from fyke.formats.encoding import decoded as decode
 from fyke.formats.html import Page, References, parse
+from fyke.formats.pieces import pieces
 from fyke.formats.tags import TABLE, Table
 from fyke.limits import note
 from fyke.text.language import Language
@@ -34,11 +36,17 @@ from fyke.values import Document, Link, Tags
 MAX_LINKS = 50_000
 """Links of one document that are kept; a page of more is a trap or a dump."""
 
+MAX_FORMULAS = 20_000
+"""Formulas of one document: a book of mathematics has some thousands."""
+_FORMULAS = b"<math", b"math/tex"
+"""Signs of formulas in markup."""
 _RAW = re.compile(rb"<(xmp|plaintext)(?: [^>]*)?>(.*?)</\1>", re.DOTALL)
 _REFERENCE = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
 _BYTES_PER_STEP = 12
 """Markup per step of its plan, a first guess: pages have 15 to 40. Where it falls short tags are counted."""
 _STEPS_PER_TAG = 2
+_APART = "\n\n"
+"""Between two blocks of a text."""
 _UNDECODED = Decoded("", "", "", 0)
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 """Types whose text may be asked for a date: elsewhere dates in the text are of anything."""
@@ -60,7 +68,33 @@ class Tagged(NamedTuple):
 
 def tagged(page: Page) -> Tagged:
     """Return the tagged text of a page. Linear; well-formed whatever the page."""
-    source, plan = _plan(page)
+    found = list(tagged_pieces(page))
+    if len(found) == 1:
+        return found[0]
+    found = [each for each in found if each.html]
+    begins = accumulate((len(each.text) + len(_APART) for each in found), initial=0)
+    return Tagged(
+        "".join(each.html for each in found),
+        _APART.join(each.text for each in found),
+        Tags(b"".join(each.tags.moved(by).packed for each, by in zip(found, begins, strict=False))),
+    )
+
+
+def tagged_pieces(page: Page) -> Iterator[Tagged]:
+    """Yield the same in pieces (formats/pieces), each with offsets of its own; of all but large pages that is one."""
+    if page.has_markup:
+        yield _tagged(page.markup)
+        return
+    left = MAX_FORMULAS
+    for piece in pieces(page.tokens):
+        markup = parse(piece).markup
+        yield _tagged(markup, left)
+        left = max(left - sum(map(markup.count, _FORMULAS)), 0)
+
+
+def _tagged(markup: bytes, formulas: int = MAX_FORMULAS) -> Tagged:
+    """Return the tagged text of markup, of whose formulas so many are read."""
+    source, plan = _plan(markup, formulas)
     html_size, text_size, count = sizes(plan)
     html, text = np.empty(html_size, np.uint8), np.empty(text_size, np.uint8)
     tags = np.empty((count, 3), np.int32)
@@ -72,14 +106,13 @@ def tagged(page: Page) -> Tagged:
     )
 
 
-def _plan(page: Page) -> tuple[Bytes, Plan]:
-    markup = page.markup
+def _plan(markup: bytes, formulas: int) -> tuple[Bytes, Plan]:
     if b"<xmp" in markup or b"<plaintext" in markup:
         markup = _RAW.sub(lambda m: b"<pre>" + escape(m[2].decode(), quote=False).encode() + b"</pre>", markup)
-    if b"<math" in markup or b"math/tex" in markup:
+    if formulas and any(sign in markup for sign in _FORMULAS):
         from fyke.convert.mathml import with_formulas  # which needs a reader of XML; few pages have formulas
 
-        markup = with_formulas(markup)
+        markup = with_formulas(markup, formulas)
     markup = markup[:MAX_MARKUP]
     source = np.frombuffer(markup, np.uint8)
     steps = len(markup) // _BYTES_PER_STEP
@@ -121,7 +154,7 @@ def document(
 
 
 def text_document(
-    page: Page, decoded: Decoded, url: Url, media_type: str, main: str, blocks: str, language: Language
+    page: Page, decoded: Utf8, url: Url, media_type: str, main: str, blocks: str, language: Language
 ) -> Document:
     """Return the document of a page that is kept as text: as ``document``, without HTML, tags and links.
 

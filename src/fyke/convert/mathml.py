@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from html import escape, unescape
 
-from fyke.convert.formulas import MAX_FORMULAS, SIGNS
+from fyke.convert.formulas import SIGNS
 from fyke.formats.xml import End, Start, events
 
 _FORMULA = re.compile(
@@ -33,9 +33,9 @@ _COMMAND = re.compile(r"\\[A-Za-z]+")
 _SPECIAL = re.compile(r"([#$%&_{}])")
 
 
-def with_formulas(markup: bytes) -> bytes:
-    """Return canonical markup whose formulas say in an attribute what they are in TeX."""
-    return _FORMULA.sub(_told, markup, count=MAX_FORMULAS)
+def with_formulas(markup: bytes, most: int) -> bytes:
+    """Return canonical markup whose first formulas, ``most`` > 0 of them, say in an attribute what they are in TeX."""
+    return _FORMULA.sub(_told, markup, count=most)
 
 
 def _told(found: re.Match[bytes]) -> bytes:

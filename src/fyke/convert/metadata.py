@@ -63,13 +63,14 @@ LICENCES = (
 
 MAX_PARAGRAPH = 1_000
 """Of a paragraph that stands for a description."""
+_PARAGRAPH_WITHIN = 20_000
+"""Characters of a text in which it is looked for."""
 LINE = 40
 """Characters of a line that is a paragraph, in scripts of letters."""
 MAX_TAGS = 40
 MAX_ALTERNATES = 200
 _BARS = re.compile(r"\s[|\-–—\\/>»]\s")
 _HIERARCHY = re.compile(r"\s[\\/>»]\s")
-_LINE = re.compile(r"[^\n]+")
 
 
 Found = tuple[str, str]
@@ -91,24 +92,26 @@ def describe(
     description in the other. ``pairs`` are tags that a container gives (a feed's, a mail's): they count before the
     page's own. ``table`` may know a user's names of tags. ``language`` is that of the text, where it is known already.
     """
+    pairs = list(pairs)
+    language = language or identify(main or text)
+    if not pairs and not facts.speaks:
+        return _plain(facts, text, main, language)
     said = [thing for script in facts.linked_data for thing in things([decode_json_ld(script)])]
     own = _articles_first(thing for thing in said if _is_page(thing)) if said else []
     marked = _articles_first(things([*microdata(facts), *rdfa(facts)])) if facts.has_items else []
-    pairs = list(pairs)
     speaks = bool(facts.metas or said or marked)
-    base, base_title = NO_META, ""
+    base, base_title, given, given_title = NO_META, "", NO_META, ""
     if pairs or speaks:
         base, base_title = canonical([*pairs, *_flat(facts, [*own, *marked], table)], table)
-    given, given_title = canonical(pairs, table) if pairs else (NO_META, "")
+        given, given_title = canonical(pairs, table) if pairs else (NO_META, "")
     title = (given_title and _first([given_title], "container")) or _title(facts, own, marked)
     changed = modified(facts, own, marked) if speaks else UNDATED
     when, in_text = published(facts, own, marked, text, changed)
-    changed = changed if changed.iso else in_text
     join = _Joiner(facts)
     fields: dict[str, Found] = {
         "author": (given.author and _first([given.author], "container", author=True)) or author(facts, own, marked),
-        "published": (given.published, "container") if given.published else (when.iso, when.source),
-        "updated": (given.updated, "container") if given.updated else (changed.iso, changed.source),
+        "published": (given.published, "container") if given.published else when,
+        "updated": (given.updated, "container") if given.updated else changed if changed.iso else in_text,
         "site": _site(facts, own, said) if speaks else NOTHING,
         "description": _text_of(facts, own, "description", DESCRIPTIONS, marked) if speaks else NOTHING,
         "keywords": _tags(facts, own) if speaks else NOTHING,
@@ -117,34 +120,54 @@ def describe(
         "canonical": (join(facts.canonical), "link") if facts.canonical else NOTHING,
         "kind": _kind(facts, own, marked) if speaks else NOTHING,
     }
-    if not fields["description"][0] and text and main:
+    if text and main and not fields["description"][0]:
         fields["description"] = (first_paragraph(main), "text")
-    known = {name: value for name, (value, _) in fields.items() if value or name == "author"}
-    sources = {name: source for name, (value, source) in fields.items() if value}
-    if title[0]:
-        sources["title"] = title[1]
-    language = language or identify(main or text)
-    from_table = {} if base is NO_META else {name: getattr(base, name) for name in _FROM_TABLE}
-    all_fields: dict[str, Any] = {
-        **from_table, **known, "alternates": _alternates(facts, join),
-        "sources": tuple(sources.items()), "declared": facts.language, "language_score": language.score,
-    }  # fmt: skip
-    meta = Meta(**all_fields)
-    if language.score < LIKELY:
-        language = Language(primary(facts.language) or language.code, 0.0)
-    return Described(title[0] or base_title * (not is_placeholder(base_title)), language.code, meta)
+    known: dict[str, Any] = {} if base is NO_META else {name: getattr(base, name) for name in _FROM_TABLE}
+    known.update((name, value) for name, (value, _) in fields.items() if value or name == "author")
+    known["alternates"] = _alternates(facts, join)
+    sources = [(name, source) for name, (value, source) in fields.items() if value]
+    title = title if title[0] or is_placeholder(base_title) else (base_title, "")
+    return _described(facts, title, known, sources, language)
+
+
+def _plain(facts: Facts, text: str, main: str, language: Language) -> Described:
+    """Return ``describe`` of a page that says nothing of itself but what it is called."""
+    when, changed = published(facts, [], [], text, UNDATED)
+    known: dict[str, Any] = {}
+    sources = []
+    for name, value, source in (
+        ("published", *when), ("updated", *changed),
+        ("description", first_paragraph(main) if text and main else "", "text"),
+    ):  # fmt: skip
+        if value:
+            known[name] = value
+            sources.append((name, source))
+    return _described(facts, _title(facts, [], []), known, sources, language)
+
+
+def _described(
+    facts: Facts, title: Found, known: dict[str, Any], sources: list[tuple[str, str]], language: Language
+) -> Described:
+    if title[1]:
+        sources.append(("title", title[1]))
+    known["declared"], known["language_score"], known["sources"] = facts.language, language.score, tuple(sources)
+    code = language.code if language.score >= LIKELY else primary(facts.language) or language.code
+    return Described(title[0], code, Meta(**known))
 
 
 def first_paragraph(main: str) -> str:
     """Return the first line of a text that is more than a heading or a byline; else the first line."""
-    first = ""
-    for match in _LINE.finditer(main, 0, 20_000):
-        line = match[0].strip()
+    first, at, end = "", 0, min(len(main), _PARAGRAPH_WITHIN)
+    while at < end:
+        stop = main.find("\n", at, end)
+        stop = end if stop < 0 else stop
+        line = main[at:stop].strip()
         if len(line) >= LINE and line.rstrip('”"»）)')[-1:] in ".!?。！？:…;":
             first = line
             break
-        first = first or line
-    return " ".join(first[:MAX_PARAGRAPH].split())
+        first, at = first or line, stop + 1
+    first = first[:MAX_PARAGRAPH].rstrip()
+    return first if "  " not in first and first.isprintable() else " ".join(first.split())
 
 
 _FROM_TABLE = tuple(Meta.__slots__)
@@ -213,15 +236,19 @@ def _articles_first(found: Iterable[Thing]) -> list[Thing]:
 
 
 def _title(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
-    articles = _articles(own)
     return (
-        _article_title(facts, articles)
-        or _meta(facts, TITLES)
-        or _first([_from_title(facts)], "title")
-        or _told(_articles(marked), "microdata", "headline", "name")
-        or _first([facts.heading, *(said for _, said in facts.headings)], "heading")
+        (_article_title(facts, _articles(own)) if own else None)
+        or (_meta(facts, TITLES) if facts.metas else None)
+        or _first((_from_title(facts),), "title")
+        or (_told(_articles(marked), "microdata", "headline", "name") if marked else None)
+        or (_first(_headings(facts), "heading") if facts.headings else None)
         or NOTHING
     )
+
+
+def _headings(facts: Facts) -> list[str]:
+    """Return the headings, each once, that of the page first."""
+    return list(dict.fromkeys((facts.heading, *(said for _, said in facts.headings))))
 
 
 def _article_title(facts: Facts, articles: list[Thing]) -> Found | None:
@@ -244,7 +271,7 @@ def _alike(one: str, other: str) -> float:
 def _from_title(facts: Facts) -> str:
     """Return ``<title>`` without the site's name: before or behind a bar, where enough is left."""
     whole = title = facts.title
-    site = next(iter(_metas(facts, SITES[:1])), "")
+    site = facts.metas[SITES[0]][0] if SITES[0] in facts.metas else ""
     if site and whole.endswith(site) and _BARS.fullmatch(whole[: -len(site)][-3:]):
         return whole[: -len(site) - 3].strip()
     cuts = list(_BARS.finditer(title))
@@ -325,7 +352,7 @@ def _licence(facts: Facts, own: list[Thing], marked: list[Thing], join: Callable
         for thing in among:
             for value in addresses(thing.get("license")):
                 return (join(value) if value.startswith(("http", "/")) else value), source
-    for tag in facts.related(b"license"):
+    for tag in facts.related("license"):
         if tag.get("href"):
             return join(tag.get("href")), "element"
     return _meta(facts, LICENCES) or NOTHING

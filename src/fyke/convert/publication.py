@@ -13,8 +13,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+import numpy as np
+
 from fyke.convert.dates import date_in_url, dates_in, read_date
-from fyke.convert.facts import Facts
+from fyke.convert.facts import ARTICLE_WORDS, DATE_WORDS, Facts
+from fyke.convert.mark_kernels import find_names
 from fyke.convert.structured import Thing, strings, types
 
 PUBLISHED = (
@@ -47,8 +50,6 @@ _PARTS = frozenset(
     {"VideoObject", "ImageObject", "AudioObject", "Comment", "Review", "Event", "Person", "Organization"}
 )
 """Things on a page whose dates are not the page's."""
-_ARTICLE_WORDS = (b"publish", b"pubdate", b"posted", b"entry-date", b"post-date", b"created", b"artikeldatum")
-_DATE_WORDS = (b"date", b"datum", b"fecha", b"time", b"byline", b"meta", b"info")
 _OTHER = re.compile(
     r"comment|kommentar|sidebar|related|footer|copyright|widget|calendar|today|current|event|update|modif|clock|archive"
     r"|navbar|expir|runtime|duration|reading|timeline|metabox|popup",
@@ -95,40 +96,48 @@ def published(facts: Facts, things: list[Thing], items: list[Thing], text: str, 
     ``things`` are JSON-LD's about the page, ``items`` microdata's and RDFa's; ``changed`` is what ``modified`` says.
     """
     american = is_american(facts.language)
-    in_url = date_in_url(facts.url) or date_in_url(facts.canonical)
-    for source, said in _structured(facts, things, items, _PUBLISHED, ("datePublished", "dateCreated")):
-        if len(found := read_date(said, american)) >= DAY:
-            return _own_day(Dated(found, source), in_url), UNDATED
+    in_url = date_in_url(facts.url) or (date_in_url(facts.canonical) if facts.canonical else "")
+    if things or items or facts.metas:
+        for source, said in _structured(facts, things, items, _PUBLISHED, ("datePublished", "dateCreated")):
+            if len(found := read_date(said, american)) >= DAY:
+                return _own_day(Dated(found, source), in_url), UNDATED
     for tag, said in facts.times:
         marks = f"{tag.get('class')} {tag.get('itemprop')}"
         own = "pubdate" in tag.attributes or "publish" in marks or "entry-date" in marks
         if own and "updat" not in marks and len(found := read_date(said, american)) >= DAY:
             return Dated(found, "time"), UNDATED
     seen = _in_text(text, facts, american)
-    ranked = (dated for dated in _ranked(facts, in_url, seen, changed, american) if len(dated.iso) >= DAY)
-    return next(ranked, UNDATED), Dated(seen.changed, "text") if seen.changed else UNDATED
+    in_text = Dated(seen.changed, "text") if seen.changed else UNDATED
+    for dated in _ranked(facts, in_url, seen, changed, american):
+        if len(dated.iso) >= DAY:
+            return dated, in_text
+    return UNDATED, in_text
 
 
 def _ranked(facts: Facts, in_url: str, seen: _Seen, changed: Dated, american: bool) -> Iterator[Dated]:
     """Yield what may be the date of a page that names none in so many words, the best first."""
-    yield Dated(in_url, "url")
-    yield Dated(seen.near, "text")
+    if in_url:
+        yield Dated(in_url, "url")
+    if seen.near:
+        yield Dated(seen.near, "text")
     if facts.has_marks:
-        yield from (Dated(iso, "element") for iso in _named(facts, _ARTICLE_WORDS, american))
+        yield from (Dated(iso, "element") for iso in _named(facts, ARTICLE_WORDS, american))
     for tag, said in facts.times:
         if not _other(tag.get("class")):
             yield Dated(read_date(said, american), "time")
     if facts.has_marks:
-        yield from (Dated(iso, "element") for iso in _named(facts, _DATE_WORDS, american))
-    yield Dated(seen.cued, "text")
+        yield from (Dated(iso, "element") for iso in _named(facts, DATE_WORDS, american))
+    if seen.cued:
+        yield Dated(seen.cued, "text")
     metas = facts.metas
     for name in ("description", "og:description") if metas else ():
         yield from (Dated(date.iso, "meta") for said in metas.get(name, ()) for date in dates_in(said, american))
     if "script" in facts.tags:
         yield from (Dated(iso, "script") for iso in _in_scripts(facts, american))
-    for image in metas.get("og:image", ()):
+    for image in metas.get("og:image", ()) if metas else ():
         yield Dated(date_in_url(image), "image")
-    yield Dated(changed.iso, "modified")
+    if changed.iso:
+        yield Dated(changed.iso, "modified")
 
 
 def _own_day(found: Dated, in_url: str) -> Dated:
@@ -170,7 +179,7 @@ def _other(marks: str) -> bool:
     return _OTHER.search(marks) is not None
 
 
-def _named(facts: Facts, words: tuple[bytes, ...], american: bool) -> Iterator[str]:
+def _named(facts: Facts, words: tuple[str, ...], american: bool) -> Iterator[str]:
     """Yield the dates of elements whose class, id or property is named so."""
     for tag in facts.marked(*words):
         marks = " ".join(tag.get(name) for name in ("class", "id", "itemprop", "property", "rel"))
@@ -226,18 +235,17 @@ def _in_text(text: str, facts: Facts, american: bool) -> _Seen:
 
 
 _KEYS = (
-    b'"datePublished"', b'"publishedDate"', b'"publishDate"', b'"published_at"', b'"publishedAt"', b'"pubDate"',
-    b'"published"', b'"createdAt"', b'"created_at"', b'"datecreated"', b'"publicationDate"', b'"dateCreated"',
+    "datePublished", "publishedDate", "publishDate", "published_at", "publishedAt", "pubDate", "published", "createdAt",
+    "created_at", "datecreated", "publicationDate", "dateCreated",
 )  # fmt: skip
+_NAMES = np.array([[*f'{key}"'.encode().ljust(2 + max(map(len, _KEYS)), b"\0")] for key in _KEYS], np.uint8)
 _SAID = re.compile(rb'\s*:\s*\\?"?([^"\\,}]{8,40})')
 
 
 def _in_scripts(facts: Facts, american: bool) -> Iterator[str]:
     """Yield what scripts that are no JSON-LD hold under names of such dates."""
-    data = facts.tokens.data
-    if not any(part in data for part in (b"ublish", b"reated", b'"pubDate')):
-        return
-    for key in _KEYS:
-        at = data.find(key)
-        if at >= 0 and (match := _SAID.match(data, at + len(key))):
+    places = np.empty(len(_KEYS), np.int64)
+    find_names(facts.tokens.page, _NAMES, places)
+    for place in places.tolist():
+        if place >= 0 and (match := _SAID.match(facts.tokens.data, place)):
             yield read_date(match[1].decode("utf-8", "replace"), american)

@@ -27,13 +27,15 @@ from functools import partial
 
 from fyke.clock import boot_time
 from fyke.crawl.capture import Processor
-from fyke.crawl.commit import Keeper, Tally
+from fyke.crawl.commit import Keeper
 from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.examination import Examination
 from fyke.crawl.mail.delivery import Delivery
+from fyke.crawl.mail.durability import Durability
 from fyke.crawl.mail.outbox import Letter, Offer
+from fyke.crawl.means import Means
 from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.politeness.gate import Gate
 from fyke.crawl.politeness.rules import Rules
@@ -41,8 +43,9 @@ from fyke.crawl.queue.queues import Queues
 from fyke.crawl.queue.seen_runs import SeenRuns
 from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.run.board import ROOM
+from fyke.crawl.run.tally import Tally
 from fyke.crawl.run.ties import Ties, Ways
-from fyke.crawl.visit import Means, Visits
+from fyke.crawl.visit import Visits
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.leases import Idle, Why
 from fyke.frontier.priority import DefaultPrioritizer
@@ -58,10 +61,6 @@ AT_ONCE = 16
 """Visits that are taken in one tick: enough that kernels and caches are warm, few enough that the loop breathes."""
 BYTES_AT_ONCE = 320_000
 """Of their bodies, after which a tick takes no further one: some 5 ms of reading."""
-DURABLE_PATIENCE = 5.0
-"""Seconds that one wait for a depot takes at most; what it has not got by then is waited for again."""
-FINAL_PATIENCE = 60.0
-"""The same at the end: then what the depot has not got is left to the next run."""
 _PERMIT_RETRY = 0.1  # seconds until it is seen whether what is under way comes to documents
 
 
@@ -131,8 +130,7 @@ class Agent:
         self._next_beat = 0.0
         self._settled = False  # ``idle`` is what the frontier says now
         self._restored = False
-        self._syncing: asyncio.Future[bool] | None = None
-        self._synced: Callable[[], None] = lambda: None
+        self._durability = Durability(store, self.queues.post, ties.durable)
 
     def _permits(self, url: Url) -> bool:
         """Whether robots.txt, as far as it is known, allows a URL of one of this agent's hosts."""
@@ -225,8 +223,7 @@ class Agent:
             await self._seen_runs.finish()
             if self.keeper.rendering is not None:
                 await asyncio.to_thread(self.keeper.rendering.close)
-            if self._syncing is not None:
-                await asyncio.wait([self._syncing])
+            await self._durability.end()
             if self._ties.captures is not None:
                 self._ties.captures.close()
         self.queues.anchors.step(self._clock.now(), everything=True)
@@ -234,27 +231,13 @@ class Agent:
         self.visits.means.remember()
         if self.queues.order is not None:
             self.queues.order.checkpoint(force=True)
-        durable = await self._settle()
+        durable = await self._durability.settle()
         while durable and self.queues.deliver(self._clock.now()):  # what waited for that
-            durable = await self._settle()
+            durable = await self._durability.settle()
         # All tablets are ours, and durable: nothing to wait for.
         if durable and self._ties.send is None and not self._stopping:
             strip_all(self.queues.store)
         return self.tally
-
-    async def _settle(self) -> bool:
-        """Have all that was written made durable; return whether it is."""
-        synced = self.queues.post.syncing()
-        durable = await asyncio.get_running_loop().run_in_executor(None, self._make_durable, FINAL_PATIENCE, True)
-        if durable:
-            synced()
-        return durable
-
-    def _make_durable(self, patience: float, at_once: bool) -> bool:
-        if self._ties.durable is not None:
-            return self._ties.durable(patience, at_once)
-        self.queues.store.sync()
-        return True
 
     def _done(self) -> bool:
         if self._busy:
@@ -394,14 +377,7 @@ class Agent:
             self.queues.order.checkpoint()
         self.queues.duplicates.strip(now)
         self._seen_runs.relieve()
-        if self._syncing is None or self._syncing.done():
-            if self._syncing is None or self._syncing.result():  # a disk that fails is heard of here
-                self._synced()
-                self._synced = self.queues.post.syncing()
-            # In a thread: a slow disk, or a depot, must not hold up the fetches.
-            self._syncing = asyncio.get_running_loop().run_in_executor(
-                None, self._make_durable, DURABLE_PATIENCE, not self._busy and self.queues.post.waits_for_sync
-            )
+        self._durability.begin(not self._busy and self.queues.post.waits_for_sync)
         if not self._ties.beat(self):
             self.stop()
 
@@ -410,7 +386,7 @@ class Agent:
         if self._stopping:  # what is left over stays in the outbox
             return
         self.delivery.deliver(now, eager=beat or not self._busy)
-        if not self._busy and self.queues.post.waits_for_sync and (not self._syncing or self._syncing.done()):
+        if not self._busy and self.queues.post.waits_for_sync and not self._durability.is_under_way:
             self._next_beat = now  # nothing else is to be done: sync at once
 
     async def receive(self, letters: list[Letter]) -> None:

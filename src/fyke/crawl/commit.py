@@ -13,7 +13,6 @@ A batch is committed when it is complete, and those of a tick are written togeth
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,11 +27,13 @@ from fyke.crawl.hooks import Hook, edited
 from fyke.crawl.mail.outbox import Offer
 from fyke.crawl.order.order import Visit
 from fyke.crawl.politeness.rules import Rules
-from fyke.crawl.queue.queues import AGAIN, Queues
+from fyke.crawl.queue.later import AGAIN
+from fyke.crawl.queue.queues import Queues
 from fyke.crawl.revisit.retaking import Retaker
-from fyke.crawl.revisit.revisits import Revisits, Seen
+from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.runtime import log
+from fyke.crawl.run.tally import Tally
 from fyke.errors import FykeError
 from fyke.frontier.keys import Entry, is_form, is_requisite
 from fyke.frontier.leases import Lease
@@ -40,7 +41,7 @@ from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock
 from fyke.reading.page import Page as PageOfRow
 from fyke.sites.traps import seen_form
-from fyke.store import Batch, Change
+from fyke.store import Batch
 from fyke.values import Drop, Failed, Fetched, Links, Moved, Reason, Unchanged
 
 if TYPE_CHECKING:  # loaded by those who want them
@@ -58,21 +59,6 @@ _TROUBLES = 1000
 """Sites whose last trouble is remembered, so that a crawl can tell why it came to nothing."""
 
 
-@dataclass(slots=True)
-class Tally:
-    """What an agent has done since it started."""
-
-    pages: int = 0
-    """Documents fetched."""
-    bytes: int = 0
-    contacts: int = 0
-    """Requests sent, robots.txt included."""
-    revisits: int = 0
-    """Pages asked for again."""
-    changed: int = 0
-    """Of these, those that had changed."""
-
-
 class Keeper:
     """The part of an agent that writes: the rows of first visits, and (with ``revisits``) of further ones."""
 
@@ -88,7 +74,7 @@ class Keeper:
         work_on: Callable[[Iterable[str]], None],
         revisits: Revisits | None,
     ) -> None:
-        """See ``Agent``, which has the same arguments; it sets ``visits`` and ``beside``."""
+        """See ``Agent``, which has the same arguments."""
         self.queues = queues
         self.tally = Tally()
         self.lister = Lister(queues, rules, discovery, clock)
@@ -115,7 +101,7 @@ class Keeper:
         """Told of each document once it is committed; what it is told is written by the next ``flush``."""
         self.fault: Callable[[Lease], None] = lambda lease: None
         """Told of a fault of ours with a visit, while it is handled."""
-        self.beside: Callable[[Coroutine[None, None, None]], None] = _nowhere
+        self.beside: Callable[[Coroutine[None, None, None]], None] = lambda work: work.close()
         """Runs what must wait for somebody."""
         self._retaker = Retaker(self, revisits, clock) if revisits is not None else None
         self._documents: set[int] = set()
@@ -147,9 +133,8 @@ class Keeper:
                 raise
             except Exception:
                 self.fault(each.lease)
-                continue
-            if page:
-                pages.append((each, page))
+            else:
+                pages += [(each, page)] if page else []
         if not pages:
             return
         self.work_on([each.lease.entry.href for each, _ in pages])
@@ -375,32 +360,6 @@ class Keeper:
         if self.follow is not None and is_page and listing is None and 200 <= meta.status < 300 and not meta.error:
             self.follow(page_of(entry.href, processed))
 
-    def keep_again(self, lease: Lease, seen: Seen, contact: Contact) -> None:
-        """Commit all that follows from a revisit in one batch, and free the host. REQUIRES: the crawl revisits."""
-        entry, now = lease.entry, self._clock.now()
-        assert self._revisits is not None
-        number = self.queues.tablet_of(entry.url)
-        batch = self.queues.store.tablet(number).batch()
-        if seen.processed is not None:
-            if self.follow is not None:
-                self.follow(page_of(entry.href, seen.processed))
-            stamp = batch.put_row(entry.url.key, seen.processed.change, int(now * 1e6))
-            self.sight(batch, number, entry, stamp, seen.processed)
-            self.tally.changed += 1
-        else:
-            batch.put_meta(entry.url.key, seen.meta)
-        for name, count in seen.counts:
-            batch.count(name, count)
-        self.queues.frontier.done(lease, now, contact)
-        self.queues.finish(batch, lease)
-        self._revisits.write(batch, self.queues, entry, seen)
-        offered = seen.processed or Processed(Change(seen.meta), seen.links)
-        offers = self.offers(batch, lease, offered)
-        if self.requisites is not None:
-            offers += self.requisites.offers(batch, entry, offered)
-        self.queues.offer(batch, number, offers, now)
-        self.queues.commit(number, batch)
-
     def sight(self, batch: Batch, number: int, entry: Entry, stamp: int, processed: Processed) -> None:
         """Have it found out whether a document is a copy, and its anchor texts brought to their targets."""
         self.queues.anchors.note(number, entry.href, stamp, processed.change.links or ())
@@ -439,7 +398,3 @@ class Keeper:
             else:
                 batch.count("dropped:" + why)
         return self.rules.numbered(offers, hop) if hop else offers
-
-
-def _nowhere(work: Coroutine[None, None, None]) -> None:
-    work.close()

@@ -16,30 +16,27 @@ A failure belongs to what failed: to the URL, to its site (``_unreached``), or t
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from fyke.clock import LoopLag
 from fyke.crawl.arrival import Arrival, contact_of
 from fyke.crawl.capture import refused
 from fyke.crawl.commit import Keeper
 from fyke.crawl.discovery.discovery import Discovery, places
 from fyke.crawl.hooks import Hook, before_fetch
-from fyke.crawl.politeness.gate import Gate
+from fyke.crawl.means import Means
 from fyke.crawl.politeness.login import Logins, Session
 from fyke.crawl.politeness.network import UNREACHABLE, Network, rest
-from fyke.crawl.politeness.permissions import Permissions
-from fyke.crawl.queue.queues import AGAIN, Queues
+from fyke.crawl.queue.later import AGAIN
+from fyke.crawl.queue.queues import Queues
 from fyke.crawl.revisit.revisits import Revisits
-from fyke.crawl.run.limit import PageLimit, Unlimited
 from fyke.crawl.run.runtime import log
 from fyke.errors import FykeError
 from fyke.frontier.host import GIVE_UP
 from fyke.frontier.keys import is_posted, is_requisite
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
-from fyke.interfaces import Clock, Names, Resolved, Transport
+from fyke.interfaces import Names, Resolved
 from fyke.sites.forms import request_of
 from fyke.sites.standing import Permission, Verdict
 from fyke.url import Url
@@ -53,68 +50,6 @@ _THERE = frozenset({Reason.RESET, Reason.PROTOCOL})
 """Failures of a server that was connected to: it answers badly, but our network is up."""
 _FINAL = {Reason.TLS: GIVE_UP, Reason.DNS: 2}
 """What a certain failure counts: a certificate will be wrong again, and a name that is not there twice is not there."""
-
-Done = Callable[[Outcome], None]
-Start = Callable[[Request, Done], object]
-"""Begins a fetch; ``done(outcome)`` is called once, later or at once."""
-
-
-def starting(transport: Transport) -> Start:
-    """Return how fetches are begun: by the transport itself where it can, else each as a task."""
-    begin: Start | None = getattr(transport, "begin", None)
-    if begin is not None:
-        return begin
-    tasks: set[asyncio.Task[Outcome]] = set()
-
-    def start(request: Request, done: Done) -> None:
-        def ended(task: asyncio.Task[Outcome]) -> None:
-            tasks.discard(task)
-            if task.cancelled():
-                return
-            if (error := task.exception()) is not None:  # of whoever wrote the transport
-                log.error("the transport failed for %s: %r", request.url.href, error)
-            done(task.result() if error is None else Failed(request.url, Reason.PROTOCOL, detail=repr(error)))
-
-        task = asyncio.ensure_future(transport.fetch(request))
-        tasks.add(task)
-        task.add_done_callback(ended)
-
-    return start
-
-
-@dataclass(slots=True)
-class Means:
-    """What contacts are made with, and by which rules."""
-
-    transport: Transport
-    permissions: Permissions
-    clock: Clock
-    gate: Gate | None = None
-    """Its agent makes one where nobody does."""
-    limit: PageLimit = field(default_factory=Unlimited)
-    """How many documents are still wanted."""
-    names: Names | None = None
-    """How hosts are resolved, where they are."""
-    quarantined: frozenset[str] = frozenset()
-    """URLs that killed an agent."""
-    suspects: frozenset[str] = frozenset()
-    """URLs that were being read when an agent died: each is read alone."""
-    acquit: Callable[[str], None] = lambda href: None
-    """Told of a suspect that was read."""
-    named: Callable[[Url], None] = lambda url: None
-    """Told of a seed that is named while the crawl runs."""
-    before_fetch: Hook | None = None
-    """A user's, asked before each fetch of a page."""
-    logins: Logins | None = None
-    """The sites that are logged in to."""
-    remember: Callable[[], None] = lambda: None
-    """Told each second: what is in memory alone may be written."""
-    lag: LoopLag = field(default_factory=LoopLag)
-    """Told for how long a tick held the loop, so that this is nobody's slowness."""
-    start: Start = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.start = starting(self.transport)
 
 
 class Visits:
@@ -190,7 +125,10 @@ class Visits:
 
     async def _resolve(self, lease: Lease, permission: Permission | None, names: Names) -> None:
         try:
-            self._enter(lease, permission, await names.resolve(lease.host))
+            found = await names.resolve(lease.host)
+            if found.addresses and self.network.named():
+                self._frontier.open(UNREACHABLE, self._clock.now())
+            self._enter(lease, permission, found)
         except (FykeError, OSError):
             raise
         except Exception:
@@ -202,7 +140,7 @@ class Visits:
         host, now = lease.host, self._clock.now()
         if found is not None and not found.addresses:
             failed = Failed(lease.entry.url, Reason.DNS, detail=found.detail, certain=found.no_such_name)
-            self._unreached(lease, failed)
+            self._unreached(lease, failed, resolver_silent=found.resolver_silent)
         elif busy := self._gate.enter(host, now):
             self._frontier.done(lease, now, keep=True, not_before=busy)
             self.end(lease)
@@ -333,15 +271,21 @@ class Visits:
         if self.network.down_since and not was_down:
             log.warning("nobody can be reached (%s last): our own network seems to be down", host)
 
-    def _unreached(self, lease: Lease, outcome: Failed) -> None:
-        """A site could not be reached: it is closed for a while, and its URLs wait with it, or are given up."""
+    def _unreached(self, lease: Lease, outcome: Failed, *, resolver_silent: bool = False) -> None:
+        """A site could not be reached: it is closed for a while, and its URLs wait with it, or are given up.
+
+        That its name could not be resolved counts nothing while no name can (``resolver_silent``).
+        """
         now, site, frontier = self._clock.now(), lease.site, self._frontier
         certain = outcome.certain or outcome.reason is Reason.TLS
-        counts = certain or self.network.is_up(now)
+        counts = certain or (self.network.is_up(now) and not resolver_silent)
         if not certain:
             self._doubt(lease.host, now)
         weight = (_FINAL.get(outcome.reason, 1) if certain else 1) if counts else 0
-        failures = frontier.sites.failures(site) + weight if counts else self.network.silence(lease.host)
+        if counts:
+            failures = frontier.sites.failures(site) + weight
+        else:
+            failures = (self.network.unnamed if resolver_silent else self.network.silence)(lease.host)
         until, why = now + rest(failures), outcome.reason if counts else UNREACHABLE
         contact = None if outcome.reason is Reason.DNS else Contact(now, 0.0)
         self._keeper.troubled(site, outcome)

@@ -5,7 +5,7 @@ agrees, and pairs where the check says so. The same loop serves texts in memory 
 disk (`disk`): it is given the bands one after the other, and a function that measures pairs.
 
 Rules: a text without words is like nothing, not even another such text; a text of fewer words than a shingle is like
-those that have the same words in the same order. Where more than CROWD texts share a bucket, and where more than
+those that have the same words in the same order. Where more than MAX_BUCKET texts share a bucket, and where more than
 EXPAND are identical, clusters are complete but not every pair inside them is listed.
 """
 
@@ -26,7 +26,7 @@ from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch
 from fyke.text.characters import character_table
 from fyke.text.words import pack
 
-CROWD = 32
+MAX_BUCKET = 32
 """Beyond this many texts in a bucket, pairs are sampled: a million alike must not become 10^12 pairs."""
 WINDOW = 8
 """How many of a crowded bucket each text is compared with, besides the first, in each band."""
@@ -69,8 +69,8 @@ class Duplicates:
     right: Ints
     similarity: Floats
     clusters: tuple[Cluster, ...]
-    passed_over: int = 0
-    """Pairs of crowded buckets that were not compared."""
+    pairs_skipped: int = 0
+    """Pairs of too large buckets that were not compared, or not listed."""
 
     @property
     def pairs(self) -> list[Pair]:
@@ -106,7 +106,7 @@ def near_duplicates(
         return similarity
 
     # Five standard errors below the threshold an estimate is as good as the truth: 3 in 10 million are above it.
-    least = threshold - 5 * (threshold * (1 - threshold) / parameters.permutations) ** 0.5
+    least = threshold - 5 * (threshold * (1 - threshold) / parameters.num_perm) ** 0.5
     found = discover(sketches.keys, sketches.counts, bands_of(sketches, threshold), measure_likely, threshold)
     lengths = np.array([len(text) for text in texts], np.int64)
     return gather(found, sketches.keys, measure, threshold, cluster, preference(representative, found, lengths))
@@ -117,7 +117,7 @@ def jaccard(texts: Sequence[str | bytes], left: Ints, right: Ints, parameters: P
     buffer, offsets = pack(texts)
     sizes = np.zeros((len(left), 3), np.int64)
     table = character_table(parameters.folding)
-    similarity_kernels.common_shingles(buffer, offsets, left, right, parameters.n, table, sizes)
+    similarity_kernels.common_shingles(buffer, offsets, left, right, parameters.ngram, table, sizes)
     union = sizes[:, 0] + sizes[:, 1] - sizes[:, 2]
     common: Floats = sizes[:, 2].astype(np.float64)
     common /= np.maximum(union, 1)
@@ -169,7 +169,7 @@ class Found:
     left: Ints
     right: Ints
     similarity: Floats
-    passed_over: int
+    pairs_skipped: int
 
 
 def discover(
@@ -190,11 +190,11 @@ def discover(
     found: list[tuple[Ints, Ints, Floats]] = []
     passed = 0
     for band in bands:
-        bound, _ = lsh_kernels.candidates(band.keys, band.documents, parent, CROWD, WINDOW, seen[:0])
+        bound, _ = lsh_kernels.candidates(band.keys, band.documents, parent, MAX_BUCKET, WINDOW, seen[:0])
         if not bound:
             continue
         out = np.empty(bound, np.uint64)
-        made, over = lsh_kernels.candidates(band.keys, band.documents, parent, CROWD, WINDOW, out)
+        made, over = lsh_kernels.candidates(band.keys, band.documents, parent, MAX_BUCKET, WINDOW, out)
         passed += over
         fresh = _without(out[:made], seen)
         seen = np.concatenate([seen, fresh])
@@ -277,7 +277,7 @@ def gather(
         members = tuple(np.sort(group).tolist())
         clusters.append(Cluster(f"{int(keys[group].min()):016x}", int(group[0]), members, lowest))
     clusters.sort(key=lambda c: c.members)
-    return Duplicates(*_expand(found), tuple(clusters), found.passed_over)
+    return Duplicates(*_expand(found), tuple(clusters), found.pairs_skipped)
 
 
 def _linked_roots(found: Found, count: int) -> Ints:

@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.dedupe import index_kernels
-from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches
-from fyke.errors import UNREADABLE, StorageError, UserError
-from fyke.text.characters import WORDS
+from fyke.dedupe.sketch import DEFAULTS, Features, Parameters, Sketches
+from fyke.errors import UNREADABLE, DiskFullError, StorageError, UserError
+from fyke.text.characters import WORDS, Folding
 
 AnyPath = str | os.PathLike[str]
 
@@ -39,6 +39,8 @@ NAME = "fyke-sketches"
 VERSION = 1
 GROWTH = 1 << 14
 """Records by which the files grow at first: 6 MB; later by an eighth of what is there."""
+_STEP = 1 << 11
+"""Records for which blocks of the disk are taken at a time."""
 NAME_BYTES = 64
 """Bytes reserved for a name on average; more are found when needed."""
 MAX_PERMUTATIONS = 4096
@@ -48,13 +50,32 @@ _CHUNK = 1 << 22
 """Slots or records that are checked at a time."""
 
 
+class _Kept(msgspec.Struct):
+    """Parameters by the names that they have in the file."""
+
+    n: int
+    permutations: int
+    features: Features
+    folding: Folding
+
+
 class _Header(msgspec.Struct):
     name: str
     version: int
-    parameters: Parameters
-    records: int
+    kept: _Kept = msgspec.field(name="parameters")
+    records: int = 0
     words: int = 1
     """What a word was to them (text/characters.WORDS)."""
+
+    @classmethod
+    def of(cls, parameters: Parameters, records: int) -> _Header:
+        kept = _Kept(parameters.ngram, parameters.num_perm, parameters.features, parameters.folding)
+        return cls(NAME, VERSION, kept, records, WORDS)
+
+    @property
+    def parameters(self) -> Parameters:
+        kept = self.kept
+        return Parameters(kept.n, kept.permutations, kept.features, kept.folding)
 
 
 class SketchFolder:
@@ -77,6 +98,7 @@ class SketchFolder:
         if self.count > index_kernels.MAX_DOCUMENTS:
             raise StorageError(f"{path} says that it has {self.count:,} records; remove it and sketch the texts anew")
         self.used = int(self.facts[self.count - 1, 0]) if self.count else 0
+        self._held = (self.count, self.used)  # records and bytes of names that have their blocks on the disk
 
     @classmethod
     def open(
@@ -100,7 +122,7 @@ class SketchFolder:
                 raise StorageError(f"{path} is not empty and no folder of sketches; name a new one")
             for part in ("signatures", "facts", "names"):
                 (path / part).touch()
-            _write_header(path, _Header(NAME, VERSION, parameters or default, 0, WORDS))
+            _write_header(path, _Header.of(parameters or default, 0))
         header = _read_header(path)
         if parameters is not None and header.parameters != parameters:
             theirs, ours = (asdict(p) for p in (header.parameters, parameters))
@@ -114,12 +136,30 @@ class SketchFolder:
         """Make room for more records and bytes of names; arrays are mapped anew where there was none."""
         if not self.writable:
             raise StorageError(f"{self.path} is closed, or open for reading only; open it again to write")
-        if self.count + records <= len(self.facts) and self.used + name_bytes <= len(self.names):
-            return
+        if self.count + records > len(self.facts) or self.used + name_bytes > len(self.names):
+            self._grow(records, name_bytes)
+        if self.count + records > self._held[0] or self.used + name_bytes > self._held[1]:
+            self._hold(self.count + records + _STEP, self.used + name_bytes + _STEP * NAME_BYTES)
+
+    def _hold(self, records: int, name_bytes: int) -> None:
+        """Take the blocks of the disk: whoever writes to a mapped file that has none on a full disk is killed."""
+        held = min(records, len(self.facts)), min(name_bytes, len(self.names))
+        widths = (("signatures", 0, 2 * self.parameters.num_perm), ("facts", 0, 32), ("names", 1, 1))
+        for part, column, width in widths:
+            first, size = self._held[column] * width, (held[column] - self._held[column]) * width
+            if size > 0 and hasattr(os, "posix_fallocate"):
+                try:
+                    with (self.path / part).open("r+b") as file:
+                        os.posix_fallocate(file.fileno(), first, size)
+                except OSError as error:
+                    raise DiskFullError(f"{self.path} cannot grow ({error.strerror}); free some space") from None
+        self._held = held
+
+    def _grow(self, records: int, name_bytes: int) -> None:
         rows = max(self.count + records, len(self.facts), self.count + max(GROWTH, self.count // 8))
         more = rows * NAME_BYTES if rows > len(self.facts) else 2 * self.used
         room = max(self.used + name_bytes, len(self.names), more)
-        os.truncate(self.path / "signatures", rows * self.parameters.permutations * 2)
+        os.truncate(self.path / "signatures", rows * self.parameters.num_perm * 2)
         os.truncate(self.path / "facts", rows * 32)
         os.truncate(self.path / "names", room)
         self._map(rows)
@@ -171,20 +211,22 @@ class SketchFolder:
         for part in (self.signatures, self.facts, self.names):
             if isinstance(part.base, np.memmap):
                 part.base.flush()
-        _write_header(self.path, _Header(NAME, VERSION, self.parameters, self.count, WORDS))
+        _write_header(self.path, _Header.of(self.parameters, self.count))
 
     def close(self) -> None:
         """Sync, and cut the files to what is used."""
         if not self.writable:
             return
-        self.sync()
-        rows = self.count
-        self._map(0)
-        os.truncate(self.path / "signatures", rows * self.parameters.permutations * 2)
-        os.truncate(self.path / "facts", rows * 32)
-        os.truncate(self.path / "names", self.used)
-        self.writable = False
-        self._release()
+        try:
+            self.sync()
+            rows = self.count
+            self._map(0)
+            os.truncate(self.path / "signatures", rows * self.parameters.num_perm * 2)
+            os.truncate(self.path / "facts", rows * 32)
+            os.truncate(self.path / "names", self.used)
+        finally:
+            self.writable = False
+            self._release()
 
     def bands(self, shape: str) -> tuple[NDArray[np.uint64], int]:
         """Return the sorted run of slots for bands of ``shape`` (32x6, say), mapped, and the documents it covers."""
@@ -224,7 +266,7 @@ class SketchFolder:
 
     def _map(self, rows: int) -> None:
         mode = "r+" if self.writable else "c"
-        width = self.parameters.permutations
+        width = self.parameters.num_perm
         self.signatures: NDArray[np.uint16] = _mapped(self.path / "signatures", np.uint16, mode, (rows, width))
         self.facts: NDArray[np.uint64] = _mapped(self.path / "facts", np.uint64, mode, (rows, 4))
         self.names: NDArray[np.uint8] = _mapped(self.path / "names", np.uint8, mode) if rows else np.empty(0, np.uint8)
@@ -282,6 +324,7 @@ def _mapped(path: Path, kind: Any, mode: Any, shape: tuple[int, ...] | None = No
 def _read_header(path: Path) -> _Header:
     try:
         header = msgspec.json.decode((path / "header.json").read_bytes(), type=_Header)
+        parameters = header.parameters
     except (OSError, *UNREADABLE):
         raise StorageError(
             f"{path} is no folder of sketches; make one with `fyke dedupe INPUT --save {path}`"
@@ -290,13 +333,12 @@ def _read_header(path: Path) -> _Header:
         raise StorageError(
             f"{path} is {header.name} version {header.version}; this fyke reads {NAME} version {VERSION}"
         )
-    if header.words > WORDS or (header.words < WORDS and header.parameters.folding.accents):
+    if header.words > WORDS or (header.words < WORDS and parameters.folding.accents):
         raise StorageError(
             f"the sketches in {path} were made of other words (words {header.words}, here {WORDS}) and are like no new"
             " ones; sketch the texts anew"
         )
-    parameters = header.parameters
-    if header.records < 0 or parameters.permutations > MAX_PERMUTATIONS or parameters.n > MAX_WORDS:
+    if header.records < 0 or parameters.num_perm > MAX_PERMUTATIONS or parameters.ngram > MAX_WORDS:
         raise StorageError(f"{path / 'header.json'} has a number that cannot be true; sketch the texts anew")
     return header
 

@@ -36,7 +36,7 @@ _PARAGRAPH_END = re.compile(r"\n\s*\n")
 class Fingerprinting:
     """How documents become fingerprints."""
 
-    n: int = 5
+    ngram: int = 5
     """Units in an n-gram: 5 to 10 words are usual on the web; 1 sentence or paragraph."""
     unit: Unit = "words"
     overlapping: bool = True
@@ -104,7 +104,7 @@ def units(text: str, unit: Unit, folding: Folding = DEFAULT_FOLDING) -> NDArray[
 
 def fingerprints(text: str, settings: Fingerprinting = DEFAULTS) -> NDArray[np.uint64]:
     """Return the selected fingerprints of a text, sorted, each once."""
-    hashes = rabin(units(text, settings.unit, settings.folding), settings.n, settings.overlapping)
+    hashes = rabin(units(text, settings.unit, settings.folding), settings.ngram, settings.overlapping)
     if settings.select == "mod":
         hashes = zero_modulo(hashes, settings.modulus)
     elif settings.select == "winnow":

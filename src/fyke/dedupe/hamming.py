@@ -23,12 +23,13 @@ def similarity(apart: NDArray[np.integer]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Simhashes with some blocks of bits brought to the top, sorted: equal tops stand together."""
+    """Distinct simhashes with some blocks of bits brought to the top, sorted: equal tops stand together."""
 
     blocks: tuple[tuple[int, int], ...]
     """(first bit from the top, width) of the blocks at the top."""
     keys: Hashes
-    documents: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    """Of the distinct simhashes."""
 
 
 class HammingIndex:
@@ -41,18 +42,19 @@ class HammingIndex:
     """
 
     def __init__(self, simhashes: Hashes, k: int = 3, groups: int | None = None) -> None:
-        """Sort the tables: ``len(simhashes)`` · tables · 16 bytes."""
+        """Sort the tables: distinct simhashes · tables · 16 bytes."""
         groups = k + 1 if groups is None else groups
         if not k < groups <= 64:
             raise ValueError(f"groups is {groups}; between k + 1 = {k + 1} and 64 are needed")
         self.k = k
-        self.simhashes = simhashes
+        self._distinct, of_document, counts = np.unique(simhashes, return_inverse=True, return_counts=True)
+        self._documents = np.split(np.argsort(of_document, kind="stable"), np.cumsum(counts)[:-1])
         edges = [round(i * 64 / groups) for i in range(groups + 1)]
         blocks = [(a, b - a) for a, b in itertools.pairwise(edges)]
         self.tables = [self._table(chosen) for chosen in itertools.combinations(blocks, groups - k)]
 
     def _table(self, blocks: tuple[tuple[int, int], ...]) -> Table:
-        keys = top(self.simhashes, blocks)
+        keys = top(self._distinct, blocks)
         order = np.argsort(keys, kind="stable")
         return Table(blocks, keys[order], order)
 
@@ -63,28 +65,51 @@ class HammingIndex:
         for table in self.tables:
             key = top(value, table.blocks)[0]
             first, last = np.searchsorted(table.keys, key), np.searchsorted(table.keys, key, "right")
-            found.append(table.documents[first:last])
+            found.append(table.numbers[first:last])
         candidates = np.unique(np.concatenate(found))
-        apart = np.bitwise_count(self.simhashes[candidates] ^ value)
-        order = np.lexsort((candidates, apart))
-        return [(int(candidates[i]), int(apart[i])) for i in order if apart[i] <= self.k]
+        apart = np.bitwise_count(self._distinct[candidates] ^ value).tolist()
+        close = [(c, d) for c, d in zip(candidates.tolist(), apart, strict=True) if d <= self.k]
+        return sorted(((int(x), d) for c, d in close for x in self._documents[c]), key=lambda pair: (pair[1], pair[0]))
 
-    def pairs(self, crowd: int = 1000) -> list[tuple[int, int, int]]:
-        """Return all pairs (i, j, distance) within k bits; of a bucket of more than ``crowd``, those with its first."""
+    def pairs(self, max_bucket: int = 20_000, max_equal: int = 1000) -> tuple[list[tuple[int, int, int]], int]:
+        """Return all pairs (i, j, distance) within k bits, and how many were skipped: not compared, or not listed.
+
+        Of a bucket of more than ``max_bucket`` different simhashes each is compared with the first ones only. Of more
+        than ``max_equal`` documents with one simhash only the first is paired with others, and with those.
+        """
+        found: list[tuple[int, int, int]] = []
+        skipped = 0
+        heads = []
+        for documents in self._documents:
+            listed = documents if len(documents) <= max_equal else documents[:1]
+            own = [(int(a), int(b), 0) for n, a in enumerate(listed, 1) for b in documents[n:]]
+            found += own
+            skipped += len(documents) * (len(documents) - 1) // 2 - len(own)
+            heads.append(listed)
+        close, over = self._close(max_bucket)
+        for (one, other), apart in close.items():
+            cross = itertools.product(heads[one].tolist(), heads[other].tolist())
+            found += [(min(pair), max(pair), apart) for pair in cross]
+            skipped += len(self._documents[one]) * len(self._documents[other]) - len(heads[one]) * len(heads[other])
+        return sorted(found), skipped + over
+
+    def _close(self, max_bucket: int) -> tuple[dict[tuple[int, int], int], int]:
+        """Return pairs of different simhashes within k bits, by number, and how many were not compared."""
         found: dict[tuple[int, int], int] = {}
+        skipped = 0
         for table in self.tables:
             bounds = np.flatnonzero(np.diff(table.keys) != 0) + 1
-            for bucket in np.split(table.documents, bounds) if len(table.keys) else []:
-                if len(bucket) < 2:
-                    continue
-                values = self.simhashes[bucket]
-                heads = range(len(bucket) if len(bucket) <= crowd else 1)
-                for i in heads:
+            for bucket in np.split(table.numbers, bounds):
+                bucket.sort()
+                values = self._distinct[bucket]
+                compared = len(bucket) if len(bucket) <= max_bucket else max(1, max_bucket**2 // len(bucket))
+                left = max(0, len(bucket) - compared)
+                skipped += left * (left - 1) // 2
+                for i in range(min(compared, len(bucket) - 1)):
                     apart = np.bitwise_count(values[i + 1 :] ^ values[i])
                     for j in np.flatnonzero(apart <= self.k).tolist():
-                        a, b = sorted((int(bucket[i]), int(bucket[i + 1 + j])))
-                        found[a, b] = int(apart[j])
-        return [(i, j, apart) for (i, j), apart in sorted(found.items())]
+                        found[int(bucket[i]), int(bucket[i + 1 + j])] = int(apart[j])
+        return found, skipped
 
 
 def top(simhashes: Hashes, blocks: tuple[tuple[int, int], ...]) -> Hashes:

@@ -208,12 +208,22 @@ def agreements(signatures: Array, signature: Array, out: Array) -> None:
         out[d] = agreement(signatures, d, signature)
 
 
+# Plain tuples: with names they cost a microsecond each to hand over, of the eight that a text takes.
+Sketcher = tuple[Array, Array, Array, Array, Array, Array, Array]
+"""Settings, table of characters, a and b of the permutations, scratch (two rows, longer than a text), signature and
+tags."""
+Bands = tuple[Array, Array, Array, Array]
+"""Which documents have a band's key: slots of the table in memory; bits of the filter, run on disk, its marks."""
+Documents = tuple[Array, Array, Array]
+"""What is kept of documents: signatures, facts, names."""
+
+
 @kernel
 def better(
-    d: Integer, best: Integer, most: Integer, signature: Array, name: Array, signatures: Array, facts: Array,
-    names: Array,
-) -> tuple[Integer, Integer]:  # fmt: skip
+    d: Integer, best: Integer, most: Integer, signature: Array, name: Array, kept: Documents
+) -> tuple[Integer, Integer]:
     """Return document ``d`` and its places where it is before the best so far with its own, else these."""
+    signatures, facts, names = kept
     same = agreement(signatures, d, signature)
     if (same > most or (same == most and d < best)) and not same_name(names, facts, d, name):
         return d, same
@@ -222,13 +232,13 @@ def better(
 
 @kernel
 def nearest(
-    signature: Array, name: Array, tags: Array, slots: Array, bits: Array, run: Array, marks: Array,
-    signatures: Array, facts: Array, names: Array, minimum: Integer,
-) -> tuple[Integer, Integer]:  # fmt: skip
+    signature: Array, name: Array, tags: Array, bands: Bands, kept: Documents, minimum: Integer
+) -> tuple[Integer, Integer]:
     """Return (document, places) of the kept signature that agrees most, the earliest of equals; (−1, 0) if none does.
 
     Documents of the same name are versions of this one, and no copies of it.
     """
+    slots, bits, run, marks = bands
     mask = np.uint64(slots.shape[0] - 1)
     bit_mask = np.uint64(bits.shape[0] - 1)
     best: Integer = -1
@@ -244,7 +254,7 @@ def nearest(
                 looked += 1
                 if d != last and d != best:
                     last = d
-                    best, most = better(d, best, most, signature, name, signatures, facts, names)
+                    best, most = better(d, best, most, signature, name, kept)
             at = (at + U1) & mask
         if run.shape[0] == 0:
             continue
@@ -259,23 +269,23 @@ def nearest(
             looked += 1
             if d != last and d != best:
                 last = d
-                best, most = better(d, best, most, signature, name, signatures, facts, names)
+                best, most = better(d, best, most, signature, name, kept)
     return best, most if best >= 0 else 0
 
 
 @kernel
 def seen(
-    data: Array, size: int, settings: Array, table: Array, a: Array, b: Array, scratch: Array, signature: Array,
-    tags: Array, slots: Array, bits: Array, run: Array, marks: Array, signatures: Array, facts: Array, names: Array,
-    d: int,
-) -> tuple[Integer, Integer, Integer, bool]:  # fmt: skip
+    data: Array, size: int, sketcher: Sketcher, bands: Bands, kept: Documents, d: int
+) -> tuple[Integer, Integer, Integer, bool]:
     """Return (document most like the text or −1, places that agree, slots filled, same words); remember it as ``d``.
 
     ``data`` is the text of ``size`` bytes and after it the name: one array costs less to hand over than two.
     Nothing is remembered with d < 0, of a text without words, and of one that agrees in all places with an earlier
     (its original stands for it). One whose every band is crowded already fills no slot; the caller forgets it too.
-    REQUIRES: room in every array for one document more; ``scratch`` is two rows, longer than the text.
+    REQUIRES: room in every array for one document more.
     """
+    settings, table, a, b, scratch, signature, tags = sketcher
+    _, facts, _ = kept
     name = data[size:]
     found = words(data, 0, size, table, scratch[0])
     made = shingles(scratch[0], found, settings[N], scratch[1])
@@ -285,25 +295,73 @@ def seen(
     for band in range(tags.shape[0]):
         tags[band] = band_tag(signature, band, settings[ROWS])
     key = text_key(scratch[1], made, found)
-    best, same = nearest(signature, name, tags, slots, bits, run, marks, signatures, facts, names, settings[MINIMUM])
+    best, same = nearest(signature, name, tags, bands, kept, settings[MINIMUM])
     equal = best >= 0 and facts[best, TEXT_KEY] == key
     if d < 0 or same == signature.shape[0]:
         return best, same, 0, equal
+    planes = np.empty(PLANES, np.uint64)
+    simhash = majority(scratch[0], found, planes) if settings[BY_WORDS] else majority(scratch[1], made, planes)
+    fact = facts[d]
+    fact[SIMHASH], fact[TEXT_KEY], fact[SHINGLES] = simhash, key, np.uint64(made)
+    return best, same, keep(d, name, signature, tags, bands[0], kept), equal
+
+
+@kernel
+def keep(d: int, name: Array, signature: Array, tags: Array, slots: Array, kept: Documents) -> Integer:
+    """Remember a signature and its name as document ``d``, whose other facts are written; return the slots filled."""
+    signatures, facts, names = kept
     for j in range(signature.shape[0]):
         signatures[d, j] = np.uint16(signature[j])
     before = np.int64(facts[d - 1, NAME_END]) if d > 0 else 0
     for i in range(name.shape[0]):
         names[before + i] = name[i]
-    planes = np.empty(PLANES, np.uint64)
     facts[d, NAME_END] = np.uint64(before + name.shape[0])
-    facts[d, SIMHASH] = (
-        majority(scratch[0], found, planes) if settings[BY_WORDS] else majority(scratch[1], made, planes)
-    )
-    facts[d, TEXT_KEY] = key
-    facts[d, SHINGLES] = np.uint64(made)
     facts[d, SHINGLES] |= check_sum(signatures[d], facts[d], names, before) << U32
     filled = 0
     for band in range(tags.shape[0]):
         if insert(slots, tags[band] | np.uint64(d + 1)):
             filled += 1
-    return best, same, filled, equal
+    return filled
+
+
+@kernel
+def is_kept(signature: Array, name: Array, tags: Array, bands: Bands, kept: Documents) -> bool:
+    """Whether this very signature is remembered under this very name."""
+    slots, _, run, marks = bands
+    signatures, facts, names = kept
+    mask = np.uint64(slots.shape[0] - 1)
+    for band in range(tags.shape[0]):
+        tag = tags[band]
+        at = mix(tag) & mask
+        while slots[at] != U0:
+            if (slots[at] ^ tag) & ~DOCUMENT == U0:
+                d = np.int64(slots[at] & DOCUMENT) - 1
+                if same_name(names, facts, d, name) and agreement(signatures, d, signature) == signature.shape[0]:
+                    return True
+            at = (at + U1) & mask
+        if run.shape[0] == 0:
+            continue
+        i = lower_bound(run, marks, tag)
+        while i < run.shape[0] and run[i] & ~DOCUMENT == tag:
+            d = np.int64(run[i] & DOCUMENT) - 1
+            if same_name(names, facts, d, name) and agreement(signatures, d, signature) == signature.shape[0]:
+                return True
+            i += 1
+    return False
+
+
+@kernel
+def seen_sketch(
+    name: Array, fact: Array, settings: Array, signature: Array, tags: Array, bands: Bands, kept: Documents, d: int
+) -> tuple[Integer, Integer, Integer, bool]:
+    """Return what ``seen`` does, of a text that was sketched elsewhere: ``fact`` is its row of facts."""
+    _, facts, _ = kept
+    for band in range(tags.shape[0]):
+        tags[band] = band_tag(signature, band, settings[ROWS])
+    best, same = nearest(signature, name, tags, bands, kept, settings[MINIMUM])
+    equal = best >= 0 and facts[best, TEXT_KEY] == fact[TEXT_KEY]
+    if same == signature.shape[0] or is_kept(signature, name, tags, bands, kept):
+        return best, same, 0, equal
+    for j in range(fact.shape[0]):
+        facts[d, j] = fact[j]
+    return best, same, keep(d, name, signature, tags, bands[0], kept), equal

@@ -6,7 +6,7 @@ Words and n-grams are those of fyke.text. Every function here has a slow twin in
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,15 +143,26 @@ def text_key(gram: Array, made: int, found: int) -> Hash:
     return key
 
 
+class Recipe(NamedTuple):
+    """How texts are sketched."""
+
+    ngram: int
+    table: Array
+    a: NDArray[np.uint32]
+    b: NDArray[np.uint32]
+    by_words: bool
+    """Words are the features of the simhash, else shingles."""
+
+
 @kernel
 def sketch(
-    buffer: Array, offsets: Array, n: int, table: Array, a: Array, b: Array, by_words: bool,
-    signatures: Array, simhashes: Array, counts: Array, keys: Array,
-) -> None:  # fmt: skip
+    buffer: Array, offsets: Array, recipe: Recipe, signatures: Array, simhashes: Array, counts: Array, keys: Array
+) -> None:
     """Sketch each document ``buffer[offsets[d]:offsets[d + 1]]``: MinHash, simhash, number of shingles, word-order key.
 
-    ``by_words`` takes words as simhash features, else shingles.
+    O(bytes + shingles · permutations).
     """
+    n, table, a, b, by_words = recipe
     longest = 0
     for d in range(offsets.shape[0] - 1):
         longest = max(longest, offsets[d + 1] - offsets[d])

@@ -49,11 +49,13 @@ def band_keys(signatures: Array, rows: int, keys: Array) -> None:
 
 
 @kernel
-def candidates(keys: Array, documents: Array, parent: Array, crowd: int, window: int, out: Array) -> tuple[int, int]:
-    """Write the pairs of documents with equal keys as x·2^32 + y, x < y; return (pairs, pairs passed over).
+def candidates(
+    keys: Array, documents: Array, parent: Array, max_bucket: int, window: int, out: Array
+) -> tuple[int, int]:
+    """Write the pairs of documents with equal keys as x·2^32 + y, x < y; return (pairs, pairs skipped).
 
-    ``keys`` is sorted. In a bucket of more than ``crowd`` documents each is paired only with the first and with the
-    ``window`` before it, and not at all with documents of its own component: there clusters count, not pairs.
+    ``keys`` is sorted. In a bucket of more than ``max_bucket`` documents each is paired only with the first and with
+    the ``window`` before it, and not at all with documents of its own component: there clusters count, not pairs.
     With ``len(out) == 0`` nothing is written and the number of pairs is an upper bound for the size of ``out``.
     """
     made = 0
@@ -64,7 +66,7 @@ def candidates(keys: Array, documents: Array, parent: Array, crowd: int, window:
         while end < keys.shape[0] and keys[end] == keys[start]:
             end += 1
         size = end - start
-        crowded = size > crowd
+        crowded = size > max_bucket
         for i in range(start + 1, end):
             first = max(start, i - window) if crowded else start
             if out.shape[0] == 0:

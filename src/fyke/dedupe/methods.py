@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -27,6 +27,8 @@ from fyke.dedupe.index import DuplicateIndex
 from fyke.dedupe.similarity import Check
 from fyke.dedupe.sketch import DEFAULTS, Parameters
 from fyke.dedupe.spool import Progress, Spool
+from fyke.errors import UserError
+from fyke.scratch import Scratch
 
 Method = Literal["minhash", "simhash", "fingerprint", "exact"]
 Documents = Iterable[tuple[str, str | bytes]]
@@ -38,7 +40,8 @@ class Settings:
 
     threshold: float = 0.8
     method: Method = "minhash"
-    check: Check = "jaccard"
+    check: Check | None = None
+    """What decides about a candidate. None: Jaccard's coefficient for minhash, the method's own likeness for others."""
     distance: int = 3
     """Bits in which simhashes may differ: 3 of 64 as Manku et al. found best for web pages."""
     cluster: ClusterBy = "linked"
@@ -81,9 +84,9 @@ class Named:
         return self.duplicates.clusters
 
     @property
-    def passed_over(self) -> int:
-        """Pairs of crowded buckets that were not compared."""
-        return self.duplicates.passed_over
+    def pairs_skipped(self) -> int:
+        """Pairs of too large buckets that were not compared, or not listed."""
+        return self.duplicates.pairs_skipped
 
     def removed(self) -> dict[int, Removed]:
         """Return the documents that are copies of one that is kept, by their place in the collection.
@@ -145,25 +148,47 @@ def find(
     if settings.method == "exact":
         return _exact(documents, settings, other, progress)
     folder = SketchFolder.open(save, settings.parameters, create=True) if save is not None else None
-    with Spool(
-        settings.threshold,
-        memory=settings.memory,
-        parameters=settings.parameters,
-        check=settings.check,
-        folder=settings.scratch,
-        progress=progress,
-    ) as spool:
+    with _spool(settings, progress) as spool:
         against = spool.add(other) if other is not None else 0
         spool.add(documents, folder)
         if folder is not None:
             folder.close()
-        if settings.method == "minhash":
-            found = spool.duplicates(cluster=settings.cluster, representative=settings.representative, against=against)
-        else:
-            found = _in_memory(spool, settings, against)
-        used = {*found.left.tolist(), *found.right.tolist(), *(m for c in found.clusters for m in c.members)}
-        names = [spool.name(d) if d in used else "" for d in range(len(spool))]
-        return Named(names, settings.method, len(spool), found, against)
+        return _named(spool, settings, against)
+
+
+def prepare(documents: Documents, settings: Settings, folder: AnyPath) -> int:
+    """Make the first pass over one part of a collection, into ``folder``; return how many documents it has."""
+    with Spool(settings.threshold, memory=settings.memory, parameters=settings.parameters, workers=1) as spool:
+        return spool.prepare(documents, folder)
+
+
+def find_prepared(parts: Iterable[AnyPath], settings: Settings, progress: Progress = lambda what, share: None) -> Named:
+    """Return the near-duplicates of the parts together, as ``find`` does of the documents in that order."""
+    with _spool(settings, progress) as spool:
+        for part in parts:
+            spool.take(part)
+        return _named(spool, settings, 0)
+
+
+def _spool(settings: Settings, progress: Progress) -> Spool:
+    return Spool(
+        settings.threshold,
+        memory=settings.memory,
+        parameters=settings.parameters,
+        check=settings.check or "jaccard",
+        folder=settings.scratch,
+        progress=progress,
+    )
+
+
+def _named(spool: Spool, settings: Settings, against: int) -> Named:
+    if settings.method == "minhash":
+        found = spool.duplicates(cluster=settings.cluster, representative=settings.representative, against=against)
+    else:
+        found = _in_memory(spool, settings, against)
+    used = {*found.left.tolist(), *found.right.tolist(), *(m for c in found.clusters for m in c.members)}
+    names = [spool.name(d) if d in used else "" for d in range(len(spool))]
+    return Named(names, settings.method, len(spool), found, against)
 
 
 def _exact(documents: Documents, settings: Settings, other: Documents | None, progress: Progress) -> Named:
@@ -189,48 +214,72 @@ def _exact(documents: Documents, settings: Settings, other: Documents | None, pr
 
 
 def _in_memory(spool: Spool, settings: Settings, against: int) -> Duplicates:
-    """Return the near-duplicates by simhash or fingerprints."""
+    """Return the near-duplicates by simhash or fingerprints; with ``check`` those only propose them."""
+    skipped = 0
     if settings.method == "simhash":
         worded = spool.worded
         index = hamming.HammingIndex(spool.simhashes[worded], settings.distance)
         close = hamming.similarity(np.arange(settings.distance + 1)).tolist()
-        pairs = [(int(worded[i]), int(worded[j]), close[apart]) for i, j, apart in index.pairs()]
+        found, skipped = index.pairs()
+        pairs = [(int(worded[i]), int(worded[j]), close[apart]) for i, j, apart in found]
 
         def measure(i: Ints, j: Ints) -> Floats:
             return hamming.similarity(np.bitwise_count(spool.simhashes[i] ^ spool.simhashes[j]))
 
     else:
-        recipe = Fingerprinting(n=settings.parameters.n, folding=settings.parameters.folding, select="mod")
+        recipe = Fingerprinting(ngram=settings.parameters.ngram, folding=settings.parameters.folding, select="mod")
         prints = [fingerprints(spool.text(d).decode("utf-8", "replace"), recipe) for d in range(len(spool))]
-        pairs = [(o.left, o.right, o.resemblance) for o in overlaps(prints, settings.threshold)]
+        least = settings.threshold if settings.check is None else 0.0
+        pairs = [(o.left, o.right, o.resemblance) for o in overlaps(prints, least)]
 
         def measure(i: Ints, j: Ints) -> Floats:
             both = zip(i.tolist(), j.tolist(), strict=True)
             return np.array([sum(o.resemblance for o in overlaps([prints[a], prints[b]])) for a, b in both])
 
-    return _gathered(pairs, spool.keys, spool.lengths, settings, against, measure)
+    if settings.check is not None:
+        left, right = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
+        checked = zip(pairs, spool.measure(left, right).tolist(), strict=True)
+        pairs = [(i, j, likeness) for (i, j, _), likeness in checked if likeness >= settings.threshold]
+    by = measure if settings.check is None else spool.measure
+    return _gathered(pairs, spool.keys, spool.lengths, settings, against, by, skipped)
 
 
 def _gathered(
-    pairs: list[tuple[int, int, float]], keys: Any, lengths: Ints, settings: Settings, against: int, measure: Measure
-) -> Duplicates:
+    pairs: list[tuple[int, int, float]], keys: Any, lengths: Ints, settings: Settings, against: int, measure: Measure,
+    skipped: int = 0,
+) -> Duplicates:  # fmt: skip
     """Return pairs with their clusters."""
     if against:
         pairs = [pair for pair in pairs if pair[0] < against <= pair[1]]
     table = np.array(sorted(pairs), np.float64).reshape(-1, 3)
     left, right = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
-    found = Found(np.arange(len(keys)), left, right, table[:, 2], 0)
+    found = Found(np.arange(len(keys)), left, right, table[:, 2], skipped)
     prefer = preference(settings.representative, found, lengths)
     return gather(found, keys, measure, settings.threshold, settings.cluster, prefer)
 
 
 def against_sketches(documents: Documents, sketches: AnyPath, settings: Settings, progress: Progress) -> Named:
-    """Return for each document its nearest in a folder of sketches, whose texts are not at hand: estimates."""
+    """Return for each document its nearest in a folder of sketches, whose texts are not at hand: estimates.
+
+    The folder is only read; the index is over a copy of it. Raises UserError where settings ask for more than sketches
+    can tell, or for other sketches.
+    """
+    usual = Settings(threshold=settings.threshold, memory=settings.memory, scratch=settings.scratch)
+    if replace(settings, parameters=usual.parameters) != usual:
+        raise UserError(
+            f"{sketches} holds sketches for minhash, without texts: leave out --method, --check, --distance, --cluster"
+            " and --representative"
+        )
+    given = None if settings.parameters == DEFAULTS else settings.parameters
+    SketchFolder.open(sketches, given).close()
     names: list[str] = []
     rows: list[tuple[int, int, float]] = []
     numbers: list[int] = []
     count = 0
-    with DuplicateIndex(sketches, threshold=settings.threshold, memory=settings.memory // 2) as index:
+    with (
+        Scratch("dedupe", settings.scratch, sketches) as copy,
+        DuplicateIndex(copy, threshold=settings.threshold, memory=settings.memory // 2) as index,
+    ):
         for name, text in documents:
             count += 1
             if count % 1000 == 0:

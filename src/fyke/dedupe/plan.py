@@ -59,13 +59,13 @@ def suggest(p: float, q: float, bits: int, max_fn: float = 0.01, max_fp: float =
     return min(fitting, key=lambda made: (made.groups, made.false_positive))
 
 
-def bands(threshold: float, permutations: int, max_fn: float = 1e-4) -> tuple[int, int]:
+def bands(threshold: float, num_perm: int, max_fn: float = 1e-4) -> tuple[int, int]:
     """Return (bands, rows) for a MinHash signature: the longest rows that miss at most ``max_fn`` at the threshold.
 
     Longer rows mean fewer false candidates. At 0.8 and 192 places: 32 bands of 6, missing 6 in 100,000.
     """
-    for rows in range(permutations, 1, -1):
-        count = permutations // rows
+    for rows in range(num_perm, 1, -1):
+        count = num_perm // rows
         if false_negative(threshold, rows, count) <= max_fn:
             return count, rows
-    return permutations, 1
+    return num_perm, 1

@@ -25,16 +25,16 @@ def _shingle_set(text: Text, n: int, folding: Folding) -> NDArray[np.uint64]:
     return np.unique(shingle_hashes(text, n, folding))
 
 
-def jaccard(left: Text, right: Text, n: int = 5, folding: Folding = DEFAULT_FOLDING) -> float:
+def jaccard(left: Text, right: Text, ngram: int = 5, folding: Folding = DEFAULT_FOLDING) -> float:
     """Return |A ∩ B| / |A ∪ B| of the sets of word n-grams (Broder's resemblance); 0 where both are empty."""
-    a, b = _shingle_set(left, n, folding), _shingle_set(right, n, folding)
+    a, b = _shingle_set(left, ngram, folding), _shingle_set(right, ngram, folding)
     common = len(np.intersect1d(a, b, assume_unique=True))
     return common / max(1, len(a) + len(b) - common)
 
 
-def containment(left: Text, right: Text, n: int = 5, folding: Folding = DEFAULT_FOLDING) -> float:
+def containment(left: Text, right: Text, ngram: int = 5, folding: Folding = DEFAULT_FOLDING) -> float:
     """Return |A ∩ B| / |A|: how much of the left text stands in the right one."""
-    a, b = _shingle_set(left, n, folding), _shingle_set(right, n, folding)
+    a, b = _shingle_set(left, ngram, folding), _shingle_set(right, ngram, folding)
     return len(np.intersect1d(a, b, assume_unique=True)) / max(1, len(a))
 
 
@@ -77,11 +77,11 @@ def edit_similarity(left: Text, right: Text, folding: Folding = DEFAULT_FOLDING)
     return 1.0 - int(similarity_kernels.edit_distance(a, b)) / max(len(a), len(b))
 
 
-def check(kind: Check, n: int = 5, folding: Folding = DEFAULT_FOLDING) -> Callable[[Text, Text], float]:
+def check(kind: Check, ngram: int = 5, folding: Folding = DEFAULT_FOLDING) -> Callable[[Text, Text], float]:
     """Return the similarity called ``kind``; containment is that of the text which is contained more."""
     return {
-        "jaccard": lambda a, b: jaccard(a, b, n, folding),
-        "containment": lambda a, b: max(containment(a, b, n, folding), containment(b, a, n, folding)),
+        "jaccard": lambda a, b: jaccard(a, b, ngram, folding),
+        "containment": lambda a, b: max(containment(a, b, ngram, folding), containment(b, a, ngram, folding)),
         "cosine": lambda a, b: cosine(a, b, None, folding),
         "words": lambda a, b: equal_words(a, b, folding),
         "edit": lambda a, b: edit_similarity(a, b, folding),

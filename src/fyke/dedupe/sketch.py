@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,17 +30,17 @@ LINEAR_PRIME = 4_294_967_291
 class Parameters:
     """What must be equal for two sketches to be compared."""
 
-    n: int = 5
+    ngram: int = 5
     """Words per shingle: 5 is long enough that chance agreement is rare, short enough that an edit spoils few."""
-    permutations: int = 192
+    num_perm: int = 192
     """32 bands of 6 find all but 6 in 100,000 pairs of Jaccard 0.8; 128 cost 20 % less time."""
     features: Features = "words"
     """Of the simhash: words by frequency (the textbook's) or shingles."""
     folding: Folding = DEFAULT_FOLDING
 
     def __post_init__(self) -> None:
-        if self.n < 1 or self.permutations < 1:
-            raise ValueError("n and permutations must be at least 1")
+        if self.ngram < 1 or self.num_perm < 1:
+            raise ValueError("ngram and num_perm must be at least 1")
 
 
 DEFAULTS = Parameters()
@@ -59,6 +60,28 @@ class Sketches:
 
     def __len__(self) -> int:
         return len(self.counts)
+
+
+class Sketch(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The sketch of one text, as it travels to an index elsewhere and as it is kept beside the text."""
+
+    id: str
+    signature: bytes
+    """16 bits of each minimum, little-endian."""
+    key: int
+    simhash: int
+    shingles: int
+
+
+def sketches_of(documents: Sequence[tuple[str, str | bytes]], parameters: Parameters) -> list[Sketch]:
+    """Sketch (id, text) pairs one by one; a text without words has no shingles."""
+    made = sketch([text for _, text in documents], parameters)
+    low = made.signatures.astype("<u2")
+    facts = zip(made.keys.tolist(), made.simhashes.tolist(), made.counts.tolist(), strict=True)
+    return [
+        Sketch(name, low[place].tobytes(), *fact)
+        for place, ((name, _), fact) in enumerate(zip(documents, facts, strict=True))
+    ]
 
 
 @functools.cache
@@ -86,7 +109,7 @@ def sketch(texts: Sequence[str | bytes], parameters: Parameters = DEFAULTS) -> S
     """Sketch texts."""
     made = Sketches(
         parameters,
-        np.empty((len(texts), parameters.permutations), np.uint32),
+        np.empty((len(texts), parameters.num_perm), np.uint32),
         np.empty(len(texts), np.uint64),
         np.empty(len(texts), np.int64),
         np.empty(len(texts), np.uint64),
@@ -101,45 +124,45 @@ def sketch(texts: Sequence[str | bytes], parameters: Parameters = DEFAULTS) -> S
 
 
 def _fill(made: Sketches, start: int, buffer: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-    a, b = fast_coefficients(made.parameters.permutations)
+    a, b = fast_coefficients(made.parameters.num_perm)
     by_words = made.parameters.features == "words"
     table = character_table(made.parameters.folding)
     part = slice(start, start + len(offsets) - 1)
+    recipe = kernels.Recipe(made.parameters.ngram, table, a, b, by_words)
     kernels.sketch(
-        buffer, offsets, made.parameters.n, table, a, b, by_words,
-        made.signatures[part], made.simhashes[part], made.counts[part], made.keys[part],
-    )  # fmt: skip
+        buffer, offsets, recipe, made.signatures[part], made.simhashes[part], made.counts[part], made.keys[part]
+    )
 
 
 def minhash(
     text: str | bytes,
     *,
-    permutations: int = 192,
-    n: int = 5,
+    num_perm: int = 192,
+    ngram: int = 5,
     kind: Permutations = "fast",
     folding: Folding = DEFAULT_FOLDING,
 ) -> NDArray[np.uint32]:
     """Return the MinHash signature of a text's word n-grams.
 
     The share of equal places of two signatures estimates the Jaccard coefficient of the two texts with standard
-    error √(J(1−J)/permutations). ``kind="linear"`` takes the textbook's ax + b mod p (200 there), five times slower.
+    error √(J(1−J)/num_perm). ``kind="linear"`` takes the textbook's ax + b mod p (200 there), five times slower.
     A text without words has no minimum: 0xFFFFFFFF everywhere.
     """
-    found = shingle_hashes(text, n, folding)
-    out = np.empty(permutations, np.uint32)
+    found = shingle_hashes(text, ngram, folding)
+    out = np.empty(num_perm, np.uint32)
     if kind == "linear":
-        a, b = coefficients(permutations, "linear")
+        a, b = coefficients(num_perm, "linear")
         kernels.minima_modulo(found, len(found), a, b, np.uint64(LINEAR_PRIME), out)
     else:
-        kernels.minima(found, len(found), *fast_coefficients(permutations), out)
+        kernels.minima(found, len(found), *fast_coefficients(num_perm), out)
     return out
 
 
-def words_sketch(hashes: NDArray[np.uint64], permutations: int = 192, n: int = 5) -> NDArray[np.uint32]:
+def words_sketch(hashes: NDArray[np.uint64], num_perm: int = 192, ngram: int = 5) -> NDArray[np.uint32]:
     """Return ``minhash`` of the text whose words have these hashes."""
-    found, out = np.empty(len(hashes) + 1, np.uint64), np.empty(permutations, np.uint32)
-    count = word_kernels.shingles(hashes, len(hashes), n, found)
-    kernels.minima(found, count, *fast_coefficients(permutations), out)
+    found, out = np.empty(len(hashes) + 1, np.uint64), np.empty(num_perm, np.uint32)
+    count = word_kernels.shingles(hashes, len(hashes), ngram, found)
+    kernels.minima(found, count, *fast_coefficients(num_perm), out)
     return out
 
 
@@ -147,7 +170,7 @@ def simhash(
     text: str | bytes,
     *,
     features: Features = "words",
-    n: int = 5,
+    ngram: int = 5,
     bits: int = 64,
     idf: Mapping[int, float] | None = None,
     folding: Folding = DEFAULT_FOLDING,
@@ -157,7 +180,7 @@ def simhash(
     Features are words weighted by their frequency, or word n-grams. The upper half of 128 bits is the simhash of 64.
     With ``idf`` (similarity.inverse_frequencies) frequencies are multiplied by it; unknown words weigh as rarest.
     """
-    found = word_hashes(text, folding) if features == "words" else shingle_hashes(text, n, folding)
+    found = word_hashes(text, folding) if features == "words" else shingle_hashes(text, ngram, folding)
     if idf is not None:
         unique, counts = np.unique(found, return_counts=True)
         rarest = max(idf.values(), default=1.0)

@@ -13,9 +13,10 @@ from __future__ import annotations
 import itertools
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple, Self, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ from fyke.dedupe.disk import AnyPath, SketchFolder
 from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.similarity import Check, check
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketches, sketch
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 from fyke.scratch import Scratch
 from fyke.text.words import encode
 
@@ -66,6 +67,26 @@ class _Made(NamedTuple):
     sketches: Sketches
     keys: NDArray[np.uint64]
     order: NDArray[np.uint32]
+
+
+def _bytes(parts: list[bytes]) -> NDArray[np.uint8]:
+    return np.frombuffer(b"".join(parts), np.uint8)
+
+
+def _sizes(parts: list[bytes]) -> Ints:
+    return np.array([len(part) for part in parts], np.int64)
+
+
+def _cut(data: NDArray[np.uint8], sizes: Ints) -> list[bytes]:
+    whole, ends = data.tobytes(), np.cumsum(sizes).tolist()
+    return [whole[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
+
+
+def _prepared(file: Mapping[str, NDArray[Any]], parameters: Parameters) -> _Made:
+    names = [name.decode("utf-8", "replace") for name in _cut(file["names"], file["name_sizes"])]
+    unknown = np.empty((len(names), 0), np.uint32)  # the bands are made of the signatures already
+    sketches = Sketches(parameters, unknown, file["simhashes"], file["counts"], file["keys"])
+    return _Made(_Batch(names, _cut(file["texts"], file["sizes"])), sketches, file["bands"], file["order"])
 
 
 class Spool:
@@ -99,7 +120,7 @@ class Spool:
         self._counts: list[NDArray[np.int32]] = []
         self._simhashes: list[NDArray[np.uint64]] = []
         self._runs: list[int] = []
-        self._bands = plan_bands(threshold, parameters.permutations)[0]
+        self._bands = plan_bands(threshold, parameters.num_perm)[0]
 
     def __enter__(self) -> Self:
         return self
@@ -130,6 +151,33 @@ class Spool:
                     self._keep(waiting.popleft().result(), save)
             except OSError as error:
                 raise StorageError(f"cannot write to {self._path}: {error.strerror}; give --scratch a folder") from None
+        self._texts.flush()
+        self._names.flush()
+        return len(self) - before
+
+    def prepare(self, documents: Iterable[tuple[str, str | bytes]], folder: AnyPath) -> int:
+        """Do with (id, text) pairs what needs no others, into files that any spool of these settings can ``take``."""
+        count = 0
+        for number, batch in enumerate(self._batches(documents)):
+            made = self._make(batch)
+            names, sketches = [name.encode("utf-8", "replace") for name in batch.names], made.sketches
+            np.savez(
+                Path(folder, f"batch-{number:05}.npz"), names=_bytes(names), name_sizes=_sizes(names),
+                texts=_bytes(batch.texts), sizes=_sizes(batch.texts), simhashes=sketches.simhashes,
+                counts=sketches.counts, keys=sketches.keys, bands=made.keys, order=made.order,
+            )  # fmt: skip
+            count += len(names)
+        return count
+
+    def take(self, folder: AnyPath) -> int:
+        """Take in what was prepared in ``folder``; return how many documents that is. Raises ``StorageError``."""
+        before = len(self)
+        for path in sorted(Path(folder).glob("batch-*.npz")):
+            try:
+                with np.load(path, allow_pickle=False) as file:
+                    self._keep(_prepared(file, self.parameters), None)
+            except (OSError, *UNREADABLE, KeyError) as error:
+                raise StorageError(f"{path} holds no prepared documents ({error}); run the job again") from None
         self._texts.flush()
         self._names.flush()
         return len(self) - before
@@ -185,7 +233,8 @@ class Spool:
         if not against:
             return made
         kept = crossing(made.left, made.right)
-        return Duplicates(made.left[kept], made.right[kept], made.similarity[kept], made.clusters, made.passed_over)
+        clusters = tuple(c for c in made.clusters if c.members[0] < against <= c.members[-1])
+        return Duplicates(made.left[kept], made.right[kept], made.similarity[kept], clusters, made.pairs_skipped)
 
     def measure(self, left: Ints, right: Ints) -> Floats:
         """Return the true similarity of each pair, reading the texts; ``left`` in order is quickest."""
@@ -208,7 +257,7 @@ class Spool:
         texts = [self._read(self._texts.fileno(), ends, d) for d in documents.tolist()]
         i, j = back[: len(left)], back[len(left) :]
         if self._check != "jaccard":
-            similar = check(self._check, self.parameters.n, self.parameters.folding)
+            similar = check(self._check, self.parameters.ngram, self.parameters.folding)
             return np.array([similar(texts[a], texts[b]) for a, b in zip(i.tolist(), j.tolist(), strict=True)])
         return jaccard(texts, i, j, self.parameters)
 
@@ -219,7 +268,7 @@ class Spool:
             data = encode(text)
             batch.names.append(name)
             batch.texts.append(data)
-            size += len(data) + 4 * self.parameters.permutations
+            size += len(data) + 4 * self.parameters.num_perm
             if size >= limit:
                 taken += len(batch.names)
                 self._progress("reading", float(taken))

@@ -8,15 +8,26 @@ from fyke.bits.jit import kernel, leaf
 from fyke.formats.link_kernels import write_anchors
 from fyke.formats.markup_kernels import MAX_FOREIGN, Bytes, Rows, tokenize
 from fyke.formats.markup_names import ATTRIBUTE, ELEMENT
-from fyke.formats.markup_rows import ELEMENT_, FIRST, KIND, NAME, RAW, SELF_CLOSING
+from fyke.formats.markup_rows import END as TEXT_END
+
+from fyke.formats.markup_rows import (  # isort: skip
+    ATTRIBUTE_COLUMNS, CLOSE, ELEMENT_, FIRST, KIND, NAME, RAW, SELF_CLOSING, START, TEXT,
+)  # fmt: skip
 
 BEGIN, END, TOKEN, TOKEN_END, ATTRIBUTE_, ATTRIBUTE_END, TITLE, NOTED, HREFS, TEXTS, RELS, HELD, COLUMNS = range(13)
 """Of a page, in its row: where its bytes, tokens (the one that ends them too) and attributes begin and end; the token
 of its own that is its title's text, or -1; where its noted tokens end, and its columns of anchors in the output;
 what its attributes hold."""
-ANNOTATED, MARKED, RELATED = 1, 2, 4
+ANNOTATED, MARKED, RELATED, MANY = 1, 2, 4, 8
 """Bits of HELD: an element but meta and link has microdata or RDFa; some element has a class, an id or another of the
-names by which authors tell what it is; some has a rel."""
+names by which authors tell what it is; some has a rel; more tags speak of the page than are noted."""
+NOTED_COLUMNS = 6
+"""Of a noted tag: its token, its element, its first attribute among those of noted tags and the one behind its last;
+where the text that is all it holds begins and ends, or 0 and -1."""
+MAX_NOTED = 20_000
+"""Tags by which a page speaks of itself (metas, links, frames, times) that are read: each is some hundred bytes."""
+_MAX_SAID = 256
+"""Attributes of one of them: there are fewer names."""
 _TITLE, _META, _LINK = ELEMENT["title"], ELEMENT["meta"], ELEMENT["link"]
 _BITS = np.zeros(256, np.uint8)
 _BITS[[ATTRIBUTE[name] for name in ("class", "id", "role")]] = MARKED
@@ -50,18 +61,38 @@ def held_by(tokens: Rows, attributes: Rows) -> int:
     return held
 
 
+@leaf
+def complete(tokens: Rows, attributes: Rows, noted: Rows, said: Rows, size: int) -> int:
+    """Complete the rows of noted tags; copy their attributes to ``said`` from ``size`` on, and return the new size."""
+    for n in range(noted.shape[0]):
+        row = noted[n]
+        first, last, row[2] = row[2], min(row[3], row[2] + _MAX_SAID), size
+        for a in range(first, last):
+            for column in range(ATTRIBUTE_COLUMNS):
+                said[size, column] = attributes[a, column]
+            size += 1
+        row[3] = size
+        text, close = tokens[row[0] + 1], tokens[min(row[0] + 2, tokens.shape[0] - 1)]
+        row[4], row[5] = 0, -1
+        if text[KIND] == TEXT and close[KIND] == CLOSE and close[ELEMENT_] == row[1]:
+            row[4], row[5] = text[START], text[TEXT_END]
+    return size
+
+
 @kernel
 def cut_pages(
-    buffer: Bytes, bounds: Rows, tokens: Rows, attributes: Rows, noted: Rows, out: Bytes, rows: Rows,
+    buffer: Bytes, bounds: Rows, tokens: Rows, attributes: Rows, noted: Rows, said: Rows, out: Bytes, rows: Rows,
     last: bool,
 ) -> int:  # fmt: skip
     """Cut the pages ``buffer[bounds[i]:bounds[i + 1]]``; write a row for each. Return how many were cut.
 
     It stops at a page for which there is too little room; as a ``last`` resort its rest is left out.
-    REQUIRES: ``out`` has room for ``buffer`` and three bytes more for each page.
+    ``said`` gets the attributes of noted tags.
+    REQUIRES: ``out`` has room for ``buffer`` and three bytes more for each page; ``said`` as many rows as
+    ``attributes``.
     """
     sizes = np.zeros(3 + MAX_FOREIGN, np.int32)
-    t, a, n, o = 0, 0, 0, 0
+    t, a, n, o, s = 0, 0, 0, 0, 0
     for page in range(bounds.size - 1):
         source = buffer[bounds[page] : bounds[page + 1]]
         if tokens.shape[0] - t < 8:
@@ -73,8 +104,10 @@ def cut_pages(
         row = rows[page]
         row[BEGIN], row[END], row[TOKEN], row[ATTRIBUTE_] = bounds[page], bounds[page + 1], t, a
         row[TITLE] = find_title(own, noted[n:], sizes[2])
-        row[HELD] = held_by(own, named)
-        t, a, n = t + sizes[0] + 1, a + sizes[1], n + sizes[2]
+        row[HELD] = held_by(own, named) | (MANY if sizes[2] > MAX_NOTED else 0)
+        own_noted = noted[n : n + min(sizes[2], MAX_NOTED)]
+        s = complete(own, named, own_noted, said, s)
+        t, a, n = t + sizes[0] + 1, a + sizes[1], n + own_noted.shape[0]
         row[TOKEN_END], row[ATTRIBUTE_END], row[NOTED] = t, a, n
         o = write_anchors(source, own, named, out, o, row[HREFS : RELS + 1])
     return bounds.size - 1

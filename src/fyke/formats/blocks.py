@@ -2,12 +2,14 @@
 
 The input is markup in canonical form: what conversion and cleaning write (``values.TAG_NAMES``), or any page written
 out by ``formats.html``. Names are in lower case, attributes in double quotes, elements well nested. Text that is not
-so is read without harm. Linear; blocks beyond ``MAX_DEPTH`` are transparent.
+so is read without harm. Linear; blocks beyond ``MAX_DEPTH`` are transparent. What one block holds beyond ``MAX_HELD``
+is in another of its kind: a tree takes the memory of so much, whatever the size of the markup.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from enum import Enum, IntFlag
 from html import unescape
 from typing import NamedTuple
@@ -16,6 +18,14 @@ MAX_DEPTH = 24
 """Quotes, lists and items within one another that are kept: Markdown repeats each of them on every line."""
 MAX_SPAN = 64
 """Columns and rows of a cell."""
+
+
+MAX_HELD = 100_000
+"""Tags and texts of a block, and sixteens of characters; then it ends, and another like it begins."""
+_TEXT_AT_ONCE = 500_000
+_CHARACTERS = 16
+_LARGE = 1_000_000
+"""Markup whose tokens are not all at hand at once."""
 
 
 class Style(IntFlag):
@@ -137,6 +147,13 @@ _NUMBER = re.compile(r"\s*(\d{1,9})")
 
 def read(markup: str) -> Block:
     """Return the tree of canonical markup. Linear; never raises."""
+    root = Block(Kind.DOCUMENT)
+    root.blocks.extend(stream(markup))
+    return root
+
+
+def stream(markup: str) -> Iterator[Block]:
+    """Yield the outermost blocks of canonical markup, each when it is whole. Linear; never raises."""
     return _Reader().read(markup)
 
 
@@ -153,10 +170,14 @@ class _Reader:
         self._pre = 0
         self._dropping = ""
         self._in_head = False  # of a table
+        self._held = 0  # of the blocks that are not yielded
 
-    def read(self, markup: str) -> Block:
+    def read(self, markup: str) -> Iterator[Block]:
         dropped = 0
-        for end, name, attributes, text in _TOKEN.findall(markup):
+        for end, name, attributes, text in _tokens(markup):
+            self._held += 1 + len(text) // _CHARACTERS
+            if self._held > MAX_HELD:
+                yield from self._whole()
             if text:
                 if not self._dropping:
                     self._text(text)
@@ -172,7 +193,23 @@ class _Reader:
                 self._end(name)
             elif name:
                 self._start(name, attributes)
-        return self._root
+        yield from self._root.blocks
+
+    def _whole(self) -> list[Block]:
+        """Give away the blocks that are whole; if all that is held is the last one, that too, and go on in its like."""
+        blocks = self._root.blocks
+        last = blocks.pop() if len(blocks) > 1 and (len(self._open) > 1 or self._leaf is not None) else None
+        self._root.blocks, self._held = [], 0
+        if last is not None:
+            self._root.blocks.append(last)
+            return blocks
+        for at, block in enumerate(self._open[1:], 1):
+            self._open[at] = _like(block)
+            self._open[at - 1].blocks.append(self._open[at])
+        if self._leaf is not None:
+            self._leaf = _like(self._leaf)
+            self._open[-1].blocks.append(self._leaf)
+        return blocks
 
     def _text(self, text: str) -> None:
         if "&" in text:
@@ -325,6 +362,37 @@ class _Reader:
             block = self._open.pop()
             if kind is Kind.ITEM and self._open[-1].kind in (Kind.UL, Kind.OL) and _is_loose(block):
                 self._open[-1].is_special = True
+
+
+def _tokens(markup: str) -> Iterable[tuple[str, str, str, str]]:
+    if len(markup) < _LARGE:
+        return _TOKEN.findall(markup)
+    return (
+        (found[1] or "", found[2] or "", found[3] or "", text)
+        for found in _TOKEN.finditer(markup)
+        for text in (_parts(found[4]) if found[4] else ("",))
+    )
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield a text in parts of which none is long, behind spaces where there are any."""
+    begin = 0
+    while begin < len(text):
+        end = begin + _TEXT_AT_ONCE
+        if end < len(text):
+            end = max(text.rfind(" ", begin, end), text.rfind(";", begin, end)) + 1 or end
+        yield text[begin:end]
+        begin = end
+
+
+def _like(block: Block) -> Block:
+    """Return an empty block that goes on with what ``block`` holds."""
+    items = block.blocks if block.kind is Kind.OL else []
+    like = Block(
+        block.kind, block.number + sum(any(each.runs or each.blocks for each in item.blocks) for item in items)
+    )
+    like.language, like.is_own = block.language, block.is_own
+    return like
 
 
 def _is_loose(item: Block) -> bool:

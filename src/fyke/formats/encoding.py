@@ -45,6 +45,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "UTF-16LE"),
     (codecs.BOM_UTF16_BE, "UTF-16BE"),
 )
+_MARKING = frozenset(mark[:1] for mark, _ in _MARKS)
 _SPELLING = {"big5": "Big5", "shift_jis": "Shift_JIS", "gb18030": "gb18030", "macintosh": "macintosh"}
 _REPLACED = {"hz-gb-2312": "hz", "iso-2022-kr": "iso2022_kr", "csiso2022kr": "iso2022_kr"}
 _DETECTED = {
@@ -88,6 +89,22 @@ class Decoded(NamedTuple):
     replaced: int
     """How many U+FFFD stand for malformed bytes."""
 
+    def utf8(self, data: bytes) -> bytes:
+        """Return the text as UTF-8: ``data`` itself, which it was decoded from, where it is that."""
+        plain = self.encoding == "UTF-8" and not self.replaced and not data.startswith(codecs.BOM_UTF8)
+        if plain or (self.text.isascii() and len(self.text) == len(data)):
+            return data
+        return self.text.encode("utf-8", "replace")
+
+
+class Utf8(NamedTuple):
+    """Text as UTF-8, and how it came about, as ``Decoded`` has it."""
+
+    data: bytes
+    encoding: str
+    how: str
+    replaced: int
+
 
 def decode(data: bytes, content_type: str | None = None) -> tuple[str, str]:
     """Return the text of ``data`` and the WHATWG name of its encoding; never raises.
@@ -100,13 +117,13 @@ def decode(data: bytes, content_type: str | None = None) -> tuple[str, str]:
 
 def decoded(data: bytes, content_type: str = "") -> Decoded:
     """Return the text of ``data`` with the encoding, how that was found, and the count of replacements."""
-    for mark, name in _MARKS:
+    for mark, name in _MARKS if data[:1] in _MARKING else ():
         if data.startswith(mark) and not (name == "UTF-32LE" and len(data) % 4):
             return _decoded(data[len(mark) :], name, "bom")
     wide = wide_encoding(data)
     if wide:
         return _decoded(data, wide, "detected")
-    html = "html" in content_type or (not content_type and data[:_PRESCAN].lstrip().startswith(b"<"))
+    html = _is_html(data, content_type)
     try:
         unicode = data.decode()
     except UnicodeDecodeError:
@@ -129,6 +146,24 @@ def decoded(data: bytes, content_type: str = "") -> Decoded:
     return _decoded(data, _detect(data), "detected")
 
 
+def as_utf8(data: bytes, content_type: str = "") -> Utf8:
+    """Return what ``decoded`` returns, its text as UTF-8: ``data`` itself, where it is that."""
+    if data.isascii() and not wide_encoding(data):
+        html = _is_html(data, content_type)
+        name, how = next(_declarations(data, content_type, html), ("", ""))
+        if name == "UTF-8":
+            return Utf8(data, name, how, 0)
+        if not name and b"\x1b$" not in data:
+            return Utf8(data, "windows-1252", "default", 0) if html else Utf8(data, "UTF-8", "utf-8", 0)
+    text, name, how, replaced = decoded(data, content_type)
+    is_itself = name == "UTF-8" and not replaced and how != "bom"
+    return Utf8(data if is_itself else text.encode("utf-8", "replace"), name, how, replaced)
+
+
+def _is_html(data: bytes, content_type: str) -> bool:
+    return "html" in content_type or (not content_type and data[:_PRESCAN].lstrip().startswith(b"<"))
+
+
 @lru_cache(maxsize=512)
 def lookup(label: str) -> str | None:
     """Return the WHATWG name of an encoding label, None for an unknown one."""
@@ -145,6 +180,12 @@ def http_charset(content_type: str) -> str:
     """Return the charset parameter of a Content-Type value, empty where there is none."""
     match = _CHARSET.search(content_type)
     return (match[1] or match[2] or match[3] or "").strip() if match else ""
+
+
+@lru_cache(maxsize=64)
+def _http_encoding(content_type: str) -> str | None:
+    label = http_charset(content_type)
+    return lookup(label) if label else None
 
 
 def meta_charset(data: bytes) -> str | None:
@@ -181,7 +222,7 @@ def wide_encoding(data: bytes) -> str:
 
 
 def _declarations(data: bytes, content_type: str, html: bool) -> Iterator[tuple[str, str]]:
-    if (label := http_charset(content_type)) and (name := lookup(label)):
+    if content_type and (name := _http_encoding(content_type)):
         yield name, "http"
     if (match := _XML_DECLARATION.match(data)) and (name := lookup(match[1].decode("ascii"))):
         yield ("UTF-8" if name.startswith("UTF-16") else name), "xml"

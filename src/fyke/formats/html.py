@@ -147,6 +147,11 @@ class Page:
                 found.append((first, token(where.end_tag.start_offset) if where.end_tag else first))
         return found
 
+    @property
+    def has_markup(self) -> bool:
+        """Whether ``markup`` is there already."""
+        return "markup" in self.__dict__
+
     @lazy
     def markup(self) -> bytes:
         """The tree in canonical form, as UTF-8.
@@ -191,18 +196,36 @@ class Page:
 
     def links(self) -> References:
         """The page's links: anchors in their order, then areas, then frames and embedded documents."""
-        columns = self.cut.anchors
-        hrefs, texts = _column(columns[0]), _column(columns[1])
-        if b"&" in columns[0]:
-            hrefs = [value_of(href.encode()) if "&" in href else href for href in hrefs]
-        if b"&" in columns[1] or not columns[1].isascii():
-            texts = [fold(unescape(text)) for text in texts]
-        rels = [""] * len(hrefs)
-        if len(columns[2]) > len(hrefs):  # some have one
-            rels = [fold(rel).lower() if rel else "" for rel in _column(columns[2])]
-        found = References(hrefs, texts, rels)
-        if not self._has_frames:
+        hrefs = self.hrefs()
+        found = References(hrefs, self.anchor_texts(), self.anchor_rels() or [""] * len(hrefs))
+        self.add_frames(found)
+        return found
+
+    def hrefs(self) -> list[str]:
+        """Of each anchor that has one its target, as written."""
+        column = self.cut.column(0)
+        found = _strings(column)
+        return [value_of(href.encode()) if "&" in href else href for href in found] if b"&" in column else found
+
+    def anchor_texts(self) -> list[str]:
+        """Of the same anchors the texts."""
+        column = self.cut.column(1)
+        found = _strings(column)
+        if column.isascii() and b"&" not in column:
             return found
+        return [text if text.isascii() and "&" not in text else fold(unescape(text)) for text in found]
+
+    def anchor_rels(self) -> list[str]:
+        """Of the same anchors the rels; none where no anchor has one."""
+        column = self.cut.column(2)
+        if not column.strip(b"\0"):
+            return []
+        return [fold(rel).lower() if rel else "" for rel in _strings(column)]
+
+    def add_frames(self, found: References) -> None:
+        """Add the areas, then the frames and embedded documents."""
+        if not self._has_frames:
+            return
         for tag in self._of("area"):
             if "href" in tag.attributes:
                 found.add(tag.get("href"), tag.get("alt"), "area")
@@ -210,7 +233,6 @@ class Page:
             for tag in self._of(name):
                 if href := tag.get(source):
                     found.add(href, tag.get("title"), name)
-        return found
 
     @lazy
     def metas(self) -> list[tuple[str, str]]:
@@ -227,7 +249,7 @@ class Page:
     def times(self) -> Iterator[tuple[bool, str]]:
         """Of each ``<time>`` whether it is the date of publication, and what it says."""
         for tag in self._of("time"):
-            said = tag.get("datetime") or fold(self.tokens.content(tag.token, _TIME_TOKENS))
+            said = tag.get("datetime") or fold(self.tokens.inside(tag, _TIME_TOKENS))
             yield "pubdate" in tag.attributes, said
 
     @property
@@ -302,8 +324,8 @@ def parse_refresh(content: str) -> Refresh | None:
     return Refresh(int(match[1] or 0), target.strip())
 
 
-def _column(data: bytes) -> list[str]:
-    """Cut what ``scan`` wrote into its strings."""
+def _strings(data: bytes) -> list[str]:
+    """Cut a column into its strings."""
     return data[:-1].decode("utf-8", "replace").split("\0") if data else []
 
 

@@ -45,6 +45,10 @@ class Head:
         """The first header of that name, in any case; empty where there is none."""
         return self._first.get(name.lower(), "")
 
+    def has(self, names: frozenset[str]) -> bool:
+        """Whether there is a header of one of these names (lower case)."""
+        return not names.isdisjoint(self._first)
+
     def get_all(self, name: str) -> list[str]:
         """Every header of that name, in any case."""
         wanted = name.lower()

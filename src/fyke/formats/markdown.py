@@ -9,7 +9,7 @@ docs/formats.md tells what has no form in Markdown and what becomes of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from fyke.formats import blocks
 from fyke.formats.blocks import Block, Kind, Run
@@ -17,6 +17,8 @@ from fyke.formats.inline_markdown import lines, one_line
 
 MAX_COLUMNS = 256
 """Columns of a table; what stands in further ones is put into the last."""
+_MARKUP_PER_CELL = 4
+"""Characters of markup for each empty cell that may be made up where one spans others; a short row means the same."""
 _RULERS = {"left": ":--", "center": ":-:", "right": "--:"}
 _FENCE = re.compile(r"`{3,}")
 _ENDING_SIGNS = re.compile(r"#+$")
@@ -24,8 +26,8 @@ _ENDING_SIGNS = re.compile(r"#+$")
 
 def markdown(markup: str) -> str:
     """Return canonical markup as Markdown. Linear; never raises. Ends with a newline unless it is empty."""
-    writer = _Writer(len(markup))
-    writer.write(blocks.read(markup).blocks)
+    writer = _Writer(len(markup) // _MARKUP_PER_CELL)
+    writer.write(blocks.stream(markup))
     return "\n".join(writer.out) + "\n" if writer.out else ""
 
 
@@ -36,9 +38,9 @@ class _Writer:
         self.out: list[str] = []
         self._prefix = ""
         self._first: str | None = None  # what the next line begins with, where a list's item begins
-        self._allowance = allowance  # cells that may be made up: no more than there are characters
+        self._allowance = allowance  # cells that may be made up
 
-    def write(self, inner: list[Block], is_tight: bool = False) -> None:
+    def write(self, inner: Iterable[Block], is_tight: bool = False) -> None:
         """Write blocks one below the other, with empty lines between them unless ``is_tight``."""
         written = False
         last: Block | None = None
@@ -176,7 +178,7 @@ class _Writer:
                     texts[-1] = f"{texts[-1]} {text}".strip()
                     continue
                 wide = min(max(cell.number, 1), max(self._allowance, 1), MAX_COLUMNS - at)
-                self._allowance -= wide + cell.rows - 2
+                self._allowance -= wide * cell.rows - 1
                 texts += [text] + [""] * (wide - 1)
                 if cell.rows > 1 and self._allowance > 0:
                     held.update(dict.fromkeys(range(at, at + wide), cell.rows - 1))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fyke.formats.batch_kernels import COLUMNS, TOKEN_END, cut_pages
+from fyke.formats.batch_kernels import COLUMNS, MANY, NOTED, NOTED_COLUMNS, TOKEN_END, cut_pages
 from fyke.formats.markup_kernels import Bytes, Rows
 from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS
 from fyke.formats.markup_rows import (
@@ -40,13 +40,13 @@ MAX_BYTES = 1 << 26
 """What comes after 64 MB of a page is not read: no page of text is so long, and positions are 32 bits."""
 MAX_TOKENS = 1 << 20
 """Tokens of a page, and attributes: a page is cut there. Real ones have some thousands; so many rows are 50 MB."""
-MAX_NOTED = 20_000
-"""Tags by which a page speaks of itself (metas, links, frames, times) that are read: each is some hundred bytes."""
 _BYTES_PER_TOKEN = 12
 """A first guess at the room that is needed; pages have 15 to 40."""
 _LEAST_ROOM = 16
 _MARGIN = 16
 """Rows that are left where a page was cut."""
+BEHIND = 8
+"""Bytes behind the columns of anchors that may be read."""
 _FEW_TOKENS = 8
 """Tokens of an element that are read at a time: headings and names have fewer."""
 _ENTITY = re.compile(r"&(#(?:\d+|[xX][0-9a-fA-F]+)|[A-Za-z][A-Za-z0-9]*)(;|(?![=A-Za-z0-9]))")
@@ -62,6 +62,9 @@ class Tag(NamedTuple):
     name: str
     token: int
     attributes: dict[str, str]
+    start: int = 0
+    end: int = -1
+    """Where the text that is all it holds stands in the page, if that is known."""
 
     def get(self, name: str) -> str:
         """The attribute's value, trimmed; empty where there is none."""
@@ -75,11 +78,14 @@ class Markup:
     ``tokens[i, FIRST]`` to ``tokens[i + 1, FIRST]``; ``len(markup)`` is the number of tokens.
     """
 
-    __slots__ = ("attributes", "count", "data", "noted", "page", "tokens")
+    __slots__ = ("_noted", "_said", "attributes", "count", "data", "page", "tokens")
 
-    def __init__(self, data: bytes, page: Bytes, tokens: Rows, attributes: Rows, noted: Rows) -> None:
+    def __init__(
+        self, data: bytes, page: Bytes, tokens: Rows, attributes: Rows, noted: list[list[int]], said: list[list[int]]
+    ) -> None:
         """REQUIRES: the rows are those of ``data``, and ``page`` is its bytes."""
-        self.data, self.page, self.tokens, self.attributes, self.noted = data, page, tokens, attributes, noted
+        self.data, self.page, self.tokens, self.attributes = data, page, tokens, attributes
+        self._noted, self._said = noted, said
         self.count = len(tokens) - 1
 
     @classmethod
@@ -118,21 +124,25 @@ class Markup:
     def tag(self, token: int) -> Tag:
         """A start tag with all its listed attributes."""
         (_, element, _, _, first), (_, _, _, _, last) = self.tokens[token : token + 2].tolist()
-        return Tag(ELEMENTS[element & _NAME_MASK], token, self._attributes(first, last) if last > first else {})
+        attributes = self._values(self.attributes[first:last].tolist()) if last > first else {}
+        return Tag(ELEMENTS[element & _NAME_MASK], token, attributes)
 
     def noted_tags(self) -> list[Tag]:
         """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), in order."""
-        if len(self.noted) > MAX_NOTED:
-            note("noted-tags")
+        said = self._said
         return [
-            Tag(ELEMENTS[element], token, self._attributes(first, last) if last > first else {})
-            for token, element, first, last in self.noted[:MAX_NOTED].tolist()
+            Tag(ELEMENTS[element], token, self._values(said[first:last]) if last > first else {}, start, end)
+            for token, element, first, last, start, end in self._noted
         ]
 
-    def _attributes(self, first: int, last: int) -> dict[str, str]:
+    def _values(self, rows: list[list[int]]) -> dict[str, str]:
+        data = self.data
+        if len(rows) == 1:
+            ((number, start, end),) = rows
+            return {ATTRIBUTES[number]: value_of(data[start:end])}
         found: dict[str, str] = {}
-        for number, start, end in self.attributes[first:last].tolist():
-            found.setdefault(ATTRIBUTES[number], value_of(self.data[start:end]))
+        for number, start, end in rows:
+            found.setdefault(ATTRIBUTES[number], value_of(data[start:end]))
         return found
 
     def tags(self, *names: str) -> Iterator[Tag]:
@@ -150,6 +160,10 @@ class Markup:
         having = np.flatnonzero(wanted[self.attributes[:, 0]])
         owners = np.unique(np.searchsorted(self.tokens[:, FIRST], having, side="right") - 1)
         return map(self.tag, owners.tolist())
+
+    def inside(self, tag: Tag, limit: int = 1 << 16) -> str:
+        """The text inside an element, as ``content`` has it."""
+        return _text(self.data[tag.start : tag.end], TEXT) if tag.end >= 0 else self.content(tag.token, limit)
 
     def content(self, token: int, limit: int = 1 << 16) -> str:
         """The text inside the element that a start tag opens, up to its own end tag or ``limit`` tokens; as it stands.
@@ -186,14 +200,16 @@ class Batch(NamedTuple):
     attributes: Rows
     spans: Rows
     """A row for each page: where its bytes, tokens and attributes begin and end, its title's token, and more."""
+    columns: Bytes
+    """The hrefs, then the texts, then the rels of each page's anchors, a zero after each; BEHIND more bytes."""
 
 
 class Cut(NamedTuple):
     """A page that was cut: its tokens, and what the pass noted on its way."""
 
     markup: Markup
-    anchors: tuple[bytes, bytes, bytes]
-    """The hrefs, texts and rels of its anchors, a zero after each; white space of texts folded."""
+    ends: tuple[int, int, int, int]
+    """Where its anchors' hrefs begin in ``batch.columns``, and where hrefs, texts and rels end."""
     title: int
     """The token that is the title's text; -1 if there is none."""
     held: int
@@ -201,6 +217,10 @@ class Cut(NamedTuple):
     batch: Batch
     number: int
     """Its place in the batch."""
+
+    def column(self, number: int) -> bytes:
+        """The hrefs (0), texts (1) or rels (2) of its anchors, a zero after each; white space of texts folded."""
+        return self.batch.columns[self.ends[number] : self.ends[number + 1]].tobytes()
 
 
 def cut(pages: Sequence[bytes]) -> list[Cut]:
@@ -214,14 +234,15 @@ def cut(pages: Sequence[bytes]) -> list[Cut]:
     while True:
         tokens = np.empty((room, TOKEN_COLUMNS), np.int32)
         attributes = np.empty((room, ATTRIBUTE_COLUMNS), np.int32)
-        noted, rows = np.empty((room, 4), np.int32), np.empty((len(data), COLUMNS), np.int32)
-        out = np.empty(len(joined) + 3 * len(data), np.uint8)
-        if cut_pages(buffer, bounds, tokens, attributes, noted, out, rows, room >= most) == len(data):
+        noted, said = np.empty((room, NOTED_COLUMNS), np.int32), np.empty((room, ATTRIBUTE_COLUMNS), np.int32)
+        rows = np.empty((len(data), COLUMNS), np.int32)
+        out = np.empty(len(joined) + 3 * len(data) + BEHIND, np.uint8)
+        if cut_pages(buffer, bounds, tokens, attributes, noted, said, out, rows, room >= most) == len(data):
             break
         room = min(4 * room, most)
     if data and room >= most and rows[-1, TOKEN_END] > room - _MARGIN:
         note("page-tokens")
-    return [*_cuts(data, Batch(buffer, tokens, attributes, rows), noted, out.data)]
+    return [*_cuts(data, Batch(buffer, tokens, attributes, rows, out), noted, said)]
 
 
 def _shortened(page: bytes) -> bytes:
@@ -229,14 +250,19 @@ def _shortened(page: bytes) -> bytes:
     return page[:MAX_BYTES]
 
 
-def _cuts(data: list[bytes], batch: Batch, noted: Rows, out: memoryview) -> Iterator[Cut]:
+def _cuts(data: list[bytes], batch: Batch, noted: Rows, said: Rows) -> Iterator[Cut]:
     n = o = 0
-    buffer, tokens, attributes, spans = batch
-    for page, row in enumerate(spans.tolist()):
+    buffer, tokens, attributes, spans, _ = batch
+    rows = spans.tolist()
+    all_noted: list[list[int]] = noted[: rows[-1][NOTED]].tolist() if rows else []
+    all_said: list[list[int]] = said[: all_noted[-1][3]].tolist() if all_noted else []
+    for page, row in enumerate(rows):
         b, b_end, t, t_end, a, a_end, title, n_end, hrefs, texts, rels, held = row
-        markup = Markup(data[page], buffer[b:b_end], tokens[t:t_end], attributes[a:a_end], noted[n:n_end])
-        anchors = bytes(out[o:hrefs]), bytes(out[hrefs:texts]), bytes(out[texts:rels])
-        yield Cut(markup, anchors, title, held, batch, page)
+        if held & MANY:
+            note("noted-tags")
+        own = all_noted[n:n_end]
+        markup = Markup(data[page], buffer[b:b_end], tokens[t:t_end], attributes[a:a_end], own, all_said)
+        yield Cut(markup, (o, hrefs, texts, rels), title, held, batch, page)
         n, o = n_end, rels
 
 
@@ -258,6 +284,8 @@ def value_of(value: bytes) -> str:
 
 def fold(text: str) -> str:
     """Return ``text`` with every run of white space as one space, and none at the ends."""
+    if "  " not in text and text.isprintable():  # of white space, only the space is
+        return text.strip()
     return " ".join(text.split())
 
 

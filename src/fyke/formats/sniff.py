@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from functools import lru_cache
 
 from fyke.formats.encoding import wide_encoding
 
@@ -54,8 +55,10 @@ _TYPE = re.compile(rb"application/[\w.+-]{1,80}?(?=PK[\x01-\x08]{2}|[^\w.+-]|$)"
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 12, 13, 27})
 _TEXTS = frozenset({LATEX, JSON, EMAIL, MBOX, NOTEBOOK, JAVASCRIPT})
 """Types that are text but are not called so."""
-_START = 1024
-"""Bytes by which a type is told, text or not."""
+_START, _SEEN = 1024, 4096
+"""Bytes by which a type is told, text or not; and of text by which it is told which."""
+_ODD = 400
+"""Bytes without a zero are no UTF-16 (encoding.wide_encoding looks at so many)."""
 _TAIL = 65_536
 """Bytes at either end in which the names of a zip's members are looked for."""
 _OLE_SEARCH = 64_000_000
@@ -67,8 +70,12 @@ def sniff(data: bytes, declared: str = "", name: str = "") -> str:
 
     ``declared`` is a Content-Type; ``name`` a file name or the path of a URL.
     """
-    declared = declared.partition(";")[0].strip().lower()
-    claimed = BY_ENDING.get(name.rpartition(".")[2].lower(), "") if "." in name else ""
+    declared, claimed = (
+        _declaration(declared),
+        BY_ENDING.get(name.rpartition(".")[2].lower(), "") if "." in name else "",
+    )
+    if _HTML_START.match(data) and b"\0" not in data[:_ODD] and data[257:262] != b"ustar" and data[4:8] != b"ftyp":
+        return _markup_kind(data[:_SEEN], declared, claimed)
     start = data[:_START]
     for magic, kind in () if start.startswith(b"<") else _MAGIC:
         if start.startswith(magic) and not (magic in _WORDLIKE and _is_text(start)):
@@ -86,19 +93,30 @@ def sniff(data: bytes, declared: str = "", name: str = "") -> str:
     return _text_kind(data, declared, claimed)
 
 
+@lru_cache(maxsize=64)
+def _declaration(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+def _markup_kind(body: bytes, declared: str, claimed: str) -> str:
+    """Of what begins as XML or HTML, or is called XML."""
+    if body.startswith(b"<?xml") or declared.endswith(("/xml", "+xml")) or claimed.endswith("xml"):
+        return _xml_kind(body, declared, claimed)
+    if declared == TEXT:
+        return claimed or TEXT
+    return claimed if claimed in {MARKDOWN, EMAIL, MBOX} else HTML
+
+
 def _text_kind(data: bytes, declared: str, claimed: str) -> str:
-    start = _ascii(data[:4096])
+    start = _ascii(data[:_SEEN])
     body = start.lstrip()
     if (
         body.startswith(b"<?xml")
         or declared.endswith(("/xml", "+xml"))
         or (claimed.endswith("xml") and body.startswith(b"<"))
+        or _HTML_START.match(body)
     ):
-        return _xml_kind(body, declared, claimed)
-    if _HTML_START.match(body):
-        if declared == TEXT:
-            return claimed or TEXT
-        return claimed if claimed in {MARKDOWN, EMAIL, MBOX} else HTML
+        return _markup_kind(body, declared, claimed)
     if not _is_text(data[:_START]):
         return BINARY
     if body.startswith(b"From ") and b"\nFrom: " in data[:_TAIL]:

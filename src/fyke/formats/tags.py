@@ -82,13 +82,11 @@ _COMPACT = re.compile(
     rf"{_YEAR}(?P<month>\d{{2}})(?P<day>\d{{2}})"
     rf"(?:T?(?P<hour>\d{{2}})(?P<minute>\d{{2}})(?P<second>\d{{2}})?{_ZONE})?"
 )
-_IN_TEXT = (
+_PATTERNS = (
+    _COMPACT,
+    _ISO,
     re.compile(rf"{_WEEKDAY}{_DAY}[\s-]+(?:of\s+)?{_MONTH},?[\s-]+{_YEAR}{_AT}"),  # Tue, 05 Jun 2008 09:50:11 GMT
     re.compile(rf"{_WEEKDAY}{_MONTH}\s+{_DAY},?\s+{_YEAR}{_AT}"),  # September 22, 2010 8:46 p.m. EDT
-    re.compile(rf"\b{_ISO.pattern}"),
-)
-_PATTERNS = (
-    *(_COMPACT, _ISO, *_IN_TEXT[:2]),
     re.compile(rf"{_WEEKDAY}{_MONTH}\s+(?P<day>\d{{1,2}})\s+{_TIME}\s+{_YEAR}"),  # Mon Sep 29 00:41:50 BST 2008
     re.compile(rf"{_MONTH},?\s+{_YEAR}"),
 )
@@ -184,15 +182,6 @@ def moment(text: str) -> float:
     found += "0000-01-01"[len(found) :] if len(found) < 10 else ""
     when = datetime.fromisoformat(found)
     return max((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp(), 0.0)
-
-
-def visible_date(text: str) -> str:
-    """Return the first date, day and month and all, that stands in running text; empty if there is none."""
-    for pattern in _IN_TEXT:
-        for match in pattern.finditer(text):
-            if match["day"] and (found := _iso(match.groupdict())):
-                return found
-    return ""
 
 
 def _iso(parts: dict[str, str | None]) -> str:

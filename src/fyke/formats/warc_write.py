@@ -137,8 +137,8 @@ class WarcWriter:
                 content_type = one_line(media_type) or "application/octet-stream"
         said = glance(head)[1] if head else content_type
         written = self._write(
-            kind, url, date, block, content_type=content_type, extra=extra, id_=own, digest=digest,
-            media_type=said, status=exchange.status if head else 0,
+            kind, url, date, block, content_type=content_type, extra=extra, id_=own,
+            index=(digest, said, exchange.status if head else 0),
         )  # fmt: skip
         if self._observe is not None:
             self._observe(written)
@@ -177,11 +177,12 @@ class WarcWriter:
         content_type: str,
         extra: str,
         id_: str = "",
-        digest: str = "",
-        media_type: str = "",
-        status: int = 0,
+        index: tuple[str, str, int] = ("", "", 0),
     ) -> Written:
-        """``extra`` is header lines with their ends, made of values that are one line each."""
+        """``extra`` is header lines with their ends, made of values that are one line each.
+
+        ``index`` is what an index says of the record besides: digest, media type, status.
+        """
         id_ = id_ or self._new_id()
         target = f"WARC-Target-URI: {one_line(url)}\r\n" if url else ""
         head = (
@@ -195,7 +196,7 @@ class WarcWriter:
         self._offset += len(member)
         # Of what is not compressed, indexers count the record without the empty lines behind it.
         length = len(member) if self._compress is not bytes else len(member) - 4
-        return Written(kind, id_, url, date, offset, length, digest, media_type, status)
+        return Written(kind, id_, url, date, offset, length, *index)
 
 
 def _original(original: Original, status: int) -> str:

@@ -254,10 +254,6 @@ class Frontier:
             if site.back is not None:
                 yield site.name, len(site.back) + site.coming
 
-    def front_queues(self) -> list[list[str]]:
-        """Return the sites that wait in each front queue; the first has priority 1."""
-        return [[site.name for site in queue] for queue in self._front]
-
     # ---- inside -----------------------------------------------------------------------------------------------
 
     def _tick(self) -> int:

@@ -43,7 +43,8 @@ class Schedule:
         self.threshold = Threshold.guess(self.policy, pages, budget)
         self.known = rates is not None
         block = np.zeros((pages, 8))  # what a look reads of a page is one line of the cache
-        self.rate, self.weight, self.last, self._due, self._signalled, self._trust, self._recall, self._judged = block.T
+        self._looks = kernels.Looks(*block.T)
+        self.rate, self.weight, self.last, self._due, self._signalled, self._trust, self._recall, _ = self._looks
         self.rate[:] = DEFAULT_RATE if rates is None else rates
         self.weight[:] = 1.0 if weights is None else weights
         self.last[:] = 0.0 if last is None else last
@@ -54,16 +55,22 @@ class Schedule:
         self._theta = np.array([self.threshold.value, 0.0])
         learnt = 0 if self.known else pages
         learning = np.zeros((learnt, 6))
-        self._facts, self._beliefs = learning[:, :3], learning[:, 3:]
-        if quiet is not None and learnt:
-            self._facts[:, 1] = np.minimum(quiet, MOST_QUIET)
         changes = np.zeros((learnt, 2 * BINS), np.float32)
-        self._counts, self._sums = changes[:, :BINS], changes[:, BINS:]
-        self._host_sums = np.zeros((int(self.hosts.max(initial=0)) + 1, 4))
-        self._kind_sums = np.zeros((int(self.kinds.max(initial=0)) + 1, 4))
-        self._default = defaults(*DEFAULT_PRIOR)
-        self._times, self._pages = np.empty(2 * pages + 16), np.empty(2 * pages + 16, np.int64)
-        self._size = np.zeros(1, np.int64)
+        self._learnt = kernels.Learnt(
+            facts=learning[:, :3],
+            counts=changes[:, :BINS],
+            sums=changes[:, BINS:],
+            beliefs=learning[:, 3:],
+            host=self.hosts,
+            kind=self.kinds,
+            hosts=np.zeros((int(self.hosts.max(initial=0)) + 1, 4)),
+            kinds=np.zeros((int(self.kinds.max(initial=0)) + 1, 4)),
+            default=defaults(*DEFAULT_PRIOR),
+        )
+        if quiet is not None and learnt:
+            self._learnt.facts[:, 1] = np.minimum(quiet, MOST_QUIET)
+        room = 2 * pages + 16
+        self._heap = kernels.Heap(np.empty(room), np.empty(room, np.int64), np.zeros(1, np.int64))
         self._put_back(np.arange(pages))
 
     def due(self, now: float, limit: int = 1 << 16) -> Pages:
@@ -73,10 +80,7 @@ class Schedule:
         self._theta[:] = self.threshold.value, 0.0
         out = np.empty(limit, np.int64)
         found = kernels.take_due(
-            *(self._times, self._pages, self._size, self._due, self.last, self.rate, self.weight, self._signalled),
-            *(self._trust, self._recall, self._theta, now, self.policy.code, self.threshold.step, out),
-            *(self._judged, self._facts, self._counts, self._sums, self.hosts, self.kinds),
-            *(self._host_sums, self._kind_sums, self._default),
+            self._heap, self._looks, self._learnt, self._theta, now, self.policy.code, self.threshold.step, out
         )
         self.threshold.raised(found, float(self._theta[0]))
         self.threshold.early(int(self._theta[1]))
@@ -89,10 +93,7 @@ class Schedule:
             since = np.full(len(pages), -1.0) if modified is None else modified
             told = changed & (self._signalled[pages] >= 0) & (self._trust[pages] > 0.5)
             since = np.where(told, self._signalled[pages] - self.last[pages], since)  # quiet until the signal
-            kernels.learn(
-                *(pages, interval, changed, since, self._facts, self._counts, self._sums, self._beliefs, self.rate),
-                *(self.hosts, self.kinds, self._host_sums, self._kind_sums, self._default),
-            )
+            kernels.learn(pages, interval, changed, since, self.rate, self._learnt)
         self.last[pages] = now
         self._signalled[pages] = -1.0
         self._put_back(pages)
@@ -105,7 +106,7 @@ class Schedule:
         self._reserve(len(pages))
         self._due[pages] = now
         for page in pages.tolist():
-            kernels.push(self._times, self._pages, self._size, now, page)
+            kernels.push(*self._heap, now, page)
 
     def trusted(self, trust: Floats, recall: Floats) -> None:
         """Set what signals are worth, by host number."""
@@ -117,19 +118,15 @@ class Schedule:
 
     def _put_back(self, pages: Pages) -> None:
         self._reserve(len(pages))
-        kernels.put_back(
-            *(self._times, self._pages, self._size, self._due, self.last, self.rate, self.weight),
-            *(self._trust, self._recall, self._theta, self.policy.code, self._judged, pages),
-        )
+        kernels.put_back(self._heap, self._looks, self._theta, self.policy.code, pages)
 
     def _reserve(self, more: int) -> None:
-        size = int(self._size[0])
-        if size + more <= len(self._times):
+        times, pages, size = self._heap.times, self._heap.pages, int(self._heap.size[0])
+        if size + more <= len(times):
             return
-        keep = self._times[:size] == self._due[self._pages[:size]]  # the others would be dropped when popped
-        times, pages = self._times[:size][keep], self._pages[:size][keep]
+        keep = times[:size] == self._due[pages[:size]]  # the others would be dropped when popped
+        times, pages = times[:size][keep], pages[:size][keep]
         order = np.argsort(times, kind="stable")  # a sorted array is a heap
         room = max(2 * len(self._due), len(order) + more) + 16
-        self._times, self._pages = np.empty(room), np.empty(room, np.int64)
-        self._times[: len(order)], self._pages[: len(order)] = times[order], pages[order]
-        self._size[0] = len(order)
+        self._heap = kernels.Heap(np.empty(room), np.empty(room, np.int64), np.array([len(order)]))
+        self._heap.times[: len(order)], self._heap.pages[: len(order)] = times[order], pages[order]

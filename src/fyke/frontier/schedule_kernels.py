@@ -5,11 +5,16 @@ An entry whose time is not the page's ``due`` any more is dropped when it is pop
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fyke.bits.jit import kernel
 from fyke.frontier.change_kernels import FEW, judge_page, observe, rate_of
 from fyke.frontier.revisit_kernels import EARLY, NEVER, due_after, due_with_signals, look_again
+
+Floats = NDArray[np.float64]
 
 
 @kernel
@@ -50,18 +55,52 @@ def pop(times: Any, pages: Any, size: Any) -> int:
     return int(first)
 
 
+class Heap(NamedTuple):
+    """Entries (time, page) and, in ``size[0]``, how many they are."""
+
+    times: Floats
+    pages: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+
+class Looks(NamedTuple):
+    """What a look reads of each page: columns of one table, so that a page is one line of the cache."""
+
+    rate: Floats
+    weight: Floats
+    last: Floats
+    due: Floats
+    signalled: Floats
+    trust: Floats
+    recall: Floats
+    judged: Floats
+
+
+class Learnt(NamedTuple):
+    """What visits taught of each page, its host and its kind (change_kernels); no rows where rates are known."""
+
+    facts: Floats
+    counts: NDArray[np.float32]
+    sums: NDArray[np.float32]
+    beliefs: Floats
+    host: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    hosts: Floats
+    kinds: Floats
+    default: Floats
+
+
 @kernel
-def take_due(
-    times: Any, pages: Any, size: Any, due: Any, last: Any, rate: Any, weight: Any, signalled: Any, trust: Any,
-    recall: Any, theta: Any, now: float, policy: int, gain: float, out: Any,
-    judged: Any, facts: Any, counts: Any, sums: Any, host: Any, kind: Any, hosts: Any, kinds: Any, default: Any,
-) -> int:  # fmt: skip
+def take_due(heap: Any, looks: Any, learnt: Any, theta: Any, now: float, policy: int, gain: float, out: Any) -> int:
     """Pop what is to be looked at by ``now``; write the pages that are due to ``out``, put the others back.
 
     Each page taken raises the threshold ``theta[0]`` by the factor 1 + ``gain``, each put back is counted in
-    ``theta[1]``. Returns how many were taken. ``facts`` and what follows are those of ``learn``: of a page that was
-    seen little, its like may tell more than at its visit, or when it was ``judged`` at two thirds of its age.
+    ``theta[1]``. Returns how many were taken. Of a page that was seen little its like may tell more than at its visit,
+    or when it was ``judged`` at two thirds of its age. O(log n) a page.
     """
+    times, pages, size = heap
+    rate, weight, last, due, signalled, trust, recall, judged = looks
+    facts, counts, sums = learnt.facts, learnt.counts, learnt.sums
     found = 0
     while size[0] > 0 and times[0] <= now and found < len(out):
         time = times[0]
@@ -71,8 +110,8 @@ def take_due(
         t = now - last[page]
         if page < len(facts) and t >= 1.5 * judged[page] and facts[page, 2] < FEW:
             judged[page] = t
-            groups = hosts[host[page]], kinds[kind[page]]
-            rate[page] = rate_of(facts[page], counts[page], sums[page], rate[page], groups[0], groups[1], default)
+            host, kind = learnt.hosts[learnt.host[page]], learnt.kinds[learnt.kind[page]]
+            rate[page] = rate_of(facts[page], counts[page], sums[page], rate[page], host, kind, learnt.default)
         if signalled[page] >= 0 or trust[page] * recall[page] > 0:
             at = signalled[page] - last[page] if signalled[page] >= 0 else -1.0
             when = due_with_signals(policy, rate[page], theta[0] / weight[page], at, trust[page], recall[page])
@@ -93,30 +132,25 @@ def take_due(
 
 
 @kernel
-def put_back(
-    times: Any, pages: Any, size: Any, due: Any, last: Any, rate: Any, weight: Any, trust: Any, recall: Any,
-    theta: Any, policy: int, judged: Any, which: Any,
-) -> None:  # fmt: skip
+def put_back(heap: Any, looks: Any, theta: Any, policy: int, which: Any) -> None:
     """Queue pages that were visited at ``last`` for their next look."""
     for i in range(len(which)):
         page = which[i]
-        judged[page] = 0.0
-        wait = due_after(policy, rate[page], EARLY * theta[0] / weight[page])
-        if trust[page] * recall[page] > 0:
+        looks.judged[page] = 0.0
+        wait = due_after(policy, looks.rate[page], EARLY * theta[0] / looks.weight[page])
+        if looks.trust[page] * looks.recall[page] > 0:
             wait = min(wait, 7.0)
-        due[page] = last[page] + min(wait, 365.0)
-        push(times, pages, size, due[page], page)
+        looks.due[page] = looks.last[page] + min(wait, 365.0)
+        push(heap.times, heap.pages, heap.size, looks.due[page], page)
 
 
 @kernel
-def learn(
-    which: Any, interval: Any, changed: Any, modified: Any, facts: Any, counts: Any, sums: Any, beliefs: Any,
-    rate: Any, host: Any, kind: Any, hosts: Any, kinds: Any, default: Any,
-) -> None:  # fmt: skip
+def learn(which: Any, interval: Any, changed: Any, modified: Any, rate: Any, learnt: Any) -> None:
     """Take in visits of the pages ``which``: their rates, and the priors of their hosts and types."""
+    facts, counts, sums = learnt.facts, learnt.counts, learnt.sums
     for i in range(len(which)):
         page = which[i]
         if interval[i] > 0:
             observe(facts[page], counts[page], sums[page], interval[i], changed[i], modified[i])
-        groups = hosts[host[page]], kinds[kind[page]]
-        rate[page] = judge_page(facts[page], counts[page], sums[page], beliefs[page], groups[0], groups[1], default)
+        host, kind = learnt.hosts[learnt.host[page]], learnt.kinds[learnt.kind[page]]
+        rate[page] = judge_page(facts[page], counts[page], sums[page], learnt.beliefs[page], host, kind, learnt.default)

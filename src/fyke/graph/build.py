@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from fyke.bits import lists, stream
 from fyke.bits.coding import Codes
 from fyke.errors import StorageError
-from fyke.graph import kernels
+from fyke.graph import write_kernels
+from fyke.graph.kernels import STREAMS
 from fyke.graph.properties import Parameters, Properties, file_of, write_properties
 from fyke.scratch import Scratch
 
@@ -66,7 +67,7 @@ def write_graph(
     data = stream.to_bytes(words, bits)
     file_of(base, ".offsets").write_bytes(data + bytes(-len(data) % PADDED + PADDED if padded else 0))
     properties = Properties(writer.nodes, writer.arcs, parameters)
-    by_stream = dict(zip(kernels.STREAMS, writer.bits_of.tolist(), strict=True))
+    by_stream = dict(zip(STREAMS, writer.bits_of.tolist(), strict=True))
     write_properties(file_of(base, ".properties"), properties, by_stream, writer.references, writer.distance)
     return properties
 
@@ -90,13 +91,13 @@ class _Writer:
     def __init__(self, parameters: Parameters) -> None:
         codes = parameters.codes()
         self._parameters = parameters
-        self._codes = Codes.of([codes[name] for name in kernels.STREAMS])
+        self._codes = Codes.of([codes[name] for name in STREAMS])
         self._small = lists.len_table(self._codes)
         self._context = Lists(np.zeros(1, np.int64), np.empty(0, np.int64))
         self._chains = np.empty(0, np.int64)
         self._position = 0
         self._carry = np.uint64(0)
-        self.bits_of = np.zeros(len(kernels.STREAMS), np.int64)
+        self.bits_of = np.zeros(len(STREAMS), np.int64)
         self.offsets = [np.zeros(1, np.int64)]
         self.nodes = self.arcs = self.references = self.distance = 0
 
@@ -110,10 +111,10 @@ class _Writer:
         room = 3 * len(successors) + 8 * nodes + 64
         streams, values = np.empty(room, np.int64), np.empty(room, np.int64)
         p = self._parameters
-        size = kernels.describe_all(
-            self.nodes - context, starts, successors, context, self._codes, self._small, p.window, p.max_chain,
-            p.min_interval, chains, references, streams, values, ends,
-        )  # fmt: skip
+        form = write_kernels.Form(self._codes, self._small, p.window, p.max_chain, p.min_interval)
+        size = write_kernels.describe_all(
+            form, self.nodes - context, context, starts, successors, chains, references, streams, values, ends
+        )
         self._emit(streams, values, size, ends[context:], out)
         self.nodes += nodes - context
         self.arcs += len(chunk.successors)

@@ -1,4 +1,4 @@
-"""The BV form of a list of successors: described, written, and read in sequence or at random.
+"""The BV form of a list of successors, read in sequence or at random; graph/write_kernels.py writes it.
 
 A node x with successors S is, each number by the code of its stream::
 
@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.bits.codes import integer, nat
+from fyke.bits.codes import integer
 from fyke.bits.coding import Codes, read, take
 from fyke.bits.eliasfano import select
 from fyke.bits.jit import inlined, kernel, leaf
-from fyke.bits.lists import cost_of, put
 from fyke.bits.stream import Words
 
 MAX_GAP = 1 << 40
@@ -65,10 +64,9 @@ def merge_into(out: Any, size: Any, more: Any, count: Any) -> None:
 
 
 @inlined
-def _copy_blocks(
-    words: Any, position: Any, buffer: Any, left: Any, codes: Any, ref: Any, ref_size: Any, out: Any
-) -> Any:
+def _copy_blocks(stream: Any, position: Any, buffer: Any, left: Any, ref: Any, out: Any) -> Any:
     """Copy what the blocks say of ``ref``; return (how many, cursor)."""
+    words, codes, ref_size = stream.words, stream.codes, ref.size
     blocks, position, buffer, left = take(words, position, buffer, left, codes, BLOCK_COUNT)
     size = j = i = 0
     while i <= blocks and j < ref_size:
@@ -92,13 +90,14 @@ def _copy_blocks(
 
 @inlined
 def read_node(
-    words: Any, position: Any, buffer: Any, left: Any, codes: Any, x: Any, degree: Any, copying: Any, ref: Any,
-    ref_size: Any, min_interval: Any, out: Any, extra: Any,
+    stream: Any, position: Any, buffer: Any, left: Any, x: Any, degree: Any, copying: Any, ref: Any, out: Any,
+    extra: Any,
 ) -> Any:  # fmt: skip
     """Read what follows the reference of node x into ``out``; return the cursor, at position −1 for damage."""
+    words, codes, min_interval = stream.words, stream.codes, stream.min_interval
     size = np.int64(0)
     if copying:
-        size, position, buffer, left = _copy_blocks(words, position, buffer, left, codes, ref, ref_size, out)
+        size, position, buffer, left = _copy_blocks(stream, position, buffer, left, ref, out)
     rest = degree - size
     if rest > 0 and min_interval > 0:
         intervals, position, buffer, left = take(words, position, buffer, left, codes, INTERVAL)
@@ -159,9 +158,8 @@ def read_next(stream: Any, position: Any, x: Any, lists: Any, sizes: Any, extra:
             return np.int64(-1)
     ref = (x - reference) % rows
     position, _, _ = read_node(
-        words, position, buffer, left, codes, x, degree, reference > 0, lists[ref], sizes[ref], stream.min_interval,
-        lists[row], extra,
-    )  # fmt: skip
+        stream, position, buffer, left, x, degree, reference > 0, lists[ref][: sizes[ref]], lists[row], extra
+    )
     if lists[row, 0] < 0 or lists[row, degree - 1] >= stream.nodes:
         return np.int64(-1)
     return position
@@ -198,8 +196,8 @@ def read_successors(stream: Any, x: Any, lists: Any, extra: Any, chain: Any) -> 
         degree = chain[i, 2]
         if degree > 0:
             after, _, _ = read_node(
-                words, chain[i, 1], np.uint64(0), np.int64(0), codes, chain[i, 0], degree, i < depth - 1,
-                lists[1 - row], size, stream.min_interval, lists[row], extra,
+                stream, chain[i, 1], np.uint64(0), np.int64(0), chain[i, 0], degree, i < depth - 1,
+                lists[1 - row][:size], lists[row], extra,
             )  # fmt: skip
             if after < 0:
                 return np.int64(-1), row
@@ -245,8 +243,8 @@ def read_all(stream: Any, starts: Any, successors: Any, offsets: Any, extra: Any
         begin = starts[x - reference]
         end = starts[x - reference + 1] if reference > 0 else begin
         position, buffer, left = read_node(
-            words, position, buffer, left, codes, x, degree, reference > 0, successors[begin:end], end - begin,
-            stream.min_interval, successors[at : at + degree], extra,
+            stream, position, buffer, left, x, degree, reference > 0, successors[begin:end],
+            successors[at : at + degree], extra,
         )  # fmt: skip
         if position < 0 or successors[at] < 0 or successors[at + degree - 1] >= stream.nodes:
             return x
@@ -278,123 +276,3 @@ def read_nodes(stream: Any, nodes: Any, first: Any, starts: Any, successors: Any
         at += degree
         starts[i + 1] = at
     return nodes.size
-
-
-# Writing.
-
-
-@leaf
-def describe(
-    x: Any, r: Any, own: Any, ref: Any, window: Any, min_interval: Any, extra: Any, streams: Any, values: Any
-) -> Any:
-    """List the numbers of node x with successors ``own`` against ``ref``, r nodes earlier (0: none)."""
-    at = put(streams, values, 0, OUTDEGREE, own.size)
-    if own.size == 0:
-        return at
-    if window > 0:
-        at = put(streams, values, at, REFERENCE, r)
-    left = own.size
-    if r > 0:
-        at, left = _describe_blocks(own, ref, extra, streams, values, at)
-    else:
-        for i in range(own.size):
-            extra[i] = own[i]
-    if left > 0 and min_interval > 0:
-        at, left = _describe_intervals(x, extra, left, min_interval, streams, values, at)
-    for i in range(left):
-        at = put(streams, values, at, RESIDUAL, nat(extra[0] - x) if i == 0 else extra[i] - extra[i - 1] - 1)
-    return at
-
-
-@leaf
-def _describe_blocks(own: Any, ref: Any, extra: Any, streams: Any, values: Any, at: Any) -> Any:
-    """List the copied and skipped blocks; put the other successors into ``extra``. Return (length, how many)."""
-    number = at
-    at = put(streams, values, at, BLOCK_COUNT, 0)
-    i = j = run = others = 0
-    copying = True
-    while i < own.size and j < ref.size:
-        if own[i] < ref[j]:
-            extra[others] = own[i]
-            others += 1
-            i += 1
-            continue
-        if (own[i] == ref[j]) != copying:
-            at = put(streams, values, at, BLOCK, run - (values[number] > 0))
-            values[number] += 1
-            copying = not copying
-            run = 0
-        i += copying
-        j += 1
-        run += 1
-    if copying and j < ref.size:
-        at = put(streams, values, at, BLOCK, run - (values[number] > 0))
-        values[number] += 1
-    while i < own.size:
-        extra[others] = own[i]
-        others += 1
-        i += 1
-    return at, others
-
-
-@leaf
-def _describe_intervals(x: Any, extra: Any, size: Any, shortest: Any, streams: Any, values: Any, at: Any) -> Any:
-    """List the intervals among ``extra[:size]`` and leave the others in it. Return (length, how many)."""
-    number = at
-    at = put(streams, values, at, INTERVAL, 0)
-    others = i = 0
-    end = np.int64(0)
-    while i < size:
-        length = 1
-        while i + length < size and extra[i + length] == extra[i] + length:
-            length += 1
-        if length >= shortest:
-            at = put(streams, values, at, INTERVAL, nat(extra[i] - x) if values[number] == 0 else extra[i] - end - 1)
-            at = put(streams, values, at, INTERVAL, length - shortest)
-            end = extra[i] + length
-            values[number] += 1
-        else:
-            for t in range(length):
-                extra[others] = extra[i + t]
-                others += 1
-        i += length
-    return at, others
-
-
-@kernel
-def describe_all(
-    first: Any, starts: Any, successors: Any, context: Any, codes: Any, small: Any, window: Any, max_chain: Any,
-    min_interval: Any, chains: Any, references: Any, streams: Any, values: Any, ends: Any,
-) -> Any:  # fmt: skip
-    """List the numbers of the nodes after ``context``, each against its best reference; return how many.
-
-    ``first`` is the number of the first node of the context; ``max_chain`` < 0 means no limit.
-    """
-    room = 1
-    for i in range(starts.size - 1):
-        room = max(room, starts[i + 1] - starts[i])
-    extra = np.empty(room, np.int64)
-    trial_streams, trial_values = np.empty(3 * room + 8, np.int64), np.empty(3 * room + 8, np.int64)
-    at = 0
-    for i in range(context, starts.size - 1):
-        own = successors[starts[i] : starts[i + 1]]
-        x = first + i
-        best = describe(x, 0, own, own, window, min_interval, extra, streams[at:], values[at:])
-        cost = cost_of(streams[at:], values[at:], best, codes, small, 1 << 60)
-        references[i] = chains[i] = 0
-        for r in range(1, min(window, i) + 1 if own.size > 0 else 1):
-            ref = successors[starts[i - r] : starts[i - r + 1]]
-            if ref.size == 0 or (max_chain >= 0 and chains[i - r] >= max_chain):
-                continue
-            size = describe(x, r, own, ref, window, min_interval, extra, trial_streams, trial_values)
-            trial = cost_of(trial_streams, trial_values, size, codes, small, cost)
-            if trial < cost:
-                cost = trial
-                best = size
-                streams[at : at + size] = trial_streams[:size]
-                values[at : at + size] = trial_values[:size]
-                references[i] = r
-                chains[i] = chains[i - r] + 1
-        at += best
-        ends[i] = at
-    return at

@@ -98,7 +98,7 @@ def minima() -> Iterator[Said]:
     """Two columns of six rows: Jaccard 2/5, and so often do their minima agree."""
     left, right = texts.COLUMNS
     one, other = (" ".join(f"w{row}" for row, has in enumerate(column) if has) for column in (left, right))
-    yield "Jaccard coefficient", 0.4, jaccard(one, other, n=1)
+    yield "Jaccard coefficient", 0.4, jaccard(one, other, ngram=1)
 
     def first(column: list[int], order: tuple[int, ...]) -> int:
         return next(row for row in order if column[row])
@@ -115,7 +115,7 @@ def sketch() -> Iterator[Said]:
     """Sketches of 200 linear permutations ax + b mod p estimate the Jaccard coefficient."""
     left, right = (" ".join(f"w{i}" for i in range(start, start + 1000)) for start in (0, 250))
     truth = jaccard(left, right)
-    a, b = (minhash(text, permutations=200, kind="linear") for text in (left, right))
+    a, b = (minhash(text, num_perm=200, kind="linear") for text in (left, right))
     yield "places of a sketch", 200, len(a)
     yield "shingles in both of all (746 of 1,246)", f"{746 / 1246:.3f}", f"{truth:.3f}"
     near = abs(float((a == b).mean()) - truth) < 3 * math.sqrt(truth * (1 - truth) / 200)

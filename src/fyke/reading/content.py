@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 
 from fyke.clean.curve import draw
 from fyke.clean.extract import METHODS, Auto, Method, Switches, find
@@ -11,9 +12,10 @@ from fyke.clean.layout import RENDERED as RENDERED  # noqa: PLC0414 - handed on
 from fyke.clean.main import main_markup, main_texts, weighted_blocks
 from fyke.clean.model import Model
 from fyke.convert.facts import Facts
-from fyke.convert.html import absolute, tagged
+from fyke.convert.html import absolute, tagged_pieces
 from fyke.convert.metadata import describe
 from fyke.errors import UserError
+from fyke.footprint import give_back
 from fyke.formats.encoding import decoded
 from fyke.formats.html import Page, check_selector, parse
 from fyke.formats.markdown import markdown
@@ -23,6 +25,8 @@ from fyke.values import BLOCK_END, Content, Described, Link
 
 FAVOURS = {"precision": 0.5, "recall": 2.0}
 """How much more recall counts than precision in the expected F_β."""
+LARGE = 1_000_000
+"""Bytes or characters of a page before which room is made."""
 _LINK = re.compile(r'<a href="([^"]*)"(?: title="[^"]*")?>|</a>')
 
 
@@ -44,10 +48,11 @@ def extract(
     drops blocks of that kind; without ``links`` there are none, and their text stays. ``favour`` is ``precision`` or
     ``recall``: what ``auto`` should rather have.
     """
-    text = html if isinstance(html, str) else decoded(html, "text/html").text
-    page = parse(text)
+    if len(html) > LARGE:
+        make_room()
+    page = parse(html if isinstance(html, str) else decoded(html, "text/html").utf8(html))
     if method == "auto" and comments and tables and captions and not favour:
-        return _content(page, links, url)
+        return content_of(page, url, links)
     found = find(page, _favouring(method, favour), Switches(comments, tables, captions))
     return Content(
         found.text,
@@ -60,8 +65,19 @@ def extract(
     )
 
 
-def _content(page: Page, links: bool, url: str | None) -> Content:
-    """Return the content with all switches on: found by the one call that a crawl makes."""
+def make_room() -> None:
+    """Load all that reading a page takes, and give back what that and earlier pages left: for a large one."""
+    _load()
+    give_back()
+
+
+@cache
+def _load() -> None:
+    _ = extract("<title>t</title><p>one <a href=/>two</a> and three words", url="http://room.invalid/").html
+
+
+def content_of(page: Page, url: str | None = None, links: bool = True) -> Content:
+    """Return the content of a page with all switches on: found by the one call that a crawl makes."""
     main = main_texts([page])[0]
     return Content(
         main.text,
@@ -95,12 +111,11 @@ def _favouring(method: str | Method, favour: str) -> str | Method:
 
 def _html(kept: bytes, page: Page, links: bool, url: str | None) -> str:
     """Return the kept blocks as tagged HTML: conversion writes it, of a page that has nothing else."""
-    markup = tagged(parse(kept)).html
+    root = Url.parse(url) if url is not None else None
+    found = (each.html for each in tagged_pieces(parse(kept)))
     if not links:
-        return _LINK.sub("", markup)
-    if url is None:
-        return markup
-    return absolute(markup, page.base, Url.parse(url))
+        return "".join(_LINK.sub("", html) for html in found)
+    return "".join(found if root is None else (absolute(html, page.base, root) for html in found))
 
 
-__all__ = ["METHODS", "Auto", "Method", "Model", "Switches", "check_selector", "draw", "extract"]
+__all__ = ["METHODS", "Auto", "Method", "Model", "Switches", "check_selector", "content_of", "draw", "extract"]

@@ -28,7 +28,7 @@ def convert_here(source: Source) -> Document:
     if source.media_type not in MARKUP or not 0 < len(source.data) <= source.limits.max_bytes:
         return convert_any(source)
     text = decoded(source.data, source.content_type or source.media_type)
-    page = parse(text.text)
+    page, text = parse(text.utf8(source.data)), text._replace(text="")
     links = document_links(page, source.url)
     main = main_texts([page])[0]
     whole = document(

@@ -17,7 +17,7 @@ NOWHERE = Url("http://nowhere.invalid/")
 
 def document_links(page: Page, url: Url | None) -> tuple[Link, ...]:
     """Return the links of a page at ``url``; of one without an address those that are absolute."""
-    found = find_links(page, url or NOWHERE, LinkMemo()).links
+    found = find_links(page, url or NOWHERE, LinkMemo(0)).links
     if url is not None:
         return tuple(found)
     return tuple(link for link in found if link.target.host != NOWHERE.host)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fyke.formats.encoding import decoded
+from fyke.formats.html import parse
 from fyke.formats.lazy import lazy
 from fyke.formats.markdown import markdown
-from fyke.reading.content import extract
+from fyke.reading.content import LARGE, content_of, make_room
 from fyke.reading.conversion import MARKUP
-from fyke.values import Content, Document, Link, Meta
+from fyke.values import Document, Link, Meta
 
 
 @dataclass(frozen=True)
@@ -55,15 +56,14 @@ class Page:
     @lazy
     def html(self) -> str:
         """The main content as a clean subset of HTML; of any other format all of it."""
-        return self._content.html if self._content is not None else self.document.html if self.document else ""
+        if self.type in MARKUP and self.raw:
+            if len(self.raw) > LARGE:
+                make_room()
+            source = decoded(self.raw, self.content_type or self.type).utf8(self.raw)
+            return content_of(parse(source), self.url).html
+        return self.document.html if self.document else ""
 
     @lazy
     def markdown(self) -> str:
         """The same as Markdown (CommonMark with GFM's tables)."""
         return markdown(self.html)
-
-    @lazy
-    def _content(self) -> Content | None:
-        if self.type not in MARKUP or not self.raw:
-            return None
-        return extract(decoded(self.raw, self.content_type or self.type).text, url=self.url)

@@ -21,22 +21,20 @@ from fyke.convert.html import text_document
 from fyke.dedupe.exact import Digests, text_digest, words_digest
 from fyke.dedupe.sketch import words_sketch
 from fyke.errors import UrlError
-from fyke.formats.encoding import Decoded, decoded
+from fyke.formats.encoding import as_utf8
 from fyke.formats.html import Page, parse_many
 from fyke.formats.http import NO_HEAD, Head, header_links
 from fyke.formats.lazy import lazy
 from fyke.formats.sniff import sniff
 from fyke.reading.conversion import MARKUP, Source, convert_here, prepare
 from fyke.reading.links import NOWHERE
-from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_links, read_directives
+from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks, find_many, read_directives
 from fyke.sites.traps import seen_key
 from fyke.sites.usage import read_signals
 from fyke.text.language import identify
 from fyke.text.words import word_hashes
 from fyke.url import Url
 from fyke.values import BLOCK_END, Document, Drop, Links, Meta, Signals
-
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,33 +188,29 @@ class Reader:
 
     def pages(self, given: Sequence[tuple[bytes, Head, Url]], kinds: Sequence[str]) -> list[Reading]:
         """Read pages of these types, of any size, in one call of each kernel."""
-        texts = [decoded(body, head.get("content-type")) for body, head, _ in given]
-        cut = parse_many([utf8(body, text) for (body, _, _), text in zip(given, texts, strict=True)])
+        texts = [as_utf8(body, head.get("content-type")) for body, head, _ in given]
+        cut = parse_many([text.data for text in texts])
         hosts = self._hosts
         mains = main_texts(cut, None if hosts is None else [hosts[url.host] for _, _, url in given])
         if self._selects:
             mains = [self._by_host(main, page, url) for main, page, (_, _, url) in zip(mains, cut, given, strict=True)]
         languages = [identify(main.text or main.blocks) for main in mains]  # by itself: its tables fill a core's cache
-        found = [self._links(page, head, url) for page, (_, head, url) in zip(cut, given, strict=True)]
-        made = [
-            text_document(page, text, url, kind, main.text, main.blocks, language)
-            for (_, _, url), kind, text, page, main, language in zip(
-                given, kinds, texts, cut, mains, languages, strict=True
-            )
-        ]
-        return [
-            Reading(url, body, _linked(document, head, url), links, main)
-            for (body, head, url), document, links, main in zip(given, made, found, mains, strict=True)
-        ]
+        found = find_many(
+            [(page, url, head) for page, (_, head, url) in zip(cut, given, strict=True)], self._memo, agent=self._agent
+        )
+        readings = []
+        for (body, head, url), kind, text, page, main, language, links in zip(
+            given, kinds, texts, cut, mains, languages, found, strict=True
+        ):  # page by page, while what was made of one is at hand
+            made = text_document(page, text, url, kind, main.text, main.blocks, language)
+            readings.append(Reading(url, body, _linked(made, head, url), links, main))
+        return readings
 
     def _by_host(self, main: Main, page: Page, url: Url) -> Main:
         """The main text where the page's host has it, if that is known and something is there."""
         select = self._selects.get(url.host)
         found = find(page, select) if select is not None else None
         return main_of(found) if found is not None and found.kept.any() else main
-
-    def _links(self, page: Page, head: Head, url: Url) -> PageLinks:
-        return find_links(page, url, self._memo, agent=self._agent, head=head)
 
     def converted(self, source: Source, made: Document, head: Head) -> Reading:
         """Return the reading of a source that was converted, by its head."""
@@ -246,14 +240,6 @@ def _target(said: list[tuple[str, list[str]]], relation: str, url: Url) -> str:
         return next((url.join(target).href for target, relations in said if relation in relations), "")
     except UrlError:
         return ""
-
-
-def utf8(body: bytes, text: Decoded) -> bytes:
-    """Return what ``body`` was decoded to as UTF-8: itself, where it is that."""
-    plain = text.encoding == "UTF-8" and not text.replaced and not body.startswith(_BOM)
-    return (
-        body if plain or (text.text.isascii() and len(text.text) == len(body)) else text.text.encode("utf-8", "replace")
-    )
 
 
 def read(body: bytes, head: Head = NO_HEAD, url: Url | None = None) -> Reading:

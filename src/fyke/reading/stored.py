@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fyke.clean.main import weighted_kinds
 from fyke.formats.encoding import decode
 from fyke.formats.html import parse
@@ -10,7 +12,9 @@ from fyke.reading.conversion import MARKUP
 from fyke.reading.reading import Material, Reader
 from fyke.sites.links import read_directives
 from fyke.sites.usage import read_signals
-from fyke.store import Row
+from fyke.store import Row, Store
+from fyke.store.cells import PAGE, TEXT
+from fyke.store.where import Where
 from fyke.url import Url
 from fyke.values import NO_SIGNALS, Signals
 
@@ -23,6 +27,15 @@ def text_of(row: Row) -> str:
     if page is None or not page.body:
         return row.text or ""
     return Reader().page(page.body, parse_head(page.response_head), Url(row.url), row.meta.type).text
+
+
+def documents_of(store: Store, raw: bool = False) -> Iterator[tuple[str, str | bytes]]:
+    """Yield URL and main text, or with ``raw`` the body, of every document of a store that has one, by URL."""
+    where = Where(keep_noindex=True, private=True, needs_text=not raw)
+    for row in where.rows(store, (PAGE,) if raw else (TEXT,)):
+        text = row.raw if raw else text_of(row)
+        if text:
+            yield row.url, text
 
 
 def decoded_body(row: Row) -> str:

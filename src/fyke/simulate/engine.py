@@ -51,20 +51,20 @@ class VirtualCrawl:
         self._web, self._policy, self._timing = web, policy, timing
         batched = policy.foreseeable and not timing.delay
         self._in_flight = max(in_flight, _FORESEEABLE_BATCH) if batched else in_flight
-        self._state = np.zeros(nodes, np.int8)
-        self._depth = np.zeros(nodes, np.int32)
-        self._inlinks = np.zeros(nodes, np.int32)
-        self._births = np.zeros(nodes, np.int32)
-        self._signal = np.zeros(nodes, np.float32)
+        self._pages = kernels.Pages(
+            np.zeros(nodes, np.int8), np.zeros(nodes, np.int32), np.zeros(nodes, np.int32),
+            np.zeros(nodes, np.float32), np.zeros(nodes, np.int32),
+        )  # fmt: skip
+        self._state, self._depth, self._inlinks, self._signal, self._births = self._pages
         self._unused = np.zeros(nodes if policy.signal is Signal.ORACLE else 0, np.float32)
         changing = nodes if policy.changing else 0  # else a page is scored once, when it is discovered
         self._current = np.full(changing, np.nan)  # unlike every score
-        self._mark = np.zeros(changing, np.int32)
+        self._mark = np.zeros(0 if policy.signal is Signal.SITE else changing, np.int32)
         self._stamp = 0
         self._born = 0
         self._followed = 0  # links
         self._is_seed = np.zeros(nodes, np.bool_)
-        self._heap = (np.empty(1024), np.empty(1024, np.int32), np.empty(1024, np.int32))
+        self._heap = kernels.Heap(np.empty(1024), np.empty(1024, np.int32), np.empty(1024, np.int32))
         self._heap_size = 0
         self._sites = Sites(web.hosts) if policy.signal is Signal.SITE and web.hosts is not None else None
         self._links = _online(web) if policy.signal is Signal.LINK else None
@@ -133,8 +133,8 @@ class VirtualCrawl:
             self._make_room(self._heap_size + web.graph.stream.room)
             order = np.empty(min(budget - self.fetched - self.failed, _STRETCH), np.int64)
             tried, fetched, self._heap_size, self._born = kernels.follow_signal(
-                web.graph.stream, *self._heap, self._heap_size, self._state, self._depth, self._inlinks,
-                self._signal, self._births, self._born, self._current, relevance, failing, order,
+                web.graph.stream, self._heap, self._heap_size, self._pages, self._born, self._current, relevance,
+                failing, order,
             )  # fmt: skip
             if tried < 0:
                 web.graph.successors(int(fetched))  # raises: its list is damaged
@@ -146,7 +146,7 @@ class VirtualCrawl:
 
     def _make_room(self, size: int) -> None:
         if size > len(self._heap[0]):
-            self._heap = tuple(np.concatenate([a, np.empty(size, a.dtype)]) for a in self._heap)  # type: ignore[assignment]
+            self._heap = kernels.Heap(*(np.concatenate([a, np.empty(size, a.dtype)]) for a in self._heap))
 
     def _take(self, count: int) -> Ints:
         """Return the next pages: the best waiting ones, of hosts that are ready where there is politeness."""
@@ -191,12 +191,10 @@ class VirtualCrawl:
         born = self._born
         signal = self._policy.signal
         touched = np.empty(len(lists.successors), np.int64)
+        known = self._pages._replace(signal=self._unused) if signal is Signal.ORACLE else self._pages
         count, self._born = kernels.discover(
-            pages, lists.starts, lists.successors, self._state, self._depth, self._inlinks,
-            self._unused if signal is Signal.ORACLE else self._signal, self._births, self._born,
-            self._given(pages, np.diff(lists.starts)), signal in {Signal.CASH, Signal.RANK},
-            self._policy.changing and signal is not Signal.SITE,
-            touched, self._mark, self._stamp,
+            pages, lists.starts, lists.successors, known, self._born, self._given(pages, np.diff(lists.starts)),
+            signal in {Signal.CASH, Signal.RANK}, touched, self._mark, self._stamp,
         )  # fmt: skip
         touched = touched[:count]
         if self._links is not None:

@@ -1,6 +1,6 @@
 """The link classifier in the simulator: what the live crawl learns of links, learnt over arrays.
 
-``Clues`` are the features of the graph's links. Anchor texts and their surroundings come from where the pages are
+``Clues`` are the features of the graph's links. Anchor texts and their contexts come from where the pages are
 (a store, a world); without them a link is known by its target's URL alone, and every link to a page is alike.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fyke.graph.graph import Graph
 from fyke.simulate import kernels
 from fyke.store import Store
-from fyke.topic.features import LinkFeatures, link_features, surroundings
+from fyke.topic.features import LinkFeatures, link_contexts, link_features
 from fyke.topic.linear import sigmoid
 from fyke.topic.links import LinkModel, carried, kinds_of, steps_of, worth
 from fyke.topic.model import PageModel, PageText
@@ -109,7 +109,7 @@ def evidence_of_store(graph: Graph, path: Path, model: PageModel) -> Evidence:
             relevance[node] = log_odds(
                 model.probability(PageText(row.text or "", meta.title, row.url, meta.language, meta.type))
             )
-            around = surroundings(text, [link.text for link in row.links])
+            around = link_contexts(text, [link.text for link in row.links])
             named = zip(row.links, around, strict=True)
             pages.append((row.url, [(link.text, link.target.href, near) for link, near in named]))
     return Evidence(relevance, clues_of_pages(graph, pages, model), model.topic)

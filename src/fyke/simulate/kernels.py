@@ -7,14 +7,33 @@ Where scores never change a page has one entry, and ``current`` and ``mark`` are
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fyke.bits.jit import inlined, kernel, leaf
 from fyke.graph.graph import read_successors
 
 UNKNOWN, WAITING, DONE = 0, 1, 2
+
+
+class Heap(NamedTuple):
+    """Entries, as many as the caller says."""
+
+    scores: NDArray[np.float64]
+    births: NDArray[np.int32]
+    pages: NDArray[np.int32]
+
+
+class Pages(NamedTuple):
+    """What is known of each page."""
+
+    state: NDArray[np.int8]
+    depth: NDArray[np.int32]
+    inlinks: NDArray[np.int32]
+    signal: NDArray[np.float32]
+    births: NDArray[np.int32]
 
 
 @inlined
@@ -70,10 +89,9 @@ def pop(scores: Any, births: Any, pages: Any, size: Any, state: Any, current: An
 
 
 @inlined
-def _meet(
-    x: Any, y: Any, given: Any, add: Any, state: Any, depth: Any, inlinks: Any, signal: Any, births: Any, born: Any
-) -> Any:
+def _meet(x: Any, y: Any, given: Any, add: Any, pages: Any, born: Any) -> Any:
     """Note a link from x to y, which is not DONE, and what it gives; return (whether y is new, births so far)."""
+    state, depth, inlinks, signal, births = pages
     inlinks[y] += 1
     new = state[y] == UNKNOWN
     if new:
@@ -92,22 +110,23 @@ def _meet(
 
 @leaf
 def discover(
-    fetched: Any, starts: Any, successors: Any, state: Any, depth: Any, inlinks: Any, signal: Any, births: Any,
-    born: Any, given: Any, add: Any, changing: Any, touched: Any, mark: Any, stamp: Any,
+    fetched: Any, starts: Any, successors: Any, pages: Any, born: Any, given: Any, add: Any, touched: Any, mark: Any,
+    stamp: Any,
 ) -> Any:  # fmt: skip
     """Follow the links of fetched pages; return (pages touched, births so far).
 
-    Page x gives ``given[x]`` to each page it links to: added up where ``add``, else the greatest counts.
-    Touched are new pages and, where ``changing``, waiting ones that gained a link; each once (``mark``, ``stamp``).
+    Page x gives ``given[x]`` to each page it links to: added up where ``add``, else the greatest counts. Touched are
+    new pages and, where scores change (``mark`` is not empty), waiting ones that gained a link; each once (``stamp``).
     """
+    changing = mark.size > 0
     count = 0
     for i in range(fetched.size):
         x = fetched[i]
         for j in range(starts[i], starts[i + 1]):
             y = successors[j]
-            if state[y] == DONE:
+            if pages.state[y] == DONE:
                 continue
-            new, born = _meet(x, y, given[i], add, state, depth, inlinks, signal, births, born)
+            new, born = _meet(x, y, given[i], add, pages, born)
             if new or (changing and mark[y] != stamp):
                 if changing:
                     mark[y] = stamp
@@ -118,22 +137,23 @@ def discover(
 
 @kernel
 def follow_signal(
-    stream: Any, scores: Any, heap_births: Any, heap_pages: Any, size: Any, state: Any, depth: Any, inlinks: Any,
-    signal: Any, births: Any, born: Any, current: Any, relevance: Any, failing: Any, order: Any,
-) -> Any:  # fmt: skip
+    stream: Any, heap: Any, size: Any, pages: Any, born: Any, current: Any, relevance: Any, failing: Any, order: Any
+) -> Any:
     """Crawl one page at a time by the highest signal: pop, fetch and discover without leaving the kernel.
 
     A page gives its relevance, of which the greatest counts, or (``relevance`` empty) its signal in equal shares, added
     up. Return (pages tried, pages fetched, heap size, births): all of ``order`` are fetched, nothing waits, the heap
     wants to grow, or (−1) a list is damaged.
     """
+    state, signal = pages.state, pages.signal
+    scores, births, numbers = heap
     lists = np.empty((2, stream.room), np.int64)
     extra = np.empty(stream.room, np.int64)
     chain = np.empty((stream.max_chain + 1, 3), np.int64)
     out = np.empty(1, np.int64)
     tried = fetched = 0
     while tried < order.size and size + stream.room <= scores.size:
-        taken, size = pop(scores, heap_births, heap_pages, size, state, current, out)
+        taken, size = pop(scores, births, numbers, size, state, current, out)
         if taken == 0:
             break
         x = out[0]
@@ -150,11 +170,11 @@ def follow_signal(
             y = lists[row, j]
             if state[y] == DONE:
                 continue
-            _, born = _meet(x, y, given, relevance.size == 0, state, depth, inlinks, signal, births, born)
+            _, born = _meet(x, y, given, relevance.size == 0, pages, born)
             score = np.float64(signal[y])
             if score != current[y]:
                 current[y] = score
-                _add(scores, heap_births, heap_pages, size, score, births[y], y)
+                _add(scores, births, numbers, size, score, pages.births[y], y)
                 size += 1
     return tried, fetched, size, born
 

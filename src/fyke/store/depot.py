@@ -34,7 +34,7 @@ NAME = "fyke-depot.json"
 FORMAT = "fyke-depot"
 VERSION = 1
 MAGIC = b"FYKD"
-STORE_FILES = ("fyke-store.json", "crawl.json", "topic.model", "quarantine.jsonl")
+STORE_FILES = ("fyke-store.json", "crawl.json", "topic.model", "quarantine.jsonl", "steering.json")
 """What a store holds beside its tablets and a crawl cannot go on without."""
 
 _PREFIX = len(MAGIC) + 1 + 4

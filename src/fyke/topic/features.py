@@ -80,7 +80,7 @@ def words_of(href: str) -> str:
     return href.partition("://")[2] or href
 
 
-def surroundings(text: str, anchors: Sequence[str]) -> list[str]:
+def link_contexts(text: str, anchors: Sequence[str]) -> list[str]:
     """Return some text around each anchor text, in whose order they are looked for; empty where it is not found."""
     found, at = [], 0
     for anchor in anchors:

@@ -3,7 +3,7 @@
 - Words are those of fyke.text, folded, a space behind each. A word's hash is FNV-1a over its bytes, finished by
   splitmix64.
 - A feature is the hash of a word or of two neighbouring words, cut to the size of the table. Of a link's fields
-  (anchor, URL, surroundings) each word is a feature of its field.
+  (anchor, URL, context) each word is a feature of its field.
 - A page's vector is x_f = (1 + ln n_f)/|x| for n_f occurrences: a word said a hundred times weighs six times one.
 """
 
@@ -144,16 +144,19 @@ def predict(rows: Any, starts: Any, features: Any, kinds: Any, weights: Any, out
 
 
 @leaf
-def judge(
-    starts: Any, features: Any, looks: Any, slope: Any, offset: Any, parents: Any, same: Any, shares: Any, pages: Any,
-    allowed: Any, keys: Any, explore: Any, look_edges: Any, look_at: Any, host_edges: Any, host_at: Any, weights: Any,
-    kinds: Any, scores: Any,
-) -> None:  # fmt: skip
+def judge(links: Any, parent: Any, levels: Any, weights: Any, kinds: Any, scores: Any) -> None:
     """Kinds, prediction and worth of the links of one page: ``links.kinds_of``, ``predict`` and ``worth`` in one pass.
 
-    ``looks`` are scores, of which slope·look + offset is the logit, or the probability itself where ``slope`` is 0;
-    ``parents`` are the kinds of links to another host and to the own one; ``allowed`` is 0 where a tunnel ends.
+    worth = sigmoid(Σ weights of kinds and features) · min(1, allowed/pages), or by lot if that is higher. O(features).
+    Plain tuples: with names they cost a microsecond each to hand over. ``links`` are, by link, features, looks (scores,
+    of which slope·look + offset is the logit, or the probability itself where ``slope`` is 0), whether they stay on the
+    host, how relevant the target's host turned out (below 0: nothing is known), how many pages of it were fetched, and
+    keys. ``parent`` is slope, offset, the kinds of links to another host and to the own one, pages that a host may have
+    (0 where a tunnel ends), and the share to explore; ``levels`` where looks and hosts pass from kind to kind.
     """
+    starts, features, looks, same, shares, pages, keys = links
+    slope, offset, parents, allowed, explore = parent
+    look_edges, look_at, host_edges, host_at = levels
     for k in range(scores.size):
         kinds[k, 0] = parents[1 if same[k] else 0]
         kinds[k, 1] = look_at

@@ -59,6 +59,7 @@ _INITIAL = np.r_[
 _ELSEWHERE = len(_PARENT) + 1
 _LOOK_AT = SIZE + 2 * _ELSEWHERE
 _HOST_AT = _LOOK_AT + len(_LOOK) + 2
+_LEVELS = (_LOOK, _LOOK_AT, _HOST, _HOST_AT)
 _CLUE = struct.Struct("<BB")
 
 
@@ -111,10 +112,13 @@ class LinkModel:
         level = SIZE + int(np.searchsorted(_PARENT, page.reached, "right"))
         allowed = max(FREE_PAGES, page.topic.host_share * page.pages) if page.steps <= page.topic.tunnel else 0.0
         kernels.judge(
-            links.starts, links.features, links.looks, page.slope, page.offset, (level + _ELSEWHERE, level), same_host,
-            shares, host_pages, allowed, keys, page.topic.explore, _LOOK, _LOOK_AT, _HOST, _HOST_AT, self.weights,
-            kinds, scores,
-        )  # fmt: skip
+            (links.starts, links.features, links.looks, same_host, shares, host_pages, keys),
+            (page.slope, page.offset, (level + _ELSEWHERE, level), allowed, page.topic.explore),
+            _LEVELS,
+            self.weights,
+            kinds,
+            scores,
+        )
         return scores, kinds
 
     def learn(self, rows: Ints, links: LinkFeatures, kinds: Ints, targets: Floats) -> None:

@@ -24,6 +24,7 @@ from fyke.errors import UserError
 from fyke.patterns import Pattern
 from fyke.text.characters import WORDS
 from fyke.text.language import language_of, primary
+from fyke.text.words import words as text_words
 from fyke.topic import kernels
 from fyke.topic.features import SIZE, Hasher, Vector
 from fyke.topic.linear import sigmoid
@@ -181,7 +182,8 @@ def _lexicon(words: tuple[str, ...], hasher: Hasher) -> npt.NDArray[np.int32] | 
     if not words:
         return None
     table = np.zeros(SIZE, np.int32)
-    for number, word in enumerate(words, 1):
-        features = hasher.page(word).features
-        table[features if len(features) == 1 else features[2::2]] = number
+    for number, phrase in enumerate(words, 1):
+        parts = {feature for word in text_words(phrase) for feature in hasher.page(word).features.tolist()}
+        pairs = [feature for feature in hasher.page(phrase).features.tolist() if feature not in parts]
+        table[pairs or list(parts)] = number
     return table

@@ -1,11 +1,11 @@
 """OPIC: online page importance by cash (Abiteboul, Preda, Cobena 2003), in arrays.
 
 A page that is fetched banks its cash and hands it on to the pages that it links to; a page is worth fetching for the
-cash that waits for it. A page without links pays into the purse. Nothing is made or lost: what waits, with the purse
-and what is in the mail, is what was ever endowed.
+cash that waits for it. A page without links pays to the virtual page. Nothing is made or lost: what waits, what the
+virtual page holds and what is in the mail is what was ever endowed.
 
 Of what a page hands on, links to its own site get ``OWN_SITE`` each for 1 that a link to another gets, so that a site
-cannot make itself important; a stuffed page's cash goes to the purse.
+cannot make itself important; a stuffed page's cash goes to the virtual page.
 
 A page is its 64-bit key of the seen-set; a slot holds key, cash, bank and links seen: 28 bytes, at most 0.7 full.
 
@@ -38,7 +38,7 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
 
     sequence: int
     endowed: float
-    purse: float
+    virtual_page: float
     keys: bytes
     cash: bytes
     bank: bytes
@@ -52,7 +52,7 @@ class Cash:
         self._table = KeyTable(cash=np.float64, bank=np.float64, links=np.uint32)
         self.endowed = 0.0
         """What came from outside: seeds' endowments and, of one tablet, what the mail brought less what it took."""
-        self.purse = 0.0
+        self.virtual_page = 0.0
         self.sequence = 0
         """Of the last movement; a checkpoint names it, and later movements are made again."""
 
@@ -75,7 +75,7 @@ class Cash:
         self._give(keys, amounts)
 
     def visit(self, key: int, links: Keys, shares: Floats, here: Bools) -> Floats:
-        """Fetch a page: bank its cash, hand it on by ``shares`` (they sum to 1, or to 0 for the purse).
+        """Fetch a page: bank its cash, hand it on by ``shares`` (they sum to 1, or to 0 for the virtual page).
 
         Links that are not ``here`` belong to other tablets; return what each link gets.
         """
@@ -85,7 +85,7 @@ class Cash:
         columns["cash"][slot] = 0.0
         columns["bank"][slot] += cash
         if not len(links) or not shares.any():
-            self.purse += cash
+            self.virtual_page += cash
             return np.zeros(len(links))
         gifts: Floats = cash * shares
         self.endowed -= float(gifts[~here].sum())
@@ -107,7 +107,7 @@ class Cash:
         keys, used = self._table.items()
         columns = self._table.columns
         kept = Kept(
-            self.sequence, self.endowed, self.purse, keys.astype("<u8").tobytes(),
+            self.sequence, self.endowed, self.virtual_page, keys.astype("<u8").tobytes(),
             columns["cash"][used].astype("<f8").tobytes(), columns["bank"][used].astype("<f8").tobytes(),
             columns["links"][used].astype("<u4").tobytes(),
         )  # fmt: skip
@@ -126,7 +126,7 @@ class Cash:
             columns["links"][slots] = np.frombuffer(kept.links, "<u4")
         except ValueError as error:
             raise StorageError(f"OPIC's checkpoint cannot be read ({error}); delete it and cash starts anew") from None
-        cash.endowed, cash.purse, cash.sequence = kept.endowed, kept.purse, kept.sequence
+        cash.endowed, cash.virtual_page, cash.sequence = kept.endowed, kept.virtual_page, kept.sequence
         return cash
 
 

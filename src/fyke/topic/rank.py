@@ -56,10 +56,12 @@ class Numbering:
             self._degrees = np.concatenate([self._degrees, np.empty(more, np.int32)])
             self._host_of = np.concatenate([self._host_of, np.empty(more, np.int32)])
             self._places = np.concatenate([self._places, np.empty(more, np.int64)])
-        read, self._used = kernels.take_records(
-            words, self.pages.keys, self.pages.columns["number"], self.hosts.keys, self.hosts.columns["number"],
-            self._counts, self._most, self._degrees, self._host_of, self._places, self._edges, self._used,
-        )  # fmt: skip
+        pages, hosts = self.pages, self.hosts
+        numbers = kernels.Numbers(
+            pages.keys, pages.columns["number"], hosts.keys, hosts.columns["number"], self._counts
+        )
+        graph = kernels.Edges(self._degrees, self._host_of, self._places, self._edges)
+        read, self._used = kernels.take_records(words, numbers, graph, self._most, self._used)
         self.pages.held, self.hosts.held = (int(count) for count in self._counts)
         return int(read)
 

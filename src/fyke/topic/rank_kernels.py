@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fyke.bits.jit import inlined, leaf
 from fyke.topic.kernels import ZERO, find
@@ -65,17 +66,36 @@ def whole_records(words: Any) -> Any:
     return at, last
 
 
+class Numbers(NamedTuple):
+    """Tables of the keys of pages and hosts, and their numbers."""
+
+    pages: NDArray[np.uint64]
+    page_numbers: NDArray[np.int32]
+    hosts: NDArray[np.uint64]
+    host_numbers: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    """The PAGES and HOSTS numbered so far."""
+
+
+class Edges(NamedTuple):
+    """Of each page its outdegree, its host and where its edge list stands; the lists."""
+
+    degrees: NDArray[np.int32]
+    host_of: NDArray[np.int32]
+    places: NDArray[np.int64]
+    edges: NDArray[np.int32]
+
+
 @leaf
-def take_records(
-    words: Any, pages: Any, page_numbers: Any, hosts: Any, host_numbers: Any, counts: Any, most: Any, degrees: Any,
-    host_of: Any, places: Any, edges: Any, used: Any,
-) -> Any:  # fmt: skip
+def take_records(words: Any, numbers: Any, graph: Any, most: Any, used: Any) -> Any:
     """Number the pages of whole records and write their edges; return (words read, edges used).
 
     A record is HEAD words, its links to the own host, to others, and the hosts of these. An edge list is page, count,
-    targets. ``counts`` are the PAGES and HOSTS numbered so far; beyond ``most`` pages, what is new is left out.
+    targets. Beyond ``most`` pages, what is new is left out.
     REQUIRES: room in both tables for every word, in ``edges`` for as many.
     """
+    pages, page_numbers, hosts, host_numbers, counts = numbers
+    degrees, host_of, places, edges = graph
     at = np.int64(0)
     end = end_of(words, at)
     met = counts[PAGES]

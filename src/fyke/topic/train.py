@@ -52,7 +52,7 @@ def train(
             raise UserError("no positive example could be read; give relevant pages, words or patterns")
         return Trained(PageModel(topic))
     if drawn and irrelevant:
-        irrelevant = strangers(relevant, irrelevant, generator)
+        irrelevant = drop_likely_positives(relevant, irrelevant, generator)
     texts = {page.text for page in relevant}
     both = next((page for page in irrelevant if page.text in texts), None)
     if both is not None:
@@ -83,7 +83,7 @@ def train(
     return Trained(model, tuple(warnings))
 
 
-def strangers(
+def drop_likely_positives(
     relevant: Sequence[PageText], others: Sequence[PageText], generator: np.random.Generator
 ) -> list[PageText]:
     """Return those of pages drawn at random that are not of the topic themselves, as far as one can tell.

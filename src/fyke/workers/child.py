@@ -40,7 +40,7 @@ def main() -> None:
     _answer(answers, b"")  # ready
     while (frame := wire.read_frame(jobs.read)) is not None:
         try:
-            source = wire.decode_job(frame)
+            source, frame = wire.decode_job(frame), b""
             confine.allow_seconds(source.limits.seconds * _CORES)
             answer = wire.encode_document(convert_here(source))
         except MemoryError:
@@ -51,7 +51,8 @@ def main() -> None:
 
 def _answer(stream: BinaryIO, content: bytes) -> None:
     try:
-        stream.write(wire.framed(content))
+        stream.write(wire.head(content))
+        stream.write(content)
         stream.flush()
     except BrokenPipeError:
         os._exit(0)

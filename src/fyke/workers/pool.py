@@ -34,8 +34,8 @@ from fyke.workers import wire
 
 JOBS_PER_WORKER = 500
 """After so many jobs a worker is replaced: whatever a library leaks goes with it."""
-START_SECONDS = 120.0
-"""How long a worker may take to be ready; the first ever compiles kernels."""
+START_SECONDS = 600.0
+"""How long a worker may take to be ready: the first ever compiles kernels, and the machine may be busy."""
 END_SECONDS = 5.0
 """How long a worker without a job may take to end; then it is killed."""
 _FRAME_OVERHEAD = 1_000_000
@@ -190,7 +190,12 @@ class _Worker:
     def convert(self, source: Source) -> Document:
         """Give the worker a job and wait for its answer, its death, or the end of its time."""
         if not self._ready:
-            if self._exchange(None, START_SECONDS, _FRAME_OVERHEAD) is None:
+            try:
+                began = self._exchange(None, START_SECONDS, _FRAME_OVERHEAD)
+            except TimeoutError:
+                self.kill()
+                return failed(source, Reason.TIMEOUT, f"its converter did not start within {START_SECONDS:g} s")
+            if began is None:
                 self.kill()
                 raise FykeError(
                     "a worker process does not start; run `python -m fyke.workers.child 1000000000` to see why"
@@ -238,7 +243,7 @@ class _Worker:
             self.kill()
         self._process.stdout.close()
 
-    def _exchange(self, job: bytes | None, seconds: float, limit: int) -> bytes | None:
+    def _exchange(self, job: bytes | None, seconds: float, limit: int) -> bytearray | None:
         """Send a frame and return the answering one, None if the worker died.
 
         Raises ``TimeoutError``, and ``ValueError`` for an answer beyond ``limit``.
@@ -270,7 +275,8 @@ class _Worker:
                     if size > limit:
                         raise ValueError(f"a document of {size:,} bytes; the limit is {limit:,}")
                     if len(got) >= wire.HEAD + size:
-                        return bytes(got[wire.HEAD : wire.HEAD + size])
+                        del got[wire.HEAD + size :], got[: wire.HEAD]
+                        return got
                     if not chunk:
                         return None
 

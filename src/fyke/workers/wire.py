@@ -57,16 +57,21 @@ def encode_document(document: Document) -> bytes:
     return msgspec.msgpack.encode((document, limits.take()), enc_hook=_encode_url)
 
 
-def decode_document(frame: bytes) -> Document:
+def decode_document(frame: bytes | bytearray) -> Document:
     """Return the document of a frame; the limits that its conversion met are counted here."""
     document, met = msgspec.msgpack.decode(frame, type=tuple[Document, dict[str, int]], dec_hook=_decode_url)
     limits.add(met)
     return document
 
 
+def head(content: bytes) -> bytes:
+    """Return what stands before a frame's content."""
+    return len(content).to_bytes(HEAD, "little")
+
+
 def framed(content: bytes) -> bytes:
     """Return a whole frame."""
-    return len(content).to_bytes(HEAD, "little") + content
+    return head(content) + content
 
 
 def read_frame(read: Callable[[int], bytes]) -> bytes | None:

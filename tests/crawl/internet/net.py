@@ -40,6 +40,28 @@ DEADLINE = 800.0
 
 
 @dataclass(frozen=True)
+class Chain:
+    """A name that is another's, and so on, and in the end an address's; without one it is its own."""
+
+    length: int
+    address: str = ""
+
+    def records(self, kind: int) -> tuple[int, bytes]:
+        """How many records, and these; names are told whole, as a hostile server would."""
+        if not self.address:
+            return 1, struct.pack("!HHHIHH", 0xC00C, 5, 1, 60, 2, 0xC00C)
+        found, owner = b"", b"\xc0\x0c"
+        for number in range(self.length):
+            label = b"c%d" % number
+            target = bytes([len(label)]) + label + b"\x07example\x00"
+            found += owner + struct.pack("!HHIH", 5, 1, 60, len(target)) + target
+            owner = target
+        if kind != 1:
+            return self.length, found
+        return self.length + 1, found + owner + struct.pack("!HHIH", 1, 1, 60, 4) + socket.inet_aton(self.address)
+
+
+@dataclass(frozen=True)
 class Request:
     """What a server was asked."""
 
@@ -114,7 +136,7 @@ class Internet:
 
     folder: Path
     names: dict[str, Any] = field(default_factory=dict)
-    """Host to its addresses, or NXDOMAIN, SERVFAIL, SILENT, or a function that returns one of these."""
+    """Host to its addresses, NXDOMAIN, SERVFAIL, SILENT, a Chain, bytes in place of records, or a function of these."""
     ttl: int = 300
     handlers: dict[str, Handler] = field(default_factory=dict)
     """Host to what answers for it; ``host:port`` where a port has an answer of its own."""
@@ -124,7 +146,7 @@ class Internet:
 
     async def open(self, ports: Iterable[int] = (80,), tls_ports: Iterable[int] = ()) -> None:
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.create_datagram_endpoint(lambda: _Names(self), local_addr=("127.0.0.1", 53))
+        transport, _ = await loop.create_datagram_endpoint(lambda: Names(self), local_addr=("127.0.0.1", 53))
         self._stack.callback(transport.close)
         context = _certificates(self.folder, self.names) if tls_ports else None
         for port in [*ports, *tls_ports]:
@@ -230,7 +252,7 @@ class Internet:
             writer.close()
 
 
-class _Names(asyncio.DatagramProtocol):
+class Names(asyncio.DatagramProtocol):
     """The name server."""
 
     def __init__(self, net: Internet) -> None:
@@ -252,6 +274,12 @@ class _Names(asyncio.DatagramProtocol):
         known = known() if callable(known) else known
         if known == SILENT:
             return
+        assert self._transport is not None
+        if hasattr(known, "records") or isinstance(known, bytes):  # this module may be here twice, once as __main__
+            count, records = (9, known) if isinstance(known, bytes) else known.records(kind)
+            head = data[:2] + struct.pack("!HHHHH", 0x8180, 1, count, 0, 0)
+            self._transport.sendto(head + question + records, client)
+            return
         code = {NXDOMAIN: 3, SERVFAIL: 2}.get(known, 0) if isinstance(known, str) and ":" not in known else 0
         addresses = [] if code else [known] if isinstance(known, str) else list(known)
         if isinstance(known, str) and code == 0 and known[0].isdigit() is False and ":" not in known:
@@ -262,7 +290,6 @@ class _Names(asyncio.DatagramProtocol):
             packed = socket.inet_pton(socket.AF_INET6 if ":" in each else socket.AF_INET, each)
             records += struct.pack("!HHHIH", 0xC00C, kind, 1, self._net.ttl, len(packed)) + packed
         head = data[:2] + struct.pack("!HHHHH", 0x8180 | code, 1, len(wanted), 0, 0)
-        assert self._transport is not None
         self._transport.sendto(head + question + records, client)
 
 

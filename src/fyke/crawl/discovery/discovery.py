@@ -78,11 +78,6 @@ def is_poll(kind: str) -> bool:
     return kind.startswith(("feed", "remap"))
 
 
-def is_free(kind: str) -> bool:
-    """Whether a fetch is none of the pages that a crawl is limited to: a guess, and what is fetched again."""
-    return is_guess(kind) or is_poll(kind)
-
-
 def redirected(kind: str) -> tuple[str, int]:
     """Return the kind of what a redirect leads to, and how many there were."""
     name, colon, hops = kind.rpartition(":")

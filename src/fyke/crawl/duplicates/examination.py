@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from fyke.crawl.duplicates.near import Answer, Ask
+from fyke.crawl.duplicates.near import SKETCH, Answer, Ask
 from fyke.crawl.mail.outbox import INDEX, Mark, Question, Sighting
 from fyke.crawl.queue.queues import Queues
 from fyke.dedupe.index import SAME_TEXT
@@ -147,6 +147,7 @@ class Examination:
         """Tell the owners of the digests, and mark what the index has found, in one batch for each tablet."""
         queues, store = self.queues, self.queues.store
         marks: defaultdict[int, list[Mark]] = defaultdict(list)
+        sketches: defaultdict[int, list[tuple[_Examined, bytes]]] = defaultdict(list)
         sightings: defaultdict[int, list[Sighting]] = defaultdict(list)
         soft_errors: Counter[int] = Counter()
         for each, answer in answered:
@@ -156,6 +157,8 @@ class Examination:
                 repeats = bool(answer.original) and Url(answer.original).host == url.host
                 wrong = self._learn(url, int.from_bytes(each.sighting.text[:8], "little"), repeats)
                 soft_errors[each.source] += wrong is Drop.SOFT_ERROR
+            if answer.sketch:
+                sketches[each.source].append((each, answer.sketch))
             if answer.reason and len(queues.demoted) < MAX_DEMOTED:
                 queues.demoted[answer.place] = answer.reason
             if answer.original and answer.method != SAME_TEXT:
@@ -166,6 +169,8 @@ class Examination:
             batch = tablet.batch()
             queues.duplicates.sighted(batch, number, sightings[number])
             queues.duplicates.apply(batch, number, list(marks[number]))
+            for each, sketch in sketches[number]:
+                batch.put_columns(Url(each.href).key, ((SKETCH, sketch),), each.stamp)
             if soft_errors[number]:
                 batch.count("dropped:" + Drop.SOFT_ERROR, soft_errors[number])
             tablet.write(batch)

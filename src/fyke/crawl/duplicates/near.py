@@ -1,8 +1,9 @@
 """The index of near copies: one for each machine, asked about the main text of every page once it is stored.
 
 It runs in a thread beside a single agent (`Beside`), and in a process of its own beside several, on a local socket
-(`serve`, `Line`). It is kept in ``duplicates/`` of the store (docs/sketches.md) and opens as it was left, without
-reading a page again. Of near copies the one that was asked about first is the original.
+(`serve`, `Line`). Of many machines each has one, and is asked by sketches (crawl/duplicates/sketched.py). It is kept in
+``duplicates/`` of the store (docs/sketches.md) and opens as it was left, without reading a page again. Of near copies
+the one that was asked about first is the original.
 """
 
 from __future__ import annotations
@@ -13,19 +14,24 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from fyke.crawl.mail.carrier import put_frame, take_frame
 from fyke.dedupe.breeding import Breeding
 from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.index import SAME_TEXT, DuplicateIndex, Match
+from fyke.dedupe.sketch import Sketch
 from fyke.errors import UNREADABLE
 from fyke.reading.stored import text_of
 from fyke.store import Store
 from fyke.url import Url
 
+TEXTS, SKETCHES = "duplicates.sock", "sketches.sock"
+"""Of a run's folder: where the index's process listens."""
 FOLDER = "duplicates"
 """Of the store: where the index is kept."""
 RECENT_TEXTS = 32 << 20
@@ -46,8 +52,18 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     method: str = ""
     place: str = ""
     reason: str = ""
+    sketch: bytes = b""
+    """Of a crawl on many machines: the sketch, to be kept beside the row."""
 
 
+SKETCH = "fyke:sketch"
+"""The column of a row that holds its sketch, in a crawl on many machines."""
+PLACES = 3
+"""Minima of a sketch that name the nodes to be asked about it."""
+ASK, FEED = b"?", b"+"
+"""What a frame of sketches begins with: whether answers are wanted, or they are only to be remembered."""
+Asked = tuple[Sketch, int]
+"""A sketch, and for which of its minima (bit j: minimum j) this index is the one to decide."""
 Texts = list[tuple[str, str]]
 """(href, main text) of pages."""
 Ask = Callable[[Texts], Awaitable[list[Answer]]]
@@ -89,10 +105,39 @@ class LookAlikes:
     def ask(self, texts: Texts) -> list[Answer]:
         """Answer for each text, and remember it."""
         answers = [self._answer(href, text) for href, text in texts]
+        self._sync()
+        return answers
+
+    def ask_sketches(self, asked: list[Asked]) -> list[Answer]:
+        """Answer for sketches of any machine, and remember them; whether a copy is like enough, who asks decides."""
+        answers = [self._answer_sketch(sketch, places) for sketch, places in asked]
+        self._sync()
+        return answers
+
+    def _answer_sketch(self, sketch: Sketch, places: int) -> Answer:
+        found = self._index.seen_sketch(sketch)
+        if found is None:
+            return Answer()
+        match, signature = found
+        own = np.frombuffer(sketch.signature, "<u2", PLACES)
+        agree = np.flatnonzero(own == signature[:PLACES])
+        if not len(agree) or not places >> int(agree[0]) & 1:  # another node decides, which knows both
+            return Answer()
+        return self._chosen(sketch.id, match)
+
+    def _chosen(self, href: str, match: Match) -> Answer:
+        if match.method == SAME_TEXT:
+            match = self._copies.get(match.id, match)
+        else:
+            self._copies[href] = match
+            if len(self._copies) > RECENT_COPIES:
+                self._copies.popitem(last=False)
+        return Answer(match.id, match.similarity, match.method)
+
+    def _sync(self) -> None:
         if time.monotonic() - self._synced > SYNC_EVERY:
             self._index.sync()
             self._synced = time.monotonic()
-        return answers
 
     def close(self) -> None:
         """Let the folder go."""
@@ -101,19 +146,11 @@ class LookAlikes:
     def _answer(self, href: str, text: str) -> Answer:
         match = self._index.seen(text, href)
         self._texts.put(href, text)
-        url = Url(href)
-        self._breeding.note(url.host, url.target, Url(match.id).host if match else "")
-        verdict = self._breeding.verdict(url.host, url.target)
-        place, reason = (verdict.place, verdict.reason) if verdict else ("", "")
+        bred = judged(self._breeding, href, match.id if match else "")
         if match is None:
-            return Answer(place=place, reason=reason)
-        if match.method == SAME_TEXT:
-            match = self._copies.get(match.id, match)
-        else:
-            self._copies[href] = match
-            if len(self._copies) > RECENT_COPIES:
-                self._copies.popitem(last=False)
-        return Answer(match.id, match.similarity, match.method, place, reason)
+            return bred
+        chosen = self._chosen(href, match)
+        return msgspec.structs.replace(chosen, place=bred.place, reason=bred.reason)
 
     def _text_of(self, href: str) -> str | None:
         text = self._texts.get(href)
@@ -121,6 +158,14 @@ class LookAlikes:
             row = self._store.get(href)
             text = None if row is None else text_of(row)
         return text
+
+
+def judged(breeding: Breeding, href: str, original: str) -> Answer:
+    """Note of a page what it is a copy of; return what that makes of the place that it came from."""
+    url = Url(href)
+    breeding.note(url.host, url.target, Url(original).host if original else "")
+    verdict = breeding.verdict(url.host, url.target)
+    return Answer(place=verdict.place, reason=verdict.reason) if verdict else Answer()
 
 
 class Beside:
@@ -164,6 +209,7 @@ def forget_deleted(store: Store) -> None:
 # ---- a process of its own
 
 _decode_texts = msgspec.msgpack.Decoder(Texts).decode
+_decode_asked = msgspec.msgpack.Decoder(list[Asked]).decode
 _decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode
 
 
@@ -171,7 +217,7 @@ class Line:
     """An agent's line to the index's process."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "duplicates.sock"
+        self._path = folder / TEXTS
         self._line: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, texts: Texts) -> list[Answer]:
@@ -194,27 +240,34 @@ class Line:
 
 
 async def serve(folder: Path, index: LookAlikes, done: asyncio.Event) -> None:
-    """Answer on the socket in ``folder`` until ``done``."""
+    """Answer on the sockets in ``folder`` until ``done``: texts on one, sketches of other machines on the other."""
     talks: set[asyncio.Task[None]] = set()
 
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def talk(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Callable[[bytes], list[Answer]]
+    ) -> None:
         task = asyncio.current_task()
         assert task is not None
         talks.add(task)
         try:
             while True:
-                await put_frame(writer, index.ask(_decode_texts(await take_frame(reader))))
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                await put_frame(writer, answer(await take_frame(reader)))
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError, *UNREADABLE):
             pass  # the agent hung up, or we do
         finally:
             talks.discard(task)
             writer.close()
 
-    path = folder / "duplicates.sock"
-    path.unlink(missing_ok=True)
-    server = await asyncio.start_unix_server(talk, str(path))
+    servers = []
+    for name, answer in (
+        (TEXTS, lambda frame: index.ask(_decode_texts(frame))),
+        (SKETCHES, lambda frame: index.ask_sketches(_decode_asked(frame[1:]))),
+    ):
+        (folder / name).unlink(missing_ok=True)
+        servers.append(await asyncio.start_unix_server(partial(talk, answer=answer), str(folder / name)))
     await done.wait()
-    server.close()
+    for server in servers:
+        server.close()
     for task in list(talks):
         task.cancel()
     await asyncio.gather(*talks, return_exceptions=True)

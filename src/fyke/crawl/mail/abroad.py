@@ -18,6 +18,8 @@ from fyke.crawl.mail.outbox import Letter
 
 HEAD = 6
 """Bytes before the letters."""
+INDEX = 0xFFFF
+"""In the place of a tablet: questions to the indices of near copies (fyke.crawl.duplicates.sketched)."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -34,14 +36,22 @@ class Abroad:
 
     async def send(self, tablet: int, letters: list[Letter]) -> None:
         """Deliver letters to a tablet; they have taken effect, durably, when this returns. Raises ``OSError``."""
+        if not await self._exchange(tablet, _encode([wire(each) for each in letters])):
+            raise OSError(f"tablet {tablet} could not be had")
+
+    async def ask(self, data: bytes) -> bytes:
+        """Ask the indices of near copies; return what they say, empty where they do not answer. Raises ``OSError``."""
+        return await self._exchange(INDEX, data)
+
+    async def _exchange(self, tablet: int, data: bytes) -> bytes:
         writer = await self._open()
         self._number = number = (self._number + 1) % (1 << 32)
-        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._asked[number] = answer
         try:
             head = number.to_bytes(4, "big") + tablet.to_bytes(2, "big")
-            await put_bytes(writer, head + _encode([wire(each) for each in letters]))
-            if not await answer:
-                raise OSError(f"tablet {tablet} could not be had")
+            await put_bytes(writer, head + data)
+            return await answer
         finally:
             self._asked.pop(number, None)
 

@@ -75,7 +75,7 @@ class Accounts:
     @property
     def total(self) -> float:
         """All cash here: what waits, and the purses."""
-        return sum(cash.waiting + cash.purse for cash in self._cash.values())
+        return sum(cash.waiting + cash.virtual_page for cash in self._cash.values())
 
     def visit(self, batch: Batch, number: int, visit: Movement) -> Floats:
         """A page was fetched: bank its cash and hand it on; return what each link gets, those elsewhere included."""

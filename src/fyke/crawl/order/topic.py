@@ -26,7 +26,7 @@ from fyke.crawl.order.reserve import FED, Reserve, level_of
 from fyke.frontier.keys import Entry
 from fyke.store import Batch, RowMeta, Store
 from fyke.store.cells import Version
-from fyke.topic.features import LinkFeatures, link_features, surroundings
+from fyke.topic.features import LinkFeatures, link_contexts, link_features
 from fyke.topic.links import SEED_WORTH, LinkModel, Page, kinds_of, pack_clue, unpack_clue
 from fyke.topic.model import PageModel, PageText
 from fyke.url import Url
@@ -198,7 +198,7 @@ class Focus:
         before, reached_with, _, _ = unpack_clue(visit.entry.clue)
         reached = max(self._probability, self._topic.decay * reached_with)  # carried
         steps = 0 if self._probability >= self._topic.threshold else before + 1  # steps_of
-        around = surroundings(visit.processed.change.text or "", [link.text for link in links])
+        around = link_contexts(visit.processed.change.text or "", [link.text for link in links])
         found = link_features(
             [(links[i].text, visit.targets[i].href, around[i]) for i in chosen], self._model.look_weights
         )

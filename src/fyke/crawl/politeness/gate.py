@@ -39,12 +39,15 @@ class Gate:
         address_of: Callable[[str], str | None] = lambda host: None,
         owner: int = 0,
         machines: Callable[[int], int] = lambda key: 1,
+        lease: Callable[[], bool] = lambda: True,
     ) -> None:
         """``hold`` is how long a fetch can take at most; ``path`` the file that several agents share.
 
         ``address_of`` tells the address of a host, if it is known already; ``owner`` tells this agent from others;
-        ``machines`` how many machines use an address (fyke.crawl.politeness.addresses), 0 where that is asked for.
+        ``machines`` how many machines use an address (fyke.crawl.politeness.addresses), 0 where that is asked for;
+        ``lease`` whether anybody may be contacted now: one of many machines loses its hosts where nobody hears of it.
         """
+        self._lease = lease
         self._machines = machines
         self._politeness = politeness
         self._hold = hold
@@ -76,6 +79,8 @@ class Gate:
 
     def enter(self, host: str, now: float) -> float:
         """Begin a contact of a host at its address and return 0, or return when to try again; ``leave`` ends it."""
+        if not self._lease():
+            return now + _RETRY
         if busy := self._table.busy_until(_host_key(host), now):  # before a slot of its address is used up
             return busy
         address = self._address_of(host)

@@ -38,6 +38,7 @@ class Network:
         self._answered = 0.0
         self._failing: dict[str, float] = {}
         self._silence: Counter[str] = Counter()
+        self._unnamed: Counter[str] = Counter()
         self._next_probe = 0.0
 
     def answered(self, now: float) -> bool:
@@ -60,6 +61,17 @@ class Network:
     def silence(self, host: str) -> int:
         """Return how often a host failed where nobody ever answered: a crawl without a network comes to an end."""
         return 0 if self._answered else self._silence[host]
+
+    def unnamed(self, host: str) -> int:
+        """Note that a host could not be resolved while no name could, and return how often that was so."""
+        self._unnamed[host] += 1
+        return self._unnamed[host]
+
+    def named(self) -> bool:
+        """Note that a name was resolved; return whether that ends a silence of the name servers."""
+        was_silent = bool(self._unnamed)
+        self._unnamed.clear()
+        return was_silent
 
     def is_up(self, now: float) -> bool:
         """Whether a failure says something of its site: somebody else answered lately."""

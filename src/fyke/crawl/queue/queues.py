@@ -19,6 +19,7 @@ from fyke.crawl.mail.anchors import Anchors
 from fyke.crawl.mail.outbox import Letter, Offer, Post
 from fyke.crawl.order.order import Order
 from fyke.crawl.order.reserve import ALL_WAITING, FED, level_of
+from fyke.crawl.queue.later import AGAIN, Later
 from fyke.crawl.queue.seen_chunks import SeenChunks
 from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
@@ -29,10 +30,6 @@ from fyke.frontier.keys import (
     SiteRecord,
     is_record_key,
     is_requisite,
-    later_due,
-    later_from,
-    later_key,
-    later_range,
     record_key,
     sequence_of,
 )
@@ -45,15 +42,12 @@ from fyke.store import Batch, Store, Tablet
 from fyke.url import Url, host_key
 from fyke.values import Candidates, Drop
 
-_LATER_BATCH = 1000  # entries that become due are queued in steps, so that no step is long
+_MOVED_AT_ONCE = 1000  # entries of an older version, so that no step is long
 _MEMORY_OF_TABLETS = 200_000
 _NOT_NOW = 86_400.0  # seconds until a crawl that does not revisit looks at a revisit again
 
 _SEED = b"seed"
 """Behind a host key: the host of a seed, or where one led."""
-
-AGAIN = "again"
-"""The kind of an entry that is a revisit (fyke.crawl.revisit.revisits)."""
 
 
 class Queues:
@@ -84,11 +78,7 @@ class Queues:
         self._levels = Levels(frontier.priorities)
         self._seen = seen
         self.worth = worth
-        self._later: dict[int, float] = {}
-        """For each tablet, a lower bound of when its first entry for later is due: nothing stands before it."""
-        self._next_later = float("inf")
-        self.retries = 0
-        """Entries for later that failed before: they are waiting URLs too."""
+        self.later = Later(frontier.note_later)
         self.judge: Callable[[Entry, Tablet, float], float] | None = None
         """Says of a revisit whose time has come: 0 where it is due, else when to look again. None: not in this run."""
         self.rate: Callable[[str], float] | None = None
@@ -117,10 +107,7 @@ class Queues:
                     self.admit(Url(value.decode()))
             beat()
             self._remember(number, tablet, beat)
-            for key, value in tablet.items("queue", *_all_later()):
-                self._later.setdefault(number, later_due(key))
-                self.retries += _is_retry(Entry.decode(value))
-        self._note_later()
+            self.later.restore(number, tablet)
         if self.order is not None:
             self.order.reserve.restore()
             self.order.restore()
@@ -129,7 +116,7 @@ class Queues:
 
     def _queue_by_site(self, tablet: Tablet, now: float) -> None:
         """Move what version 1 queued by host to the queues of its sites, in steps that a crash cannot tear."""
-        while old := list(islice(tablet.items("queue", *BY_HOST), _LATER_BATCH)):
+        while old := list(islice(tablet.items("queue", *BY_HOST), _MOVED_AT_ONCE)):
             batch = tablet.batch()
             sites: defaultdict[str, list[Entry]] = defaultdict(list)
             for key, value in old:
@@ -146,10 +133,6 @@ class Queues:
         number = self.tablet_of(Url(site + "/")) if "://" in site else -1
         stored = self.store.tablet(number).get("host", record_key(site)) if number in self.store.owned else None
         return SiteRecord.decode(stored) if stored else None
-
-    def _note_later(self) -> None:
-        self._next_later = min(self._later.values(), default=float("inf"))
-        self.frontier.note_later(self._next_later)
 
     def _remember(self, number: int, tablet: Tablet, beat: Callable[[], object]) -> None:
         """Know the URLs of a tablet again: from its chunks, or else from its rows and queues."""
@@ -222,12 +205,14 @@ class Queues:
             offers = [each for each in offers if is_requisite(each.kind)]
         if not offers:
             return count - left
-        self._chunk(batch, offers)
+        urls = [Url(each.href) for each in offers]
+        if (chunks := self._chunks.get(self.tablet_of(urls[0]))) is not None:
+            chunks.add(batch, urls)
         wanted: list[Offer] = []
-        for each in offers:
+        for each, url in zip(offers, urls, strict=True):
             if not each.depth and ":" not in each.kind:  # a seed, or where one led
-                self._admit(batch, Url(each.href))
-            why = self.worth(Url(each.href), each.depth, now)
+                self._admit(batch, url)
+            why = self.worth(url, each.depth, now)
             if why is None:
                 wanted.append(each)
             else:
@@ -245,12 +230,6 @@ class Queues:
                 batch.put("queue", key, value)
             self.write_site(batch, site)
         return count - left - len(wanted)
-
-    def _chunk(self, batch: Batch, offers: Sequence[Offer]) -> None:
-        urls = [Url(each.href) for each in offers]
-        chunks = self._chunks.get(self.tablet_of(urls[0]))
-        if chunks is not None:
-            chunks.add(batch, urls)
 
     def _set_aside(self, order: Order, batch: Batch, offers: Sequence[Offer], now: float) -> int:
         """Let offers wait at the level of their worth, return how many do; those that wait at a worse one move up."""
@@ -348,14 +327,7 @@ class Queues:
 
     def postpone(self, batch: Batch, entry: Entry, due: float) -> None:
         """Write an entry that is to be queued again at ``due``."""
-        url = entry.url
-        batch.put("queue", later_key(due, url), entry.encode())
-        self.retries += _is_retry(entry)
-        number = self.tablet_of(url)
-        self._later[number] = min(self._later.get(number, due), due)
-        if due < self._next_later:
-            self._next_later = due
-            self.frontier.note_later(due)
+        self.later.put(batch, self.tablet_of(entry.url), entry, due)
 
     def refill(self, now: float) -> None:
         """Read what the frontier wishes for."""
@@ -369,40 +341,29 @@ class Queues:
 
     def wake(self, now: float) -> None:
         """Queue the entries whose time has come."""
-        if self._next_later > now:
+        if self.later.first > now:
             return
         self.flush()
-        for number in [number for number, due in self._later.items() if due <= now]:
-            self._wake_tablet(number, now)
-        self._note_later()
+        for number in self.later.due(now):
+            tablet = self.store.tablet(number)
+            batch = tablet.batch()
+            if woken := self.later.take(batch, number, tablet, now):
+                self._queue_again(batch, tablet, woken, now)
+                tablet.write(batch)
 
-    def _wake_tablet(self, number: int, now: float) -> None:
-        tablet = self.store.tablet(number)
-        first, end, last = later_from(self._later.pop(number)), later_range(now)[1], _all_later()[1]
-        due: list[tuple[bytes, Entry]] = []
-        for key, value in tablet.items("queue", first, last):
-            if key >= end or len(due) == _LATER_BATCH:
-                self._later[number] = later_due(key)
-                break
-            due.append((key, Entry.decode(value)))
-        if not due:
-            return
-        batch = tablet.batch()
-        for key, _ in due:
-            batch.delete("queue", key)
-        for _, entry in due:
-            self.retries -= _is_retry(entry)
+    def _queue_again(self, batch: Batch, tablet: Tablet, entries: Iterable[Entry], now: float) -> None:
+        """Queue entries that were waiting; a revisit that is not due after all waits on, or is forgotten."""
+        for entry in entries:
             if entry.kind == AGAIN and not entry.tries:
                 again = self.judge(entry, tablet, now) if self.judge is not None else now + _NOT_NOW
                 if again:
                     if again < float("inf"):
                         self.postpone(batch, entry, again)
                     continue
-            site = Url(entry.href).site
+            site = entry.url.site
             for key, value in self.frontier.add(site, [entry], now):
                 batch.put("queue", key, value)
             self.write_site(batch, site)
-        tablet.write(batch)
 
     # ---- mail
 
@@ -436,12 +397,3 @@ class Queues:
         self.anchors.apply(batch, letters)
         self.post.applied(batch, letters)
         tablet.write(batch)
-
-
-def _is_retry(entry: Entry) -> bool:
-    return bool(entry.tries) and entry.kind != AGAIN
-
-
-def _all_later() -> tuple[bytes, bytes]:
-    first, _ = later_range(0.0)
-    return first, bytes((first[0] + 1,))

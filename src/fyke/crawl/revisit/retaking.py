@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
-from fyke.crawl.capture import Processed
-from fyke.crawl.revisit.revisits import Revisits
+from fyke.crawl.capture import Processed, page_of
+from fyke.crawl.revisit.revisits import Revisits, Seen
+from fyke.frontier.leases import Lease
+from fyke.frontier.politeness import Contact
 from fyke.interfaces import Clock
+from fyke.store import Change
 from fyke.values import Failed, Fetched, Moved, Outcome, Reason
 
 if TYPE_CHECKING:
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Retaker:
-    """The part of an agent that takes a page again; the keeper writes what follows."""
+    """The part of an agent that takes a page again, and writes what is learnt of it."""
 
     def __init__(self, keeper: Keeper, revisits: Revisits, clock: Clock) -> None:
         self._keeper = keeper
@@ -47,17 +50,42 @@ class Retaker:
             expected = keeper.rendering is not None and keeper.rendering.expects(entry.url)
             if expected or not revisits.is_same(outcome, tablet):  # the shell of a scripted page is always the same
                 return False
-            keeper.keep_again(lease, revisits.same(outcome, tablet, now), contact)
+            self._keep(lease, revisits.same(outcome, tablet, now), contact)
             return True
         processed = keeper.processor.failed(outcome, entry.depth, now) if isinstance(outcome, Failed) else None
-        keeper.keep_again(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact)
+        self._keep(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact)
         return True
 
     def finish(self, each: Arrival, processed: Processed) -> None:
         """Learn from a document that was read again."""
         now, url = self._clock.now(), each.lease.entry.url
         seen = self._revisits.seen(url, each.outcome, processed, self._keeper.queues.tablet(url), now)
-        self._keeper.keep_again(each.lease, seen, contact_of(each.outcome, 0.0, now))
+        self._keep(each.lease, seen, contact_of(each.outcome, 0.0, now))
+
+    def _keep(self, lease: Lease, seen: Seen, contact: Contact) -> None:
+        """Commit all that follows from a revisit in one batch, and free the host."""
+        entry, now, keeper, queues = lease.entry, self._clock.now(), self._keeper, self._keeper.queues
+        number = queues.tablet_of(entry.url)
+        batch = queues.store.tablet(number).batch()
+        if seen.processed is not None:
+            if keeper.follow is not None:
+                keeper.follow(page_of(entry.href, seen.processed))
+            stamp = batch.put_row(entry.url.key, seen.processed.change, int(now * 1e6))
+            keeper.sight(batch, number, entry, stamp, seen.processed)
+            keeper.tally.changed += 1
+        else:
+            batch.put_meta(entry.url.key, seen.meta)
+        for name, count in seen.counts:
+            batch.count(name, count)
+        queues.frontier.done(lease, now, contact)
+        queues.finish(batch, lease)
+        self._revisits.write(batch, queues, entry, seen)
+        offered = seen.processed or Processed(Change(seen.meta), seen.links)
+        offers = keeper.offers(batch, lease, offered)
+        if keeper.requisites is not None:
+            offers += keeper.requisites.offers(batch, entry, offered)
+        queues.offer(batch, number, offers, now)
+        queues.commit(number, batch)
 
 
 def _passing(outcome: Outcome) -> Failed | None:

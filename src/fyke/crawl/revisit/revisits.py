@@ -22,7 +22,8 @@ import xxhash
 
 from fyke.crawl.capture import Processed
 from fyke.crawl.discovery.discovery import is_polled, polled_kind
-from fyke.crawl.queue.queues import AGAIN, Queues
+from fyke.crawl.queue.later import AGAIN
+from fyke.crawl.queue.queues import Queues
 from fyke.crawl.revisit.budget import Budget, RevisitSettings
 from fyke.crawl.revisit.gauge import Gauge
 from fyke.crawl.revisit.memory import HostMemory, memory_key

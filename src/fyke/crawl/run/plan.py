@@ -9,6 +9,7 @@ import msgspec
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UNREADABLE, StorageError
 
+FILE = "crawl.json"
 FORMAT = "fyke-crawl"
 VERSION = 1
 
@@ -24,7 +25,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 def read(store: Path) -> Plan | None:
     """The plan of a store's crawl; None where there was none. Raises ``StorageError`` for a foreign file."""
-    path = store / "crawl.json"
+    path = store / FILE
     try:
         plan = msgspec.json.decode(path.read_bytes(), type=Plan)
     except FileNotFoundError:

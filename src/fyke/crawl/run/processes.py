@@ -18,6 +18,7 @@ from typing import Any
 from fyke.crawl.agent import Agent
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.near import FOLDER, Line, LookAlikes, serve
+from fyke.crawl.duplicates.sketched import Sketched
 from fyke.crawl.mail.abroad import Abroad
 from fyke.crawl.mail.carrier import Exchange
 from fyke.crawl.mail.outbox import Letter
@@ -31,11 +32,12 @@ from fyke.crawl.run.history import History
 from fyke.crawl.run.limit import Bounds, PageLimit
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.report import has_room, log_freshness, report
+from fyke.crawl.run.room import is_full
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.status import Status
 from fyke.crawl.run.steering import Helm
-from fyke.crawl.run.supervisor import FAILED, FAILURE, Death, Kept, Quarantine, supervise
+from fyke.crawl.run.supervisor import FAILED, FAILURE, FULL, Death, Kept, Quarantine, supervise
 from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
 from fyke.scratch import Scratch
@@ -49,6 +51,16 @@ NOTE = "run"
 Progress = Callable[[Status], None]
 Make = Callable[["Run", Store], Callable[[Ties, PageLimit | None], tuple[Agent, Any]]]
 """Returns what makes the agent of a store, and its transport, once the event loop runs; processes get it by name."""
+
+
+def alone() -> int:
+    """The nodes of a crawl on one machine."""
+    return 0
+
+
+def for_ever() -> bool:
+    """The lease of a crawl on one machine."""
+    return True
 
 
 def shared_limit(board: Board, left: Bounds) -> PageLimit | None:
@@ -85,6 +97,10 @@ class Run:
     """The table of addresses that other machines use too (fyke.crawl.politeness.addresses)."""
     limit: Callable[[Board, Bounds], PageLimit | None] = shared_limit
     """Makes the permits of an agent."""
+    members: Callable[[], int] = alone
+    """Tells the number of the set of nodes, which changes with each that comes or goes; 0 where there are none."""
+    lease: Callable[[], bool] = for_ever
+    """Whether hosts may be contacted now."""
 
     def tablets(self, agent: int, count: int) -> Sequence[int]:
         """The tablets of an agent: an even share, side by side."""
@@ -97,8 +113,11 @@ class Run:
 
 
 def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
-    """Crawl with ``run.agents`` processes; return why it ended."""
-    context = multiprocessing.get_context("spawn")
+    """Crawl with ``run.agents`` processes; return why it ended.
+
+    Those of one machine of many are forked, so that they begin at once. REQUIRES: then this process has no threads.
+    """
+    context: Any = multiprocessing.get_context("spawn" if run.owned is None else "fork")
     scratch = Scratch("run")  # not in the store: paths of sockets must be short
     folder = scratch.path
     (run.store / NOTE).write_text(str(folder), encoding="utf-8")
@@ -142,7 +161,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
         with Signals(interrupted.append):
             supervise(board, start, Quarantine(run.store), poll, died, alone=run.owned is None)
         progress(statuses.total(statuses.read(run.store), time.time()))
-        if not interrupted and run.backup.is_whole(run.store):
+        if not interrupted and run.owned is None and run.backup.is_whole(run.store):
             with Store.open(run.store) as store:
                 strip_all(store)
         if board.reached(run.left):
@@ -157,16 +176,23 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
         (run.store / NOTE).unlink(missing_ok=True)
 
 
+def _begin() -> None:
+    """Be a process of a crawl: a Ctrl-C is the supervisor's, and so is what a fork has brought along."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    log.handlers.clear()
+
+
 def _agent_process(run: Run, make: Make, number: int) -> None:
     """What an agent's process does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the supervisor's
+    _begin()
     with logging_to(run.store, run.plan.settings.log_format, run.verbose):
         try:
             run_loop(_agent_main(run, make, number))
         except (FykeError, OSError) as error:  # a disk; the supervisor tells
             log.error("agent %d ends: %s", number, error)
             (run.folder / FAILURE).write_text(str(error), encoding="utf-8")
-            sys.exit(FAILED)
+            sys.exit(FULL if is_full(error) else FAILED)
         except Exception:
             log.exception("agent %d ends", number)
             sys.exit(1)
@@ -174,7 +200,7 @@ def _agent_process(run: Run, make: Make, number: int) -> None:
 
 def _index_process(run: Run) -> None:
     """What the process of the index of duplicates does: answer until it is told to end, or its parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _begin()
 
     async def main(index: LookAlikes) -> None:
         done, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -216,6 +242,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
             threshold.value = board.threshold(number, threshold.value)
         resting = agent.idle.until if agent.resting(now) else 0.0
         board.show(number, Sign(now, resting, agent.delivery.received, agent.tally.pages))
+        sketched.stop() if board.stopping else sketched.nodes_changed(run.members())
         if limit is not None and limit.reached:
             return False
         return (
@@ -231,10 +258,12 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         run.backup.of(store) as shipping,
         closing(Line(run.folder)) as line,
         closing(Abroad(run.office)) as abroad,
+        closing(Sketched(store, abroad.ask)) as sketched,
         ThreadPoolExecutor(1, "fyke-examination") as thread,
     ):
         ties = Ties(
-            beat, lambda hrefs: board.work_on(number, hrefs), send=send, ask=line.ask, thread=thread,
+            beat, lambda hrefs: board.work_on(number, hrefs), send=send, thread=thread,
+            ask=line.ask if run.owned is None else sketched.ask,
             durable=shipping.settle if shipping is not None else None,
         )  # fmt: skip
         agent, transport = make(run, store)(ties, limit)

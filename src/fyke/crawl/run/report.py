@@ -43,7 +43,7 @@ def report(number: int, agent: Agent, began: float, steering: int = 0) -> AgentS
         pages=agent.tally.pages,
         bytes=agent.tally.bytes,
         counters=counters,
-        queued=counts.queued + agent.queues.held + agent.queues.retries,
+        queued=counts.queued + agent.queues.held + agent.queues.later.retries,
         in_flight=counts.leased,
         hosts=counts.hosts,
         mail=agent.queues.post.pending,
@@ -71,6 +71,6 @@ def has_room(store: Path, least: int) -> bool:
     """Whether the disk under ``store`` has more than ``least`` bytes left; says so where it has not."""
     free = shutil.disk_usage(store).free
     if free < least:
-        log.error("only %d bytes are free on the disk of %s; free some and resume", free, store)
+        log.error("only %d bytes are free on the disk of %s", free, store)
         return False
     return True

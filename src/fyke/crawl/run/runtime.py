@@ -87,6 +87,11 @@ class _Rotated(WatchedFileHandler):
         except OSError:
             self.handleError(record)
 
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        """A log on a full disk has gaps; a terminal full of tracebacks helps nobody."""
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
+
 
 @contextmanager
 def logging_to(store: Path, form: str = "text", verbose: bool = False) -> Iterator[None]:

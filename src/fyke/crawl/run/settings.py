@@ -19,7 +19,7 @@ from fyke.url import Url
 
 _NOT_BELOW_0 = (
     *("delay", "patience", "max_pages", "max_bytes", "max_time", "max_depth", "max_host_pages", "hops_off"),
-    *("agents", "keep_versions", "request_rate", "min_free_disk", "render_scroll"),
+    *("agents", "keep_versions", "request_rate", "min_free_disk", "wait_for_room", "render_scroll"),
 )
 FETCH_OPTIONS = (
     *("delay", "user_agent", "contact", "resolve", "no_robots", "allow_private", "connect_timeout", "stall_timeout"),
@@ -138,6 +138,9 @@ class CrawlSettings:
     trace: tuple[str, ...] = option((), "Tell the way of this URL: each room, what it decided, how long; repeatable.")
     log_format: Literal["text", "json"] = option("text", "Lines of fyke.log in the store, and of -v: text or JSON.")
     min_free_disk: Bytes = option(500_000_000, "Stop cleanly when the disk has fewer bytes free than this.")
+    wait_for_room: Seconds = option(
+        600.0, "On a full disk wait so long for somebody to free some, then stop; the crawl goes on by itself."
+    )
     hosts: dict[str, HostSettings] = tables(
         "Settings of single hosts, by exact name: max_pages, delay, proxy, content."
     )

@@ -128,6 +128,11 @@ def write(store: Path, status: AgentStatus) -> None:
     fresh.replace(path)
 
 
+def remove(store: Path, agent: int) -> None:
+    """Forget an agent that is gone."""
+    (store / _FOLDER / f"agent-{agent}.json").unlink(missing_ok=True)
+
+
 def clear(store: Path) -> None:
     """Forget the agents of an earlier run."""
     for path in (store / _FOLDER).glob("agent-*.json"):
@@ -220,6 +225,7 @@ _WORDS = {
     "limit": "the last of as many pages as are wanted",
     "empty": "new links: nothing is queued",
     "starting": "everything to be loaded",
+    "no-room": "room on the disk, which is full",
     "resuming": "the queues of the last run to be taken up",
 }
 """What an agent waits for (``frontier.leases.Why``), in words."""

@@ -67,10 +67,22 @@ def change(store: Path, make: Callable[[Steering], Steering]) -> Steering:
         fcntl.flock(lock, fcntl.LOCK_EX)
         known = read(store)
         asked = msgspec.structs.replace(make(known), number=known.number + 1)
-        fresh = store / f"{FILE}.new"
-        fresh.write_bytes(msgspec.json.encode(asked))
-        fresh.replace(store / FILE)
+        _replace(store, asked)
     return asked
+
+
+def write(store: Path, asked: Steering) -> None:
+    """Ask for what was asked for elsewhere, unless something newer is asked for here."""
+    with (store / f"{FILE}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if read(store).number < asked.number:
+            _replace(store, asked)
+
+
+def _replace(store: Path, asked: Steering) -> None:
+    fresh = store / f"{FILE}.new"
+    fresh.write_bytes(msgspec.json.encode(asked))
+    fresh.replace(store / FILE)
 
 
 def merged(known: Steering, **changes: Any) -> Steering:

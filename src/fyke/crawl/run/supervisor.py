@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from fyke.crawl.run.board import Board, Sign
-from fyke.errors import UNREADABLE, FykeError, StorageError
+from fyke.errors import UNREADABLE, DiskFullError, FykeError, StorageError
 
 HANG = 60.0
 """Seconds without a sign of life after which an agent is ended and started anew."""
@@ -27,6 +27,8 @@ MAX_DEATHS = 10
 """Deaths of one agent after which the crawl gives up: something other than a page is wrong."""
 FAILED = 70
 """The exit status of an agent that has said why it ends, in the file ``FAILURE`` of the run's folder."""
+FULL = 71
+"""The same, where the disk is full."""
 FAILURE = "failure"
 _POLL = 0.1
 
@@ -161,8 +163,9 @@ def supervise(
                 _end_if_hung(board, number, process, began[number])
                 if process.is_alive() or process.exitcode == 0:
                     continue
-                if process.exitcode == FAILED:
-                    raise StorageError((board.path.parent / FAILURE).read_text(encoding="utf-8"))
+                if process.exitcode in (FAILED, FULL):
+                    said = (board.path.parent / FAILURE).read_text(encoding="utf-8")
+                    raise DiskFullError(said) if process.exitcode == FULL else StorageError(said)
                 death = Death(number, process.exitcode, board.working_on(number))
                 deaths[number] += 1
                 on_death(death)

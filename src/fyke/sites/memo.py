@@ -1,0 +1,197 @@
+"""``LinkMemo``: what hrefs lead to, each with its key in the seen-set, looked up for the links of many pages at once.
+
+Absolute hrefs (``https://…``) are kept once for all, rooted ones (``/x``) for their site, relative ones (``x.html``)
+for their directory. It is bounded: once full, it begins anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fyke.errors import UrlError
+from fyke.formats.markup import Cut, value_of
+
+from fyke.sites.memo_kernels import (  # isort: skip
+    COLUMNS, ENTRY, EVERYWHERE, FOUND, KEY, MARGIN, MAX_SIZE, NOWHERE, TOLD, Memo, keep, look_up,
+)  # fmt: skip
+from fyke.sites.traps import seen_key
+from fyke.url import Url
+from fyke.values import Drop
+
+ENTRIES = 50_000
+"""About 17 MB: the links of the pages of one depth on a thousand sites."""
+_MEAN_SIZE = 80
+"""Bytes of an href for which there is room, so many for each entry."""
+_FEW = 4_096
+"""Hrefs of links that are no anchors which are kept beside the table."""
+_OF_THE_DIRECTORY = re.compile(r"[\w.~%#-]")  # not "" and "?x", which depend on the page itself
+_NO_DOCUMENTS = {"javascript": Drop.JAVASCRIPT, "mailto": Drop.MAILTO, "data": Drop.DATA}
+_WHITE = re.compile(r"[\x00-\x20]+")
+
+Target = tuple[Url | Drop, int]
+"""What an href leads to: a URL with its key in the seen-set, or nowhere for a reason (0)."""
+Join = Callable[[str], Target]
+
+
+class Known(NamedTuple):
+    """What the hrefs of a page's anchors lead to, in columns."""
+
+    targets: list[Url | Drop]
+    keys: npt.NDArray[np.uint64]
+    """0 where it leads nowhere."""
+    dropped: bool
+    """Whether some lead nowhere."""
+
+
+UNKNOWN = Known([], np.empty(0, np.uint64), False)
+
+
+class LinkMemo:
+    """What hrefs lead to, by site and directory. One for each agent; bounded by ``entries``."""
+
+    def __init__(self, entries: int = ENTRIES, seed: int = 0) -> None:
+        self.seed = seed
+        """Of the keys in the seen-set."""
+        self._limit = entries
+        # Python's own secret of this process: nobody else can make hrefs for one slot.
+        self._salt = np.uint64(hash("hrefs") & 0xFFFF_FFFF_FFFF_FFFF)
+        self._begin()
+
+    def _begin(self) -> None:
+        limit = self._limit
+        self._memo = Memo(
+            np.zeros(1 << max(3, (2 * limit).bit_length()), np.int32), np.empty((limit, COLUMNS), np.uint64),
+            np.empty(_MEAN_SIZE * limit + MAX_SIZE, np.uint8),
+        )  # fmt: skip
+        self._targets: list[Url | Drop] = []
+        self._used = 0
+        self._places: dict[str, tuple[int, int]] = {}
+        self._others: dict[tuple[int, str], Target] = {}
+
+    def __len__(self) -> int:
+        """How many hrefs are kept."""
+        return len(self._targets) + len(self._others)
+
+    def _is_full(self) -> bool:
+        taken = max(len(self._targets), self._used // _MEAN_SIZE, len(self._places))
+        return 10 * taken >= 9 * self._limit  # the rest is for the pages of one call, as far as that goes
+
+    def joiner(self, base: Url) -> Join:
+        """Return what joins single hrefs with ``base``."""
+        return partial(self._join, base)
+
+    def _join(self, base: Url, href: str) -> Target:
+        place = NOWHERE
+        if len(href) <= MAX_SIZE:
+            if href.startswith("/"):
+                place = self._places_of(base)[0]
+            elif href.startswith(("http://", "https://")):
+                place = EVERYWHERE
+            elif _OF_THE_DIRECTORY.match(href):
+                place = self._places_of(base)[1]
+        if place < 0:
+            return judge(base, href, self.seed)
+        found = self._others.get((place, href))
+        if found is None:
+            if len(self._others) >= min(_FEW, self._limit):
+                self._others.clear()
+            found = self._others[place, href] = judge(base, href, self.seed)
+        return found
+
+    def _places_of(self, base: Url) -> tuple[int, int]:
+        """Return the numbers of the site of ``base`` and of its directory."""
+        href = base.href
+        query = href.find("?")
+        folder = href[: href.rindex("/", 0, query if query > 0 else None) + 1]
+        found = self._places.get(folder)
+        if found is None:
+            site = base.site
+            own = self._places.setdefault(site, (2 * len(self._places) + 1, 0))[0]
+            found = self._places[folder] = own, 2 * len(self._places) + 2
+        return found
+
+    def look_up(self, cuts: Sequence[Cut], bases: Sequence[Url | None], most: int) -> list[Known | None]:
+        """Return what the anchors of pages lead to; None for a page without a base, and with more than ``most``.
+
+        REQUIRES: the pages were cut in one call.
+        """
+        if self._is_full():
+            self._begin()
+        if not cuts:
+            return []
+        text = cuts[0].batch.columns
+        spans = [cut.ends[:2] if base is not None else (0, 0) for cut, base in zip(cuts, bases, strict=True)]
+        places = [self._places_of(base) if base is not None else (0, 0) for base in bases]
+        room = sum(min(end - begin, len(cut.markup)) for (begin, end), cut in zip(spans, cuts, strict=True))
+        rows, keys = np.empty((room, FOUND), np.int32), np.empty(room, np.uint64)
+        told = np.empty((len(cuts), TOLD), np.int32)
+        count = look_up(
+            text, np.array(spans, np.int32), np.array(places, np.int32), self._memo, self._salt, rows, keys, told
+        )
+        entries: list[int] = rows[:count, ENTRY].tolist()
+        table = self._targets.__getitem__
+        found: list[Known | None] = []
+        fresh: dict[tuple[int, bytes], int] = {}
+        begin = 0
+        for base, (last, missing, dropped) in zip(bases, told.tolist(), strict=True):
+            if base is None or last - begin > most:
+                found.append(None)
+            elif missing:
+                found.append(self._resolved(text, rows[begin:last], keys[begin:last], base, fresh))
+            else:
+                found.append(Known(list(map(table, entries[begin:last])), keys[begin:last], dropped > 0))
+            begin = last
+        return found
+
+    def _resolved(
+        self, text: npt.NDArray[np.uint8], rows: npt.NDArray[np.int32], keys: npt.NDArray[np.uint64], base: Url,
+        fresh: dict[tuple[int, bytes], int],
+    ) -> Known:  # fmt: skip
+        """Join what is not known, and keep it as far as there is room. ``fresh`` is what was kept since the look-up."""
+        targets: list[Url | Drop] = []
+        new: list[int] = []
+        first = len(self._targets)
+        size_left = self._memo.text.size - self._used - MARGIN
+        for at, (entry, start, size, place) in enumerate(rows.tolist()):
+            if entry >= 0:
+                targets.append(self._targets[entry])
+                continue
+            raw = text[start : start + size].tobytes()
+            known = fresh.get((place, raw))
+            if known is not None:
+                targets.append(self._targets[known])
+                keys[at] = self._memo.entries[known, KEY] if known < first else keys[new[known - first]]
+                continue
+            target, keys[at] = judge(base, value_of(raw), self.seed)
+            targets.append(target)
+            if place >= 0 and size <= MAX_SIZE and len(self._targets) < self._limit and size <= size_left:
+                size_left -= size
+                fresh[place, raw] = len(self._targets)
+                self._targets.append(target)
+                new.append(at)
+        if new:
+            self._used = keep(text, rows[new], keys[new], self._memo, self._salt, first, self._used)
+        return Known(targets, keys, not keys.all())
+
+
+def judge(base: Url, href: str, seed: int) -> Target:
+    """Return what ``href`` leads to in a document at ``base``."""
+    if not href.startswith(("/", "http")):
+        start = _WHITE.sub("", href[:64])
+        if start.startswith("#"):
+            return Drop.FRAGMENT, 0
+        if reason := _NO_DOCUMENTS.get(start[:11].partition(":")[0].lower()) if ":" in start else None:
+            return reason, 0
+    try:
+        url = base.join(href)
+    except UrlError as error:
+        return (Drop.SCHEME if "names no document" in str(error) else Drop.INVALID), 0
+    if not url.href.startswith(("http://", "https://")):
+        return Drop.SCHEME, 0
+    return url, seen_key(url, seed)

@@ -1,0 +1,166 @@
+"""What hrefs lead to, by their bytes: one look-up for all links of many pages.
+
+A table of slots (open addressing) leads to entries; an entry has the place that its href depends on, the bytes of the
+href, and the key of its target in the seen-set. Bytes are compared, so nobody's hrefs are taken for others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fyke.bits.hashing import mix
+from fyke.bits.jit import eight_bytes, kernel, leaf, trailing_zeros
+
+Bytes = npt.NDArray[np.uint8]
+Rows = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+
+EVERYWHERE, NOWHERE = 0, -1
+"""The place of absolute hrefs; and of those that are not kept."""
+ENTRY, START, SIZE, PLACE, FOUND = range(5)
+"""Columns of what is told of an href: its entry or -1, where its bytes are, and its place."""
+LAST, MISSING, DROPPED, TOLD = range(4)
+"""Columns of what is told of a page: where its hrefs end, how many have no entry, how many lead nowhere."""
+KEY, COLUMNS = 3, 4
+"""Of an entry."""
+MAX_SIZE = 512
+"""Bytes of an href that is kept: a longer one is hardly met twice."""
+MARGIN = 8
+"""Bytes behind the last href that may be read."""
+_KEPT = np.zeros(256, np.uint8)
+_KEPT[[*range(48, 58), *range(65, 91), *range(97, 123), *b"_.~%#-"]] = 1
+"""Bytes with which an href begins that depends on the directory of its page alone: not "" and "?x"."""
+_SLASH = ord("/")
+_HTTP = np.array([*b"https://"], np.uint8)
+_ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+_MULTIPLIER = np.uint64(0x9FB21C651E98DF25)
+_U0, _U1, _U29 = np.uint64(0), np.uint64(1), np.uint64(29)
+
+
+class Memo(NamedTuple):
+    """The table: ``slots`` are a power of two, 0 where free, else one more than the entry; at most half are taken."""
+
+    slots: Rows
+    entries: Words
+    """Of each a hash, its place and the size of its href (``_form``), where that begins in ``text``, and the key of its
+    target in the seen-set, 0 where it leads nowhere."""
+    text: Bytes
+
+
+@leaf
+def _hashed(text: Bytes, at: int, place: int, seed: np.uint64) -> tuple[np.uint64, int]:
+    """Return a hash of the href that begins at ``at``, and how many bytes it has: up to a zero."""
+    begin = at
+    h: np.uint64 = mix(seed + np.uint64(place + 1))
+    word = eight_bytes(text, at)
+    zero = (word - _ONES) & ~word & _HIGHS
+    while zero == _U0:
+        h = np.uint64((h ^ word) * _MULTIPLIER)
+        h = np.uint64(h ^ (h >> _U29))
+        at += 8
+        word = eight_bytes(text, at)
+        zero = (word - _ONES) & ~word & _HIGHS
+    rest = trailing_zeros(zero) >> 3
+    size = at + rest - begin
+    h = np.uint64((h ^ (word & ((_U1 << np.uint64(8 * rest)) - _U1))) * _MULTIPLIER)
+    return mix(h ^ np.uint64(size)), size
+
+
+@leaf
+def _place(text: Bytes, at: int, site: int, folder: int) -> int:
+    """Return what the href at ``at`` depends on."""
+    if text[at] == _SLASH:
+        return site
+    same = 0
+    while same < 8 and text[at + same] == _HTTP[same]:
+        same += 1
+    plain = same == 4 and text[at + 4] == 58 and text[at + 5] == _SLASH and text[at + 6] == _SLASH
+    if same == 8 or plain:
+        return EVERYWHERE
+    return folder if _KEPT[text[at]] else NOWHERE
+
+
+@leaf
+def _is_equal(one: Bytes, at: int, other: Bytes, start: int, size: int) -> bool:
+    """REQUIRES: seven bytes behind both."""
+    k = 0
+    while k + 8 <= size:
+        if eight_bytes(one, at + k) != eight_bytes(other, start + k):
+            return False
+        k += 8
+    differ = eight_bytes(one, at + k) ^ eight_bytes(other, start + k)
+    return bool(differ & ((_U1 << np.uint64(8 * (size - k))) - _U1) == _U0)
+
+
+@leaf
+def _form(place: int, size: int) -> np.uint64:
+    return np.uint64((place << 16) + size)
+
+
+@leaf
+def _find(text: Bytes, at: int, size: int, place: int, h: np.uint64, memo: Memo) -> int:
+    """Return the entry of an href, or -1 - the slot that is free for it."""
+    mask = memo.slots.size - 1
+    slot = int(np.int64(h) & mask)
+    form = _form(place, size)
+    while memo.slots[slot]:
+        entry = memo.slots[slot] - 1
+        row = memo.entries[entry]
+        if row[0] == h and row[1] == form and _is_equal(text, at, memo.text, int(np.int64(row[2])), size):
+            return int(entry)
+        slot = (slot + 1) & mask
+    return -1 - slot
+
+
+@kernel
+def look_up(
+    text: Bytes, spans: Rows, places: Rows, memo: Memo, seed: np.uint64, rows: Rows, keys: Words, pages: Rows
+) -> int:
+    """Look up the hrefs ``text[spans[i, 0]:spans[i, 1]]`` of pages, a zero behind each; return how many there are.
+
+    ``places`` are those of each page's site and directory; ``rows`` and ``keys`` get what is told of each href, as far
+    as there is room, ``pages`` what is told of each page. REQUIRES: MARGIN bytes behind the last.
+    """
+    count = 0
+    for page in range(spans.shape[0]):
+        at, missing, dropped = int(spans[page, 0]), 0, 0
+        while at < spans[page, 1] and count < rows.shape[0]:
+            place = int(_place(text, at, places[page, 0], places[page, 1]))
+            h, size = _hashed(text, at, place, seed)
+            entry = _find(text, at, size, place, h, memo) if place >= 0 and size <= MAX_SIZE else -1
+            row = rows[count]
+            row[ENTRY], row[START], row[SIZE], row[PLACE] = max(entry, -1), at, size, place
+            if entry < 0:
+                missing += 1
+                keys[count] = _U0
+            else:
+                keys[count] = memo.entries[entry, KEY]
+                dropped += memo.entries[entry, KEY] == _U0
+            count += 1
+            at += size + 1
+        pages[page, LAST], pages[page, MISSING], pages[page, DROPPED] = count, missing, dropped
+    return count
+
+
+@kernel
+def keep(text: Bytes, rows: Rows, keys: Words, memo: Memo, seed: np.uint64, first: int, used: int) -> int:
+    """Enter hrefs that are not there, each with its key, from entry ``first`` on; return how much of the text is used.
+
+    ``used`` is how much is. Of equal hrefs the first counts. REQUIRES: room for the entries and for their bytes.
+    """
+    for k in range(rows.shape[0]):
+        row, entry = rows[k], first + k
+        h, size = _hashed(text, int(row[START]), int(row[PLACE]), seed)
+        slot = -1 - _find(text, int(row[START]), size, int(row[PLACE]), h, memo)
+        if slot < 0:
+            continue
+        memo.slots[slot] = entry + 1
+        own = memo.entries[entry]
+        own[0], own[1], own[2], own[KEY] = h, _form(int(row[PLACE]), size), used, keys[k]
+        for b in range(size):
+            memo.text[used + b] = text[row[START] + b]
+        used += size
+    return used
