@@ -112,6 +112,7 @@ def play(folder: Path) -> dict[str, Any]:
         "copies": list(copies.pair_rows()) == list(same.pair_rows()) and len(copies.left) > 0,
         "sketched": (len(texts), len(sketched)),
         "families": (len(families), sum(len(family - marked) <= 1 for family in families)),
+        "headless": [sorted(family) for family in families if family <= marked],
         "left": left_running(folder),
     }
 

@@ -45,5 +45,6 @@ def test_a_machine_dies_another_joins_and_the_truth_is_found() -> None:
     assert facts["sketched"][0] == facts["sketched"][1], "the sketch of each text is a cell of its row"
     families, settled = facts["families"]
     assert families > 10
-    assert settled >= 0.75 * families, "of near copies on any machines most are marked, though one dies (then .84)"
+    assert settled >= families - 1, "of near copies all but one are marked, though a machine dies (routing finds .992)"
+    assert not facts["headless"], "one of each family is nobody's copy"
     assert not facts["left"], "nothing is left running"
