@@ -157,7 +157,8 @@ class Post:
         self._drafts: defaultdict[int, dict[int, tuple[list[Offer], list[Note]]]] = defaultdict(dict)
         self._urgent: set[int] = set()  # tablets that offers wait for
         self._applied: list[tuple[int, bytes]] = []  # source and key of letters, since the last sync began
-        self._travelling = 0
+        self.pending = 0
+        """Letters that are not applied yet, those under way included."""
         for source in store.owned:
             tablet = store.tablet(source)
             self._numbers[source] = self._durable[source] = _new_epoch(tablet)
@@ -166,11 +167,7 @@ class Post:
                 letter = Letter(source, *_parse(key), offers, False, notes, len(value))
                 self._waiting[letter.destination].append(letter)
                 self._urgent.add(letter.destination)
-
-    @property
-    def pending(self) -> int:
-        """Letters that are not applied yet, those under way included."""
-        return self._travelling + sum(map(len, self._waiting.values()))
+                self.pending += 1
 
     @property
     def waits_for_sync(self) -> bool:
@@ -211,6 +208,7 @@ class Post:
                 letter = Letter(source, destination, number, some, True, rest, len(data))
                 put("outbox", letter.key, data)
                 self._waiting[destination].append(letter)
+                self.pending += 1
             if offers:
                 self._urgent.add(destination)
 
@@ -240,7 +238,6 @@ class Post:
             count += len(waiting[taken].notes)
             taken += 1
         self._waiting[INDEX], found = waiting[taken:], waiting[:taken]
-        self._travelling += taken
         return found
 
     def take(self, destinations: Iterable[int], urgent: bool = False, *, ours: bool = False) -> dict[int, list[Letter]]:
@@ -261,7 +258,6 @@ class Post:
             if waiting and bundle:
                 taken[number] = waiting[:bundle]
                 self._waiting[number] = waiting[bundle:]
-        self._travelling += sum(map(len, taken.values()))
         return taken
 
     def _bundle(self, waiting: Sequence[Letter], ours: bool) -> int:
@@ -279,7 +275,6 @@ class Post:
 
     def give_back(self, letters: Sequence[Letter]) -> None:
         """Take letters back that could not be delivered, before those that were written meanwhile."""
-        self._travelling -= len(letters)
         for destination in {letter.destination for letter in letters}:
             mine = [letter for letter in letters if letter.destination == destination]
             self._waiting[destination] = mine + self._waiting[destination]
@@ -297,7 +292,7 @@ class Post:
 
     def delivered(self, letters: Sequence[Letter]) -> None:
         """Note that letters have been applied; they are deleted once that is synced."""
-        self._travelling -= len(letters)
+        self.pending -= len(letters)
         self._applied += [(letter.source, letter.key) for letter in letters]
 
     def syncing(self) -> Callable[[], None]:

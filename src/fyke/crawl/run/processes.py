@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import gc
 import multiprocessing
 import os
 import signal
@@ -180,6 +182,7 @@ def _begin() -> None:
     """Be a process of a crawl: a Ctrl-C is the supervisor's, and so is what a fork has brought along."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    atexit.register(gc.freeze)  # no look for cycles at the end
     log.handlers.clear()
 
 
