@@ -87,7 +87,7 @@ class Examination:
 
     def ready(self, now: bool) -> bool:
         """Whether there are questions that should not wait; with ``now`` none should."""
-        return self.queues.post.questions_ready >= (1 if now else WORTHWHILE)
+        return self.queues.post.may_ask(1 if now else WORTHWHILE)
 
     async def examine(self) -> None:
         """Answer a bundle of questions. Raises ``OSError`` where the index does not answer."""

@@ -221,12 +221,13 @@ class Post:
         """Questions that wait for the index of near copies."""
         return sum(len(letter.notes) for letter in self._waiting.get(INDEX, ()))
 
-    @property
-    def questions_ready(self) -> int:
-        """Those of them that may leave."""
-        if not self.ask_late:
-            return self.questions
-        return sum(len(letter.notes) for letter in takewhile(self._may_ask, self._waiting.get(INDEX, ())))
+    def may_ask(self, least: int) -> bool:
+        """Whether so many questions may leave."""
+        for letter in takewhile(self._may_ask, self._waiting.get(INDEX, ())):
+            least -= len(letter.notes)
+            if least <= 0:
+                return True
+        return False
 
     def _may_ask(self, letter: Letter) -> bool:
         return not self.ask_late or letter.number < self._durable[letter.source]
