@@ -20,7 +20,7 @@ from typing import Any
 
 from fyke.crawl.agent import Agent
 from fyke.crawl.duplicates.exact import strip_all
-from fyke.crawl.duplicates.near import FOLDER, Line, LookAlikes, serve
+from fyke.crawl.duplicates.near import FOLDER, RANKED, Line, LookAlikes, serve
 from fyke.crawl.duplicates.sketched import Sketched
 from fyke.crawl.mail.abroad import Abroad
 from fyke.crawl.mail.carrier import Exchange
@@ -215,16 +215,16 @@ def _index_process(run: Run) -> None:
     form = run.plan.settings.log_format
     with logging_to(run.store, form, run.verbose), Store.open(run.store, "r") as store:
         try:
-            with closing(LookAlikes(run.store / FOLDER, store)) as index:
+            with closing(LookAlikes(run.store / (FOLDER if run.owned is None else RANKED), store)) as index:
                 run_loop(main(index))
         except Exception:
             log.exception("the index of duplicates ends")
             sys.exit(1)
 
 
-def _sign_of(agent: Agent, now: float) -> Sign:
-    """A sign of life, and of what the agent rests for."""
-    resting = agent.idle.until if agent.resting(now) else 0.0
+def _sign_of(agent: Agent, now: float, *, rests: bool) -> Sign:
+    """A sign of life, and until when the agent rests, where it ``rests`` beside its work, too."""
+    resting = agent.idle.until if rests and agent.resting(now) else 0.0
     return Sign(now, resting, agent.delivery.received, agent.tally.pages)
 
 
@@ -250,8 +250,8 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         if agent.revisits is not None:
             threshold = agent.revisits.budget.threshold
             threshold.value = board.threshold(number, threshold.value)
-        board.show(number, _sign_of(agent, now))
         sketched.stop() if board.stopping else sketched.nodes_changed(run.members())
+        board.show(number, _sign_of(agent, now, rests=not sketched.busy))
         return not board.stopping and not (limit is not None and limit.reached) and _may_go_on(run)
 
     async def send(tablet: int, letters: list[Letter]) -> None:
@@ -273,6 +273,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
             durable=shipping.settle if shipping is not None else None,
         )  # fmt: skip
         agent, transport = make(run, store)(ties, limit)
+        agent.queues.post.ask_late, sketched.duplicates = run.owned is not None, agent.queues.duplicates
         helm.look(agent)
         exchange = Exchange(run.folder, number, agent.receive)
         try:
