@@ -76,7 +76,7 @@ OF_OUR_OWN = {
     "sites.probing.MAX_LINKS": "what is remembered of a form",
     "sites.probing.MAX_OPEN": "what is remembered of a form",
     "sites.probing.MAX_SEEDS": "what is asked of a form",
-    "sites.probing.MAX_VALUES": "what is asked of a form",
+    "sites.form_queries.MAX_VALUES": "what is asked of a form",
     "sites.probing.MAX_WORDS": "what is remembered of a form",
     "sites.results.MAX_AROUND": "words around a result",
     "sites.results.MAX_TOKENS": "where results are looked for",

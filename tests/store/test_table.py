@@ -16,9 +16,10 @@ from fyke.errors import UserError
 from fyke.store import Anchor, Change, Codec, Page, Row, RowMeta, Tablet
 from fyke.store.codec import Codecs
 from fyke.store.rocks import Memory
-from fyke.store.table import MemoryTable, Table
+from fyke.store.table import Table
 from fyke.url import Url
 from fyke.values import Link
+from tests.store.memory_table import MemoryTable
 
 CODECS = {"page": Codec.DICTIONARY, "text": Codec.DEFLATE, "links": Codec.ZSTD}
 A, B, C = (Url.parse(f"http://example.org{path}").key for path in ("/a", "/a/b", "/a?b"))

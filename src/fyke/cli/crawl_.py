@@ -19,8 +19,8 @@ from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
-    from fyke.assemble import Summary
     from fyke.crawl.run.steps import Step
+    from fyke.crawl.run.summary import Summary
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from html import unescape
 from operator import attrgetter
 from typing import NamedTuple
@@ -14,11 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from fyke.convert.mark_kernels import find_marks
-from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED
+from fyke.errors import UrlError
+from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED, SCRIPTED
 from fyke.formats.html import Page
 from fyke.formats.lazy import lazy
 from fyke.formats.markup import FIRST, Tag, fold
 from fyke.formats.markup_names import ATTRIBUTE
+from fyke.url import Url
 
 MAX_TAGS = 2_000
 """Of the elements by which a page speaks of itself: pages have some dozens."""
@@ -169,7 +172,12 @@ class Facts:
     @property
     def speaks(self) -> bool:
         """Whether the page says anything of itself but what it is called, and when it was written."""
-        return bool(self.page.cut.held or self.relations or self.metas or self.linked_data)
+        return bool(self.page.cut.held & ~SCRIPTED or self.relations or self.metas or self.linked_data)
+
+    @property
+    def has_scripts(self) -> bool:
+        """Whether there is any script."""
+        return bool(self.page.cut.held & SCRIPTED)
 
     @property
     def has_items(self) -> bool:
@@ -217,3 +225,28 @@ class Facts:
 
 MAX_META = 4_000
 """Characters of a ``<meta>``: a description at its longest."""
+
+
+class Joiner:
+    """Makes an address absolute, as far as the page's own is known."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    @lazy
+    def _root(self) -> Url | None:
+        found: Url | None = None
+        for part in (self._facts.url, self._facts.base):
+            with suppress(UrlError):
+                if part:
+                    found = found.join(part) if found else Url.parse(part)
+        return found
+
+    def __call__(self, href: str) -> str:
+        """Return the address; as it stands where it can not be joined."""
+        if href.startswith(("https://", "http://")):
+            return href
+        with suppress(UrlError):
+            if base := self._root:
+                return base.join(href).href
+        return href

@@ -148,9 +148,18 @@ def document(
     read = text if blocks is None else blocks
     said = describe(facts, read if media_type in _PAGES else "", main or read, pairs, table)
     return Document(
-        html, text, tags, said.title, said.language, media_type, origin.encoding, origin.how, origin.replaced,
-        said.meta, resolve(page.links(), page.base, url) if links is None else links,
-    )  # fmt: skip
+        html=html,
+        text=text,
+        tags=tags,
+        title=said.title,
+        language=said.language,
+        media_type=media_type,
+        encoding=origin.encoding,
+        encoding_from=origin.how,
+        replaced=origin.replaced,
+        meta=said.meta,
+        links=resolve(page.links(), page.base, url) if links is None else links,
+    )
 
 
 def text_document(

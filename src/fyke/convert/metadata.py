@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from fyke.convert.authors import author
-from fyke.convert.facts import Facts
+from fyke.convert.facts import Facts, Joiner
 from fyke.convert.publication import UNDATED, modified, published
 from fyke.convert.structured import (
     ARTICLES,
@@ -29,12 +28,9 @@ from fyke.convert.structured import (
     things,
     types,
 )
-from fyke.errors import UrlError
-from fyke.formats.lazy import lazy
 from fyke.formats.tags import NO_META, TABLE, Table, canonical
 from fyke.text.language import LIKELY, Language, identify, primary
 from fyke.text.placeholders import is_placeholder
-from fyke.url import Url
 from fyke.values import Described, Meta
 
 KINDS = {
@@ -107,7 +103,7 @@ def describe(
     title = (given_title and _first([given_title], "container")) or _title(facts, own, marked)
     changed = modified(facts, own, marked) if speaks else UNDATED
     when, in_text = published(facts, own, marked, text, changed)
-    join = _Joiner(facts)
+    join = Joiner(facts)
     fields: dict[str, Found] = {
         "author": (given.author and _first([given.author], "container", author=True)) or author(facts, own, marked),
         "published": (given.published, "container") if given.published else when,
@@ -378,27 +374,3 @@ def _alternates(facts: Facts, join: Callable[[str], str]) -> tuple[tuple[str, st
         if relation.hreflang and relation.href and "alternate" in relation.rel.split()
     }
     return tuple(list(found.items())[:MAX_ALTERNATES])
-
-
-class _Joiner:
-    """Makes an address absolute, as far as the page's own is known."""
-
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
-
-    @lazy
-    def _root(self) -> Url | None:
-        found: Url | None = None
-        for part in (self._facts.url, self._facts.base):
-            with suppress(UrlError):
-                if part:
-                    found = found.join(part) if found else Url.parse(part)
-        return found
-
-    def __call__(self, href: str) -> str:
-        if href.startswith(("https://", "http://")):
-            return href
-        with suppress(UrlError):
-            if base := self._root:
-                return base.join(href).href
-        return href
