@@ -48,6 +48,7 @@ _STEPS_PER_TAG = 2
 _APART = "\n\n"
 """Between two blocks of a text."""
 _UNDECODED = Decoded("", "", "", 0)
+_NO_TAGS = Tags()
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 """Types whose text may be asked for a date: elsewhere dates in the text are of anything."""
 
@@ -163,17 +164,17 @@ def document(
 
 
 def text_document(
-    page: Page, decoded: Utf8, url: Url, media_type: str, main: str, blocks: str, language: Language
-) -> Document:
+    page: Page, decoded: Utf8, url: Url, media_type: str, main: str, blocks: str, language: Language,
+    undated: bool = False,
+) -> Document:  # fmt: skip
     """Return the document of a page that is kept as text: as ``document``, without HTML, tags and links.
 
-    ``language`` is what its text is likely in.
+    ``language`` is what its text is likely in; ``undated`` says that it is known to name no date.
     """
-    said = describe(
-        Facts(page, url.href), blocks if media_type in _PAGES else "", main or blocks, language=language
-    )  # fmt: skip
+    text = blocks if media_type in _PAGES else ""
+    said = describe(Facts(page, url.href), text, main or blocks, language=language, undated=undated)
     return Document(
-        "", blocks, Tags(), said.title, said.language, media_type, decoded.encoding, decoded.how, decoded.replaced,
+        "", blocks, _NO_TAGS, said.title, said.language, media_type, decoded.encoding, decoded.how, decoded.replaced,
         said.meta,
     )  # fmt: skip
 
