@@ -20,6 +20,7 @@ from fyke.convert.facts import Facts
 from fyke.convert.mark_kernels import element_end
 from fyke.formats.markup import ELEMENT_COLUMN, Tag, fold
 from fyke.formats.markup_names import ELEMENT, marked
+from fyke.limits import note
 
 Thing = dict[str, object]
 
@@ -52,6 +53,8 @@ ARTICLES = frozenset({
 
 def decode_json_ld(script: str) -> object:
     """Return what a script of JSON-LD says, mended where it is not JSON; None where it cannot be understood."""
+    if len(script) > MAX_SCRIPT:
+        note("linked-data")
     script = script[:MAX_SCRIPT].strip("\ufeff \t\r\n;")
     if not script:
         return None
@@ -118,6 +121,8 @@ def things(values: Iterable[object]) -> Iterator[Thing]:
         elif isinstance(value, dict):
             yield value
             waiting.extend(value[key] for key in ("mainEntityOfPage", "mainEntity", "@graph") if key in value)
+    if waiting:
+        note("structured-data")
 
 
 def strings(value: object, most: int = 10) -> list[str]:
@@ -196,6 +201,8 @@ def _items(facts: Facts, tags: list[Tag], join: Join, prop: str, scope: str, kin
     open_things: list[tuple[int, Thing]] = []
     rows = facts.tokens.tokens
     made: list[tuple[Tag, object]] = []
+    if len(tags) > MAX_THINGS:
+        note("structured-data")
     for tag in tags[:MAX_THINGS]:
         while open_things and open_things[-1][0] <= tag.token:
             open_things.pop()
