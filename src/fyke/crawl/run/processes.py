@@ -25,7 +25,7 @@ from fyke.crawl.mail.abroad import Abroad
 from fyke.crawl.mail.carrier import Exchange
 from fyke.crawl.mail.outbox import Letter
 from fyke.crawl.politeness.identity import Identity
-from fyke.crawl.revisit.gauge import Log
+from fyke.crawl.revisit.freshness import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.backup import Backup
 from fyke.crawl.run.board import Board, SharedLimit, Sign
@@ -38,7 +38,7 @@ from fyke.crawl.run.room import is_full
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.status import Status
-from fyke.crawl.run.steering import Helm
+from fyke.crawl.run.steering import SteeringReader
 from fyke.crawl.run.supervisor import FAILED, FAILURE, FULL, Death, Kept, Quarantine, supervise
 from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
@@ -157,7 +157,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
             *(death.agent, death.status, " ".join(death.urls) or "nothing"),
         )
 
-    helm = Helm(run.store)
+    helm = SteeringReader(run.store)
     index = Kept(start_index, "the index of duplicates")
     try:
         with Signals(interrupted.append):
@@ -230,7 +230,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
     began = time.time()
-    log_, helm, past = Log(run.store, number), Helm(run.store), History(run.store, number)
+    log_, helm, past = Log(run.store, number), SteeringReader(run.store), History(run.store, number)
     limit = run.limit(board, run.left)
 
     def beat(agent: Agent) -> bool:
