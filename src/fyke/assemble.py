@@ -29,7 +29,7 @@ from fyke.crawl.discovery.subscriptions import serving
 from fyke.crawl.duplicates.near import FOLDER, Beside
 from fyke.crawl.order.choice import prepare
 from fyke.crawl.politeness.identity import Identity, identity_of, without_secrets
-from fyke.crawl.revisit.gauge import Log
+from fyke.crawl.revisit.freshness import Log
 from fyke.crawl.run import history, steering, steps
 from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
@@ -45,7 +45,7 @@ from fyke.crawl.run.room import is_full, wait_for_room
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.settings import CrawlSettings
-from fyke.crawl.run.steering import Helm
+from fyke.crawl.run.steering import SteeringReader
 from fyke.crawl.run.summary import Summary, summarize
 from fyke.crawl.run.supervisor import Suspect
 from fyke.crawl.run.ties import Follow, Ties
@@ -218,7 +218,7 @@ def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -
         shipping = stack.enter_context(run.backup.of(store))
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
-        began, log, helm = time.time(), Log(run.store, 0), Helm(run.store)
+        began, log, helm = time.time(), Log(run.store, 0), SteeringReader(run.store)
         past = history.History(run.store, 0)
         limit = Limit(run.left) if run.left else None
         interrupted: list[int] = []
@@ -276,7 +276,7 @@ def _left(settings: CrawlSettings, counters: Counter[str], until: float) -> Boun
 
 async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], beat: Callable[[Agent], bool]) -> None:
     agent, transport = make()
-    Helm(run.store).look(agent)
+    SteeringReader(run.store).look(agent)
     try:
         async with serving(agent, run.plan.settings, SystemClock()):
             await agent.run([Url(href) for href in run.plan.seeds])

@@ -37,7 +37,7 @@ from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.supervisor import Quarantine
 from fyke.crawl.run.ties import Ties, Ways
 from fyke.errors import FykeError, UserError
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
 from fyke.formats.media_types import TypeFilter
@@ -61,7 +61,7 @@ class Network(NamedTuple):
     """What reaches the web for an agent."""
 
     clock: SystemClock
-    veto: Veto
+    veto: AddressPolicy
     resolver: Resolver
     transport: HttpTransport
     remember: Callable[[], None]
@@ -115,7 +115,7 @@ class AgentMaker:
     def _network(self) -> Network:
         clock, settings, identity = SystemClock(), self._settings, self._run.identity
         named = {(seed.host, seed.port) for seed in self._seeds}
-        veto = Veto((host for host, _ in named), settings.allow_private, named)
+        veto = AddressPolicy((host for host, _ in named), settings.allow_private, named)
         kept = read_kept(self._store)
         sessions = identity.sessions(line for lines in kept.values() for line in lines)
         resolver = Resolver(clock, settings.fixed_addresses(), elsewhere=identity.proxies.resolve)

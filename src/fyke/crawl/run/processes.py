@@ -26,7 +26,7 @@ from fyke.crawl.mail.abroad import Abroad
 from fyke.crawl.mail.carrier import Exchange
 from fyke.crawl.mail.outbox import Letter
 from fyke.crawl.politeness.identity import Identity
-from fyke.crawl.revisit.gauge import Log
+from fyke.crawl.revisit.freshness import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.backup import Backup
 from fyke.crawl.run.board import Board, SharedLimit, Sign
@@ -39,7 +39,7 @@ from fyke.crawl.run.room import is_full
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.status import Status
-from fyke.crawl.run.steering import Helm
+from fyke.crawl.run.steering import SteeringReader
 from fyke.crawl.run.supervisor import FAILED, FAILURE, FULL, Death, Kept, Quarantine, supervise
 from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
@@ -140,7 +140,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
             progress(statuses.total(statuses.read(run.store), last))
         return not interrupted
 
-    helm = Helm(run.store)
+    helm = SteeringReader(run.store)
     start = partial(_started, context, _agent_process, apart, make)
     index = Kept(partial(_started, context, _index_process, apart), "the index of duplicates")
     try:
@@ -237,7 +237,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
     board = Board(run.folder / "board", run.agents)
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
-    log_, helm, past, began = Log(run.store, number), Helm(run.store), History(run.store, number), time.time()
+    log_, helm, past, began = Log(run.store, number), SteeringReader(run.store), History(run.store, number), time.time()
     limit = run.limit(board, run.left)
 
     def beat(agent: Agent) -> bool:
