@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
@@ -81,9 +81,24 @@ def fetch_all(
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_fetch_all(urls, settings, waiting))
+        return run(_fetch_all(urls, settings, waiting))
     with ThreadPoolExecutor(1) as beside:  # in a notebook there is a loop already
-        return beside.submit(asyncio.run, _fetch_all(urls, settings, waiting)).result()
+        return beside.submit(run, _fetch_all(urls, settings, waiting)).result()
+
+
+def run(work: Coroutine[Any, Any, V]) -> V:
+    """Return what ``work`` does, in a loop of its own.
+
+    As ``asyncio.run``, but that makes a text of what its task returned (it looks at the handler of SIGINT, which names
+    the task), and of pages that takes several times their size.
+    """
+    found: list[V] = []
+
+    async def keep() -> None:
+        found.append(await work)
+
+    asyncio.run(keep())
+    return found[0]
 
 
 def parse_url(text: str, what: str = "is not on the web") -> Url:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import time
 from pathlib import Path
 from types import FunctionType
@@ -17,6 +18,7 @@ from numba.core import sigutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import Environment
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
@@ -106,9 +108,24 @@ def _kept(made: Any) -> bytes:
         one.name for group in (module.functions, module.global_variables) for one in group if not one.is_declaration
     ]
     code = library._get_compiled_object()
-    environments = made._find_referenced_environments()
-    kept = code, symbols, described, made.environment, made.signature, made.reload_init, environments
+    environments = [
+        (each.globals.get("__name__", ""), each.consts, each.env_name)
+        for each in (made.environment, *made._find_referenced_environments())
+    ]
+    kept = code, symbols, described, environments, made.signature, made.reload_init
     return cast(bytes, serialize.dumps(kept))
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Environment:
+    """Return what numba keeps beside a compiled function: what it raises. Its module is not loaded for that."""
+    known = Environment._memo.get(name)
+    if known is not None:
+        return known
+    made = Environment(sys.modules[module].__dict__ if module in sys.modules else {})
+    made.consts[:] = constants
+    made.env_name = name
+    Environment._memo[name] = made
+    return made
 
 
 def _loaded(target: Any, data: bytes | None) -> Any:
@@ -117,7 +134,8 @@ def _loaded(target: Any, data: bytes | None) -> Any:
         return None
     from numba import cloudpickle
 
-    code, symbols, described, environment, signature, reload_init, environments = cloudpickle.loads(data)
+    code, symbols, described, kept, signature, reload_init = cloudpickle.loads(data)
+    environment, *environments = (_environment(*each) for each in kept)
     for again in reload_init:
         again()
     codegen = target.codegen()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import ray
+from ray._private import worker as ray_worker
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from fyke.cluster import jobs
@@ -41,6 +42,8 @@ class RayHead(Head):
 
 def connect(address: str, own: str) -> None:
     """Connect with a cluster. Raises ``UserError`` where there is none."""
+    # Ray prints to stdout when a machine dies, whatever its logging is told; that is where JSON goes.
+    ray_worker.print_to_stdstream = lambda *data, **more: None
     try:
         ray.init(
             address=address, namespace=NAMESPACE, _node_ip_address=own,

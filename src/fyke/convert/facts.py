@@ -16,7 +16,7 @@ import numpy as np
 
 from fyke.convert.mark_kernels import find_marks
 from fyke.errors import UrlError
-from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED
+from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED, SCRIPTED
 from fyke.formats.html import Page
 from fyke.formats.lazy import lazy
 from fyke.formats.markup import FIRST, Tag, fold
@@ -172,7 +172,12 @@ class Facts:
     @property
     def speaks(self) -> bool:
         """Whether the page says anything of itself but what it is called, and when it was written."""
-        return bool(self.page.cut.held or self.relations or self.metas or self.linked_data)
+        return bool(self.page.cut.held & ~SCRIPTED or self.relations or self.metas or self.linked_data)
+
+    @property
+    def has_scripts(self) -> bool:
+        """Whether there is any script."""
+        return bool(self.page.cut.held & SCRIPTED)
 
     @property
     def has_items(self) -> bool:

@@ -28,7 +28,9 @@ def markdown(markup: str) -> str:
     """Return canonical markup as Markdown. Linear; never raises. Ends with a newline unless it is empty."""
     writer = _Writer(len(markup) // _MARKUP_PER_CELL)
     writer.write(blocks.stream(markup))
-    return "\n".join(writer.out) + "\n" if writer.out else ""
+    if writer.out:
+        writer.out.append("")
+    return "\n".join(writer.out)
 
 
 class _Writer:

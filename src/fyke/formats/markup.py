@@ -56,15 +56,32 @@ np.empty(1 << 22, np.uint8)
 zeroed anew. That is a third of the time of a page of 150 KB."""
 
 
-class Tag(NamedTuple):
-    """A start tag: its element's name, the number of its token, and its listed attributes, the first of each."""
+class Tag:
+    """A start tag: its element's name, the number of its token, and its listed attributes, decoded when asked for."""
 
-    name: str
-    token: int
-    attributes: dict[str, str]
-    start: int = 0
-    end: int = -1
-    """Where the text that is all it holds stands in the page, if that is known."""
+    __slots__ = ("_attributes", "_data", "_rows", "end", "name", "start", "token")
+
+    def __init__(
+        self, name: str, token: int, data: bytes, rows: Sequence[Sequence[int]], start: int = 0, end: int = -1
+    ) -> None:
+        """``rows`` are its attributes in ``data``."""
+        self.name, self.token, self._data, self._rows = name, token, data, rows
+        self.start, self.end = start, end
+        """Where the text that is all it holds stands in the page, if that is known."""
+        self._attributes: dict[str, str] | None = None
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Its listed attributes, the first of each name."""
+        made = self._attributes
+        if made is None:
+            made = self._attributes = {}
+            data = self._data
+            for number, start, end in self._rows:
+                name = ATTRIBUTES[number]
+                if name not in made:
+                    made[name] = value_of(data[start:end])
+        return made
 
     def get(self, name: str) -> str:
         """The attribute's value, trimmed; empty where there is none."""
@@ -124,26 +141,19 @@ class Markup:
     def tag(self, token: int) -> Tag:
         """A start tag with all its listed attributes."""
         (_, element, _, _, first), (_, _, _, _, last) = self.tokens[token : token + 2].tolist()
-        attributes = self._values(self.attributes[first:last].tolist()) if last > first else {}
-        return Tag(ELEMENTS[element & _NAME_MASK], token, attributes)
+        rows = self.attributes[first:last].tolist() if last > first else ()
+        return Tag(ELEMENTS[element & _NAME_MASK], token, self.data, rows)
 
     def noted_tags(self) -> list[Tag]:
-        """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), in order."""
-        said = self._said
+        """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), in order.
+
+        Of scripts those that may hold data; headings come without attributes.
+        """
+        data, said = self.data, self._said
         return [
-            Tag(ELEMENTS[element], token, self._values(said[first:last]) if last > first else {}, start, end)
+            Tag(ELEMENTS[element], token, data, said[first:last], start, end)
             for token, element, first, last, start, end in self._noted
         ]
-
-    def _values(self, rows: list[list[int]]) -> dict[str, str]:
-        data = self.data
-        if len(rows) == 1:
-            ((number, start, end),) = rows
-            return {ATTRIBUTES[number]: value_of(data[start:end])}
-        found: dict[str, str] = {}
-        for number, start, end in rows:
-            found.setdefault(ATTRIBUTES[number], value_of(data[start:end]))
-        return found
 
     def tags(self, *names: str) -> Iterator[Tag]:
         """Yield the start tags of these elements, in order."""

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 
 import msgspec
 
@@ -146,6 +147,8 @@ class Post:
         self.strict = False
         """Whether tablets become durable each by itself, as in a depot: then nothing leaves before its epoch is
         durable, and letters to our own tablets are as those to others."""
+        self.ask_late = False
+        """Whether questions to the index leave once their pages are durable: the index may outlive them."""
         self._store = store
         self._begun = False  # the epochs are durable
         self._numbers: dict[int, int] = {}
@@ -170,7 +173,7 @@ class Post:
     def waits_for_sync(self) -> bool:
         """Whether letters to others wait that may have to wait for a sync."""
         return self._numbers != self._durable and any(
-            waiting and number != INDEX and (self.strict or number not in self._numbers)
+            waiting and (self.ask_late if number == INDEX else self.strict or number not in self._numbers)
             for number, waiting in self._waiting.items()
         )
 
@@ -218,10 +221,21 @@ class Post:
         """Questions that wait for the index of near copies."""
         return sum(len(letter.notes) for letter in self._waiting.get(INDEX, ()))
 
+    def may_ask(self, least: int) -> bool:
+        """Whether so many questions may leave."""
+        for letter in takewhile(self._may_ask, self._waiting.get(INDEX, ())):
+            least -= len(letter.notes)
+            if least <= 0:
+                return True
+        return False
+
+    def _may_ask(self, letter: Letter) -> bool:
+        return not self.ask_late or letter.number < self._durable[letter.source]
+
     def take_questions(self, most: int) -> list[Letter]:
         """Hand over the first letters to the index, until they hold ``most`` questions (``take``)."""
         waiting, count, taken = self._waiting.get(INDEX, []), 0, 0
-        while taken < len(waiting) and count < most:
+        while taken < len(waiting) and count < most and self._may_ask(waiting[taken]):
             count += len(waiting[taken].notes)
             taken += 1
         self._waiting[INDEX], found = waiting[taken:], waiting[:taken]
