@@ -225,9 +225,10 @@ class Comparison(RuleBasedStateMachine):
         """What the files hold now is what a killed writer leaves; go on from a copy of them."""
         self.generation += 1
         left = self.folder / str(self.generation)
-        self.tablet._db.cancel_all_background(True)  # a copy takes longer than the instant of a crash
-        shutil.copytree(self.tablet.path, left)
-        (left / "LOCK").unlink()
+        if self.tablet.was_written:
+            self.tablet._db._db.cancel_all_background(True)  # a copy takes longer than the instant of a crash
+            shutil.copytree(self.tablet.path, left)
+            (left / "LOCK").unlink()
         self.tablet.close()
         self.tablet = open_tablet(left, self.keep)
 

@@ -51,6 +51,11 @@ class Main:
             self._blocks = render.decoded(self._blocks)
         return self._blocks
 
+    @property
+    def source(self) -> bytes:
+        """The texts of all blocks as UTF-8 with entities, as long as they are that; else empty."""
+        return self._blocks if isinstance(self._blocks, bytes) else b""
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Main) and self._told() == other._told()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from html import unescape
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from fyke.errors import UrlError
 from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED, SCRIPTED
 from fyke.formats.html import Page
 from fyke.formats.lazy import lazy
-from fyke.formats.markup import FIRST, Tag, fold
+from fyke.formats.markup import FIRST, Tag, fold, unescape
 from fyke.formats.markup_names import ATTRIBUTE
 from fyke.url import Url
 
@@ -48,7 +47,7 @@ _LONG = 10
 
 
 _place = attrgetter("token")
-_FACTS_OF = (("link", "relations"), ("script", "linked_data"), ("time", "times"))
+_FACTS_OF = (("link", "relations"), ("time", "times"))
 """Elements, and the facts that a page without them does not have."""
 
 
@@ -144,14 +143,10 @@ class Facts:
                     return said
         return next((said for level, said in self.headings if level == 1 and said), "")
 
-    @lazy
-    def linked_data(self) -> Sequence[str]:
-        """The scripts of JSON-LD."""
-        return [
-            self.page.raw(tag) or ""
-            for tag in self.tags.get("script", ())
-            if "ld+json" in tag.attributes.get("type", "").lower()
-        ]
+    @property
+    def linked_data(self) -> Sequence[tuple[str, str, object]]:
+        """The scripts of JSON-LD: type, text, and what it is as JSON, None where it has to be mended."""
+        return self.page.linked_scripts
 
     @lazy
     def times(self) -> Sequence[tuple[Tag, str]]:
@@ -167,7 +162,7 @@ class Facts:
         held = np.flatnonzero(np.isin(names, [ATTRIBUTE[name] for name in attributes]))
         rows = self.tokens.tokens
         owners = np.unique(np.searchsorted(rows[:, FIRST], held, side="right") - 1)
-        return [self.tokens.tag(token) for token in owners[:MAX_TAGS].tolist()]
+        return self.tokens.tags_at(owners[:MAX_TAGS])
 
     @property
     def speaks(self) -> bool:
@@ -216,7 +211,8 @@ class Facts:
         owners: list[int] = []
         for word in words:
             owners += self._marks.get(_NUMBER[word], ())
-        yield from map(self.tokens.tag, sorted(set(owners[:MAX_HITS])))
+        if owners:
+            yield from self.tokens.tags_at(np.array(sorted(set(owners[:MAX_HITS])), np.int64))
 
     def content(self, tag: Tag, tokens: int = MAX_CONTENT) -> str:
         """The text of an element, white space folded; cut where it is long."""

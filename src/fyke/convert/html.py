@@ -18,7 +18,7 @@ import numpy as np
 from fyke.convert.facts import Facts
 from fyke.convert.markup_kernels import Bytes
 from fyke.convert.metadata import describe
-from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, sizes
+from fyke.convert.plan_kernels import LEFT_OUT, MAX_MARKUP, Plan, empty_plan, sizes
 from fyke.convert.registry import Source
 from fyke.convert.tag_kernels import make_plan
 from fyke.convert.write_kernels import write
@@ -48,6 +48,7 @@ _STEPS_PER_TAG = 2
 _APART = "\n\n"
 """Between two blocks of a text."""
 _UNDECODED = Decoded("", "", "", 0)
+_NO_TAGS = Tags()
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 """Types whose text may be asked for a date: elsewhere dates in the text are of anything."""
 
@@ -89,7 +90,10 @@ def tagged_pieces(page: Page) -> Iterator[Tagged]:
     for piece in pieces(page.tokens):
         markup = parse(piece).markup
         yield _tagged(markup, left)
-        left = max(left - sum(map(markup.count, _FORMULAS)), 0)
+        left -= sum(map(markup.count, _FORMULAS))
+        if left < 0:
+            note("formulas")
+            left = 0
 
 
 def _tagged(markup: bytes, formulas: int = MAX_FORMULAS) -> Tagged:
@@ -98,6 +102,8 @@ def _tagged(markup: bytes, formulas: int = MAX_FORMULAS) -> Tagged:
     html_size, text_size, count = sizes(plan)
     html, text = np.empty(html_size, np.uint8), np.empty(text_size, np.uint8)
     tags = np.empty((count, 3), np.int32)
+    if plan[LEFT_OUT]:
+        note("long-attributes")
     html_end, text_end, count = write(source, plan, html, text, tags)
     return Tagged(
         str(html[:html_end].data, "utf-8", "replace"),
@@ -113,7 +119,9 @@ def _plan(markup: bytes, formulas: int) -> tuple[Bytes, Plan]:
         from fyke.convert.mathml import with_formulas  # which needs a reader of XML; few pages have formulas
 
         markup = with_formulas(markup, formulas)
-    markup = markup[:MAX_MARKUP]
+    if len(markup) > MAX_MARKUP:
+        note("markup-bytes")
+        markup = markup[:MAX_MARKUP]
     source = np.frombuffer(markup, np.uint8)
     steps = len(markup) // _BYTES_PER_STEP
     while not make_plan(source, plan := empty_plan(markup, steps)):
@@ -163,17 +171,17 @@ def document(
 
 
 def text_document(
-    page: Page, decoded: Utf8, url: Url, media_type: str, main: str, blocks: str, language: Language
-) -> Document:
+    page: Page, decoded: Utf8, url: Url, media_type: str, main: str, blocks: str, language: Language,
+    undated: bool = False,
+) -> Document:  # fmt: skip
     """Return the document of a page that is kept as text: as ``document``, without HTML, tags and links.
 
-    ``language`` is what its text is likely in.
+    ``language`` is what its text is likely in; ``undated`` says that it is known to name no date.
     """
-    said = describe(
-        Facts(page, url.href), blocks if media_type in _PAGES else "", main or blocks, language=language
-    )  # fmt: skip
+    text = blocks if media_type in _PAGES else ""
+    said = describe(Facts(page, url.href), text, main or blocks, language=language, undated=undated)
     return Document(
-        "", blocks, Tags(), said.title, said.language, media_type, decoded.encoding, decoded.how, decoded.replaced,
+        "", blocks, _NO_TAGS, said.title, said.language, media_type, decoded.encoding, decoded.how, decoded.replaced,
         said.meta,
     )  # fmt: skip
 

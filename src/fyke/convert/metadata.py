@@ -81,18 +81,24 @@ def describe(
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
     language: Language | None = None,
+    undated: bool = False,
 ) -> Described:
     """Return what a page says of itself.
 
     ``text`` is what can be read of it, ``main`` its main content: a date is looked for in the one, the language and a
     description in the other. ``pairs`` are tags that a container gives (a feed's, a mail's): they count before the
-    page's own. ``table`` may know a user's names of tags. ``language`` is that of the text, where it is known already.
+    page's own. ``table`` may know a user's names of tags. ``language`` is that of the text, where it is known already;
+    ``undated`` says that the text is known to name no date.
     """
     pairs = list(pairs)
     language = language or identify(main or text)
     if not pairs and not facts.speaks:
-        return _plain(facts, text, main, language)
-    said = [thing for script in facts.linked_data for thing in things([decode_json_ld(script)])]
+        return _plain(facts, text, main, language, undated)
+    said = [
+        thing
+        for _, script, plain in facts.linked_data
+        for thing in things([plain if plain is not None else decode_json_ld(script)])
+    ]
     own = _articles_first(thing for thing in said if _is_page(thing)) if said else []
     marked = _articles_first(things([*microdata(facts), *rdfa(facts)])) if facts.has_items else []
     speaks = bool(facts.metas or said or marked)
@@ -102,7 +108,7 @@ def describe(
         given, given_title = canonical(pairs, table) if pairs else (NO_META, "")
     title = (given_title and _first([given_title], "container")) or _title(facts, own, marked)
     changed = modified(facts, own, marked) if speaks else UNDATED
-    when, in_text = published(facts, own, marked, text, changed)
+    when, in_text = published(facts, own, marked, "" if undated else text, changed)
     join = Joiner(facts)
     fields: dict[str, Found] = {
         "author": (given.author and _first([given.author], "container", author=True)) or author(facts, own, marked),
@@ -126,9 +132,9 @@ def describe(
     return _described(facts, title, known, sources, language)
 
 
-def _plain(facts: Facts, text: str, main: str, language: Language) -> Described:
+def _plain(facts: Facts, text: str, main: str, language: Language, undated: bool) -> Described:
     """Return ``describe`` of a page that says nothing of itself but what it is called."""
-    when, changed = published(facts, [], [], text, UNDATED)
+    when, changed = published(facts, [], [], "" if undated else text, UNDATED)
     known: dict[str, Any] = {}
     sources = []
     for name, value, source in (

@@ -210,7 +210,7 @@ NOT_SEEN = _Seen()
 
 def _in_text(text: str, facts: Facts, american: bool) -> _Seen:
     text = text[:MAX_TEXT]
-    dates = list(dates_in(text, american))
+    dates = list(dates_in(text, american)) if text else ()
     if not dates:
         return NOT_SEEN
     heading = facts.heading

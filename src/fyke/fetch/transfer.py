@@ -195,7 +195,7 @@ class Transfer:
         head = parse_head(response_head)
         private = not self._sessions.plain and self._sessions.is_private(url)
         if head.get("set-cookie"):
-            self._sessions.met_cookies(self.curl)
+            self._sessions.met_cookies(self.curl, head.get_all("set-cookie"))
             if private:
                 response_head = redacted(response_head)
         if self._overflow:

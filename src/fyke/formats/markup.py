@@ -6,14 +6,15 @@ for: entities resolved by the rules of text or of attributes. Nothing raises, wh
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
-from html import unescape
 from html.entities import html5
 from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from fyke.formats.batch_kernels import COLUMNS, MANY, NOTED, NOTED_COLUMNS, TOKEN_END, cut_pages
 from fyke.formats.markup_kernels import Bytes, Rows
@@ -50,6 +51,9 @@ BEHIND = 8
 _FEW_TOKENS = 8
 """Tokens of an element that are read at a time: headings and names have fewer."""
 _ENTITY = re.compile(r"&(#(?:\d+|[xX][0-9a-fA-F]+)|[A-Za-z][A-Za-z0-9]*)(;|(?![=A-Za-z0-9]))")
+_REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)")
+"""What ``html.unescape`` looks at."""
+_REMEMBERED = 4_096
 _NAME_MASK = SELF_CLOSING - 1
 np.empty(1 << 22, np.uint8)
 """Freed at once: the C library's allocator now keeps that much, where it would have every page's arrays mapped and
@@ -154,6 +158,19 @@ class Markup:
             Tag(ELEMENTS[element], token, data, said[first:last], start, end)
             for token, element, first, last, start, end in self._noted
         ]
+
+    def tags_at(self, places: npt.NDArray[np.int64]) -> list[Tag]:
+        """The start tags that these tokens are, in the order given."""
+        firsts = self.tokens[places, FIRST]
+        counts = self.tokens[places + 1, FIRST] - firsts
+        ends = np.cumsum(counts)
+        said = self.attributes[np.arange(counts.sum()) + np.repeat(firsts - (ends - counts), counts)].tolist()
+        elements = (self.tokens[places, ELEMENT_COLUMN] & _NAME_MASK).tolist()
+        data, found, begin = self.data, [], 0
+        for token, element, end in zip(places.tolist(), elements, ends.tolist(), strict=True):
+            found.append(Tag(ELEMENTS[element], token, data, said[begin:end]))
+            begin = end
+        return found
 
     def tags(self, *names: str) -> Iterator[Tag]:
         """Yield the start tags of these elements, in order."""
@@ -284,6 +301,24 @@ def _text(source: bytes, kind: int) -> str:
     return unescape(said) if "&" in said and kind != CDATA else said
 
 
+class _Replacements(dict[str, str]):
+    """What character references stand for; bounded."""
+
+    def __missing__(self, reference: str) -> str:
+        said = html.unescape(reference)
+        if len(self) < _REMEMBERED:
+            self[reference] = said
+        return said
+
+
+_replacements = _Replacements()
+
+
+def unescape(text: str) -> str:
+    """Return ``html.unescape`` of a text: the same references come again and again."""
+    return _REFERENCE.sub(lambda found: _replacements[found[0]], text)
+
+
 def value_of(value: bytes) -> str:
     """Return the value of an attribute: there ``&copy=1`` is no entity, nor is ``&copyright``."""
     text = value.decode("utf-8", "replace")
@@ -301,5 +336,5 @@ def fold(text: str) -> str:
 
 __all__ = [
     "CDATA", "CLOSE", "COMMENT", "ELEMENT_COLUMN", "END", "FIRST", "KIND", "MAX_BYTES", "OPEN", "RAW", "START", "TEXT",
-    "Batch", "Cut", "Markup", "Tag", "cut", "fold", "value_of",
+    "Batch", "Cut", "Markup", "Tag", "cut", "fold", "unescape", "value_of",
 ]  # fmt: skip

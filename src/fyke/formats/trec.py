@@ -28,6 +28,7 @@ from fyke.formats.damage import Report, Window
 from fyke.formats.http import parse_head
 from fyke.formats.streams import Readable, Writable
 from fyke.formats.warc_record import parse_date, timestamp
+from fyke.limits import note
 from fyke.url import Url
 from fyke.values import Exchange
 
@@ -161,6 +162,8 @@ def _parse(offset: int, data: bytes, tail: bytes, truncated: bool) -> TrecDocume
     begin = number.end() if number else len(b"<DOC>")
     header = _DOCHDR.search(data, begin, begin + _MAX_MARKUP)
     if header is None:
+        if _DOCHDR_END.search(data, begin + _MAX_MARKUP):
+            note("trec-markup")
         return TrecDocument(docno, data[begin:], data[:begin], tail, offset=offset, truncated=truncated)
     first, _, head = header[1].partition(b"\n")
     fields = first.decode("latin-1").split()

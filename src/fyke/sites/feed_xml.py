@@ -17,7 +17,8 @@ from fyke.formats.xml import Element, XMLSyntaxError, local_name
 from fyke.limits import note
 
 from fyke.sites.feed import (  # isort: skip
-    MAX_ENCLOSURES, MAX_ITEMS, MAX_TEXT, MAX_TITLE, Feed, FeedFault, FeedKind, Item, Rhythm, address, from_html, joined,
+    MAX_ITEMS, MAX_TEXT, MAX_TITLE, Feed, FeedFault, FeedKind, Item, Rhythm, address, first_enclosures, from_html,
+    joined,
 )  # fmt: skip
 
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
@@ -150,8 +151,7 @@ class _Reader:
             link = identity
         if not link:
             self.faults[FeedFault.NO_LINK] += 1
-        kept = tuple(filter(None, enclosures))[:MAX_ENCLOSURES]
-        return Item(identity or link, link, title[:MAX_TITLE], meta, language, kept)
+        return Item(identity or link, link, title[:MAX_TITLE], meta, language, first_enclosures(enclosures))
 
     def item_link(self, element: Element, links: list[tuple[tuple[bool, bool], str]], enclosures: list[str]) -> None:
         """A link of an item: the first alternate that is a page is the best one."""

@@ -164,14 +164,15 @@ class Store:
             return tablet
 
     def tablets(self) -> Iterator[Tablet]:
-        """Yield the tablets in the order of their rows; of a reader, those that were ever written to."""
+        """Yield the tablets that were ever written to, in the order of their rows."""
         for number in self.owned:
             if self.exists(number):
                 yield self.tablet(number)
 
     def exists(self, number: int) -> bool:
-        """Whether a tablet was ever written to; a writer makes it when it is asked for."""
-        return self.mode == "w" or number in self._tablets or manifest.check_tablet(self._directory(number))
+        """Whether a tablet was ever written to."""
+        tablet = self._tablets.get(number)
+        return manifest.check_tablet(self._directory(number)) if tablet is None else tablet.was_written
 
     def _directory(self, number: int) -> Path:
         return manifest.tablet_path(self.path, number)

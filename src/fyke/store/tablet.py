@@ -4,11 +4,11 @@ A tablet has one writer (a process that opened it with ``Tablet.open``) and any 
 (``Tablet.follow``: RocksDB secondaries, which see what was written when they last called ``refresh``).
 Reading never blocks writing. A row is read by its version record, which names immutable cells, so what
 is read is one version and never a mixture; a version that was pruned between the two reads is read anew.
+A tablet that nobody has written to has no RocksDB yet: its first write makes it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -24,7 +24,6 @@ from fyke.store.bodies import BODY_RECORD
 from fyke.store.cells import (
     ANCHOR,
     COLUMN,
-    FAMILIES,
     META,
     OWN,
     PAST,
@@ -40,6 +39,7 @@ from fyke.store.cells import (
     unpack_version,
 )
 from fyke.store.codec import MAX_CELL, Codec, Codecs
+from fyke.store.database import Database
 from fyke.store.hosts import Ledger
 from fyke.store.row import PARTS, Row
 from fyke.store.steps import merged
@@ -51,7 +51,9 @@ _TRIES = 8
 class Tablet:
     """One RocksDB directory. ``codecs`` says how each of ``page``, ``text`` and ``links`` is compressed."""
 
-    def __init__(self, path: Path, db: Any, shared: Codecs, codecs: dict[str, Codec], keep_versions: int = 0) -> None:
+    def __init__(
+        self, path: Path, db: Database, shared: Codecs, codecs: dict[str, Codec], keep_versions: int = 0
+    ) -> None:
         self.path = path
         self.keep_versions = keep_versions
         self.lock = threading.RLock()
@@ -64,9 +66,10 @@ class Tablet:
         self._db = db
         self._codecs = codecs
         self._shared = shared
-        self._families = {family: db.get_column_family(family) for family in (*FAMILIES, OWN)}
-        self.handles = {family: db.get_column_family_handle(family) for family in (*FAMILIES, OWN)}
-        self.ledger = Ledger(self._families[OWN])
+        self._families = db.families
+        self.handles = db.handles
+        self.ledger = Ledger(db.families)
+        self._first: list[Batch] = []  # what is written first of all, while nothing was written yet; else empty
         self._meta_get = self._families[META].get
         self._iterations: weakref.WeakSet[Generator[Any, None, None]] = weakref.WeakSet()
 
@@ -75,19 +78,27 @@ class Tablet:
         cls, path: Path, memory: rocks.Memory, shared: Codecs, codecs: dict[str, Codec], keep_versions: int = 0
     ) -> Tablet:
         """Open or create a tablet as its only writer. Raises ``StorageError`` where somebody else writes it."""
-        tablet = cls(path, rocks.open_primary(path, memory), shared, codecs, keep_versions)
+        tablet = cls(path, Database.open(path, memory), shared, codecs, keep_versions)
         if Codec.DICTIONARY in codecs.values():
             tablet.trainer = Trainer(tablet)
         if tablet.get(OWN, BODY_RECORD) is None and not any(True for _ in tablet.items(META)):
             batch = tablet.batch()
             batch.put(OWN, BODY_RECORD, b"")  # of an empty tablet every page is listed
-            tablet.write(batch)
+            if tablet._db.is_made:
+                tablet.write(batch)
+            else:
+                tablet._first.append(batch)
         return tablet
 
     @classmethod
     def follow(cls, path: Path, logs: Path, memory: rocks.Memory, shared: Codecs) -> Tablet:
         """Open a tablet to read beside its writer; ``logs`` is a directory of this reader alone."""
-        return cls(path, rocks.open_secondary(path, logs, memory), shared, {})
+        return cls(path, Database.follow(path, logs, memory), shared, {})
+
+    @property
+    def was_written(self) -> bool:
+        """Whether anything was ever written to the tablet."""
+        return not self._first
 
     # ---- writing
 
@@ -104,6 +115,10 @@ class Tablet:
 
     def write_all(self, batches: Sequence[Batch], sync: bool = False) -> None:
         """Write batches that are complete, in their order, as one (``write``)."""
+        if self._first:
+            if not any(len(batch) or batch.totals or batch.counts for batch in batches):
+                return
+            self.begin()
         raw, totals, counts = merged(batches, self.handles)
         with self.lock:
             own, ledger = self.handles[OWN], self.ledger
@@ -114,6 +129,30 @@ class Tablet:
             self._write(raw, sync)
         if self.trainer is not None:
             self.trainer.consider(totals)
+
+    def write_first(self, batch: Batch) -> None:
+        """Write ``batch``; to a tablet that nobody has written to, durably before the first that is written to it.
+
+        For what says nothing about an empty tablet, and would make sixteen of them where one is needed.
+        """
+        with self.lock:
+            if self._first:
+                self._first.append(batch)
+            else:
+                self.write(batch)
+
+    def begin(self) -> None:
+        """Have the tablet be there, as with its first write; at once where it is."""
+        with self.lock:
+            if first := self._first:
+                self._db.make()
+                self._meta_get = self._families[META].get
+                self._first = []
+                try:
+                    self.write_all(first, sync=True)
+                except StorageError:
+                    self._first = first
+                    raise
 
     def put(self, row: bytes, change: Change, stamp: int, sync: bool = False) -> int:
         """Put one version of a row; return its stamp (``Batch.put_row``)."""
@@ -142,6 +181,7 @@ class Tablet:
         None notes that training was tried in vain.
         """
         with self.lock:
+            self.begin()
             raw, own = rocks.WriteBatch(raw_mode=True), self.handles[OWN]
             # One batch: the dictionary is there whenever its name is, and before any cell that needs it.
             identity = b"" if dictionary is None else self.ledger.put_dictionary(raw, own, dictionary)
@@ -151,27 +191,25 @@ class Tablet:
 
     def _write(self, raw: rocks.WriteBatch, sync: bool) -> None:
         try:
-            self._db.write(raw, rocks.SYNCED if sync else None)
-        except Exception as error:
+            self._db.write(raw, sync)
+        except StorageError:
             self.ledger.forget()
-            raise rocks.explain(self.path, error) from None
+            raise
 
     def sync(self) -> None:
         """Bring the log to the disk: what was written before survives a power cut. About once a second is right."""
-        try:
-            self._db.flush_wal(True)
-        except Exception as error:
-            raise rocks.explain(self.path, error) from None
+        self._db.sync()
         rocks.HEAP.trim()
 
     @property
     def sequence(self) -> int:
         """RocksDB's number of the last write that is done: it grows with each, and is the tablet's age in writes."""
-        return int(self._db.latest_sequence_number())
+        return self._db.sequence
 
     def checkpoint(self, path: Path) -> None:
         """Make a copy of the tablet at ``path``, which is new and on the same disk, as it is now."""
-        rocks.checkpoint(self._db, path)
+        self.begin()
+        self._db.checkpoint(path)
 
     def encode(self, family: str, row: bytes, media_type: str, data: bytes) -> bytes:
         """Compress a value of ``family`` as the settings say, with the host's dictionary or else the type's."""
@@ -222,40 +260,13 @@ class Tablet:
 
         For a queue, ``start`` is its low-water mark: passing deleted keys costs as much as passing live ones.
         """
-        generator = self._items(family, start, end)
+        generator = self._db.items(family, start, end)
         self._iterations.add(generator)
         return generator
 
-    def _items(
-        self, family: str, start: bytes, end: bytes, once: bool = False
-    ) -> Generator[tuple[bytes, bytes], None, None]:
-        column_family, options = self._families[family], rocks.until(end, once)
-        item = None
-        try:
-            for item in column_family.items(from_key=start, read_opt=options):
-                yield item
-            # rocksdict's iteration ends at a damaged block as at the end: step there once more, and ask.
-            final = column_family.iter(options)
-            final.seek(start if item is None else item[0])
-            if item is not None and final.valid():
-                final.next()
-            final.status()
-        except Exception as error:
-            raise rocks.explain(self.path, error) from None
-
     def few(self, family: str, start: bytes, end: bytes) -> list[tuple[bytes, bytes]]:
         """What ``items`` yields, for ranges of a few keys: a quarter of its cost where there are none."""
-        found: list[tuple[bytes, bytes]] = []
-        try:
-            place = self._families[family].iter(rocks.until(end))
-            place.seek(start)
-            while place.valid():
-                found.append((place.key(), place.value()))
-                place.next()
-            place.status()
-        except Exception as error:
-            raise rocks.explain(self.path, error) from None
-        return found
+        return self._db.few(family, start, end)
 
     # ---- reading rows
 
@@ -326,9 +337,10 @@ class Tablet:
         return generator
 
     def _scan(self, start: bytes, end: bytes, parts: Sequence[str]) -> Generator[Row, None, None]:
-        versions = self._items(META, start, end, once=True)
+        items = self._db.items
+        versions = items(META, start, end, once=True)
         first = next(versions, None)  # fixes what is seen of the versions before what is seen of the cells
-        followers = [(part, attrgetter(part), rocks.follow(self._items(part, start, end, once=True))) for part in parts]
+        followers = [(part, attrgetter(part), rocks.follow(items(part, start, end, once=True))) for part in parts]
         for _, _, follower in followers:
             next(follower)
         for row, value in () if first is None else chain((first,), versions):
@@ -401,19 +413,11 @@ class Tablet:
 
     def refresh(self) -> None:
         """Of a follower: see what the writer has written so far."""
-        try:
-            self._db.try_catch_up_with_primary()
-        except Exception as error:
-            raise rocks.explain(self.path, error) from None
+        self._db.refresh()
 
     def compact(self, rewrite: bool = False) -> None:
         """Merge all files of each family and drop what was deleted; ``rewrite`` also those that nothing overlaps."""
-        try:
-            for family in self._families.values():
-                family.flush()
-                family.compact_range(None, None, rocks.REWRITE if rewrite else rocks.COMPACT)
-        except Exception as error:
-            raise rocks.explain(self.path, error) from None
+        self._db.compact(rewrite)
 
     def close(self) -> None:
         """Finish trainings, bring the log to the disk and end iterations that are still open."""
@@ -423,13 +427,7 @@ class Tablet:
         for generator in list(self._iterations):
             generator.close()
         self._meta_get = _closed
-        # RocksDB closes when nothing refers to it any more; closing a family also flushes it, so that the next one to
-        # open need not replay the log. A full disk may forbid that, and loses nothing: the log has it all.
-        for family in (*self._families.values(), self._db):
-            with contextlib.suppress(Exception):
-                family.close()
-        self.handles.clear()
-        self._families.clear()
+        self._db.close()
 
 
 def _closed(key: bytes) -> None:

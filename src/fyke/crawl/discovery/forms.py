@@ -30,6 +30,7 @@ from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import Queues
 from fyke.formats.http import parse_head
 from fyke.frontier.keys import Entry, is_form
+from fyke.limits import note
 from fyke.reading.conversion import MARKUP
 from fyke.sites.form_queries import Ask
 from fyke.sites.form_safety import refusal
@@ -187,7 +188,10 @@ class Forms:
         if not tags:
             return
         host = self._host(entry.url)
-        if tags <= host.glimpsed or len(host.judged.forms) >= MAX_JUDGED:
+        if tags <= host.glimpsed:
+            return
+        if len(host.judged.forms) >= MAX_JUDGED:
+            note("forms-judged")
             return
         host.glimpsed |= tags
         content_type = parse_head(cell.response_head).get("content-type")
