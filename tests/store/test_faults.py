@@ -102,7 +102,7 @@ def test_a_reader_follows_a_writer_of_twenty_thousand_rows(tmp_path: Path) -> No
 
 
 class Late:
-    """A family of which a reader sees nothing before it has looked again: its writer has just put its log into a file."""
+    """A family of which a reader sees nothing before it has looked again: its writer puts its log into a file."""
 
     def __init__(self, tablet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         self._family, self._refresh, self._seen = tablet._db.families["page"], tablet._db.refresh, False
