@@ -40,7 +40,7 @@ from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.status import Status
 from fyke.crawl.run.steering import SteeringReader
-from fyke.crawl.run.supervisor import FAILED, FAILURE, FULL, Death, Kept, Quarantine, supervise
+from fyke.crawl.run.supervisor import FAILED, FAILURE, FULL, Death, HelperProcess, Quarantine, supervise
 from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
 from fyke.scratch import Scratch
@@ -142,7 +142,7 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
 
     helm = SteeringReader(run.store)
     start = partial(_started, context, _agent_process, apart, make)
-    index = Kept(partial(_started, context, _index_process, apart), "the index of duplicates")
+    index = HelperProcess(partial(_started, context, _index_process, apart), "the index of duplicates")
     try:
         with Signals(interrupted.append):
             supervise(board, start, Quarantine(run.store), poll, _tell_of, alone=run.owned is None)
@@ -233,6 +233,13 @@ def _may_go_on(run: Run) -> bool:
     return os.getppid() == run.parent and has_room(run.store, run.plan.settings.min_free_disk)
 
 
+def _share_threshold(board: Board, number: int, agent: Agent) -> None:
+    """Have all agents measure revisits by one threshold."""
+    if agent.revisits is not None:
+        threshold = agent.revisits.budget.threshold
+        threshold.value = board.threshold(number, threshold.value)
+
+
 async def _agent_main(run: Run, make: Make, number: int) -> None:
     board = Board(run.folder / "board", run.agents)
     with Store.open(run.store, "r") as reader:
@@ -247,9 +254,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         statuses.write(run.store, told)
         past.note(told)
         log_freshness(log_, agent)
-        if agent.revisits is not None:
-            threshold = agent.revisits.budget.threshold
-            threshold.value = board.threshold(number, threshold.value)
+        _share_threshold(board, number, agent)
         sketched.stop() if board.stopping else sketched.nodes_changed(run.members())
         board.show(number, _sign_of(agent, now, rests=not sketched.busy))
         return not board.stopping and not (limit is not None and limit.reached) and _may_go_on(run)
