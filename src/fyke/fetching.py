@@ -26,7 +26,7 @@ from fyke.crawl.politeness.identity import identity_of
 from fyke.crawl.politeness.rules import BAD_PORTS
 from fyke.crawl.run.settings import FETCH_OPTIONS, CrawlSettings
 from fyke.errors import UserError
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
 from fyke.formats.http import parse_head
@@ -114,7 +114,7 @@ def parse_url(text: str, what: str = "is not on the web") -> Url:
 def open_transport(urls: Sequence[str], settings: CrawlSettings, clock: Clock) -> HttpTransport:
     """Return what fetches; the hosts of ``urls``, which a person named, may be private. REQUIRES: a loop runs."""
     named = {(url.host, url.port) for url in map(Url.parse, urls)}
-    veto = Veto((host for host, _ in named), settings.allow_private, named)
+    veto = AddressPolicy((host for host, _ in named), settings.allow_private, named)
     identity = identity_of(settings, urls)
     resolver = Resolver(clock, settings.fixed_addresses(), elsewhere=identity.proxies.resolve)
     return HttpTransport(settings.fetch(), resolver, veto, clock, identity.sessions(), identity.proxies)

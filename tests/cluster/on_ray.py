@@ -16,18 +16,26 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from fyke.archive.combine import Coding
+from fyke.archive.preprocess import Preprocessing
 from fyke.cluster import jobs
 from fyke.cluster.crawl import crawl, job_of
 from fyke.cluster.head import Overview
 from fyke.cluster.loopback import Loopback
 from fyke.cluster.machine import Machine, connected
+from fyke.collection import build
+from fyke.collection.pages import Source
 from fyke.crawl.duplicates.near import SKETCH
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.dedupe import methods
+from fyke.graph.graph import Graph
+from fyke.graph.rank import pagerank
 from fyke.reading.stored import documents_of
 from fyke.store import Store
 from fyke.store.depot import Depot
+from fyke.store.exports.dataset import Dataset, rows_of, write_dataset
 from fyke.store.fetching import check, fetch
+from fyke.workers.rows import Store as RowsStore
 from fyke.world.config import WorldConfig
 from fyke.world.serve import serve
 from fyke.world.transport import shortest_gaps
@@ -36,6 +44,7 @@ WORLD = WorldConfig(hosts=8, pages=100, slow=False, flaky=False, traps=False)
 DELAY = 0.05
 BEGAN = time.monotonic()
 DEDUPE = methods.Settings()
+COMMON = Preprocessing(min_documents=2)
 
 
 def say(what: str) -> None:
@@ -83,14 +92,20 @@ def play(folder: Path) -> dict[str, Any]:
             summary = crawl(job, actors, scenario.look)
             expected, gaps = served.world.expected(served.world.seeds), shortest_gaps(served.log())
             say(f"the crawl has ended: {summary.pages} pages")
-            copies = jobs.duplicates(job.depot, DEDUPE, actors.run_tasks, lambda done: None)
+            copies = jobs.duplicates(job.depot, DEDUPE, actors.run_tasks, quiet)
             say("its duplicates are found")
+            jobs.export_to(folder / "export", job.depot, jobs.Export("jsonl", raw=True), actors.run_tasks, quiet)
+            jobs.archive(folder / "archive", job.depot, jobs.Scan(COMMON), Coding(), actors.run_tasks, quiet)
+            ranked = dict(jobs.ranks(job.depot, actors.run_tasks, 0.85, quiet))
+            say("export, archive and ranks are made")
         if scenario.fourth is not None:
             scenario.fourth.result()
     depot = Depot.open(str(folder / "depot"))
     checked = check(depot)
-    fetch(depot, folder / "store")
-    with Store.open(folder / "store", "r") as store:
+    whole = folder / "whole" / "depot"  # the name of a store is in what is made of it
+    whole.parent.mkdir()
+    fetch(depot, whole)
+    with Store.open(whole, "r") as store:
         rows = [row for row in store.scan(parts=()) if row.meta.status == 200 and not row.meta.error]
         stored, doubled = {row.url for row in rows}, sum(len(row.versions) > 1 for row in rows)
         same = methods.find(documents_of(store), DEDUPE)
@@ -109,11 +124,40 @@ def play(folder: Path) -> dict[str, Any]:
         "faults": checked.named,
         "nodes": sorted(scenario.nodes),
         "gone": sum("is gone" in what for what in scenario.events),
+        "jobs": differing(folder, whole, ranked),
         "copies": list(copies.pair_rows()) == list(same.pair_rows()) and len(copies.left) > 0,
         "sketched": (len(texts), len(sketched)),
         "families": (len(families), sum(len(family - marked) <= 1 for family in families)),
+        "headless": [sorted(family) for family in families if family <= marked],
         "left": left_running(folder),
     }
+
+
+def quiet(done: int) -> None:
+    """Show nothing."""
+
+
+def differing(folder: Path, whole: Path, ranked: dict[str, float]) -> list[str]:
+    """What of export, archive and ranks made on many machines is not what one machine makes of the fetched store."""
+    dataset, made = Dataset.of(None, raw=True), folder / "one"
+    made.mkdir()
+    with RowsStore.open(whole, "r") as store:
+        rows = rows_of(dataset, store, store.derived())
+        write_dataset(rows, list(dataset.columns), made / "rows.jsonl", "jsonl")
+    build.build(Source(store=whole).pages(), made / "archive", COMMON, Coding())
+    graph = Graph.open(made / "archive" / "graph")
+    same = {
+        "export": b"".join(path.read_bytes() for path in sorted((folder / "export").iterdir()))
+        == (made / "rows.jsonl").read_bytes(),
+        "archive": contents(folder / "archive") == contents(made / "archive"),
+        "rank": ranked == dict(zip([url.decode() for url in graph.urls], pagerank(graph).tolist(), strict=True)),
+    }
+    return [what for what, is_same in same.items() if not is_same]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def left_running(folder: Path) -> list[str]:

@@ -23,7 +23,7 @@ from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.ties import Ways
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport
 from fyke.frontier.frontier import Frontier
@@ -115,7 +115,7 @@ class Scene:
         self.address = await self.hub.start()
         settings = FetchSettings()
         self.transport = HttpTransport(
-            settings, Resolver(self.clock), Veto(frozenset({"127.0.0.1", "127.0.0.2"})), self.clock
+            settings, Resolver(self.clock), AddressPolicy(frozenset({"127.0.0.1", "127.0.0.2"})), self.clock
         )
         # The callback must name the port before anybody listens there: it is bound here, so that nobody else gets it.
         self.bound = socket.socket()

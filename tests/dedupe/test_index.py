@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -59,10 +60,32 @@ def test_true_similarity_where_texts_are_at_hand(texts: list[str]) -> None:
 
 def test_a_sketch_that_was_made_elsewhere_is_as_good_as_the_text(texts: list[str]) -> None:
     here, there = DuplicateIndex(), DuplicateIndex()
-    for sketched, text in zip(sketches_of([(f"doc-{i}", t) for i, t in enumerate(texts)], INLINE), texts, strict=True):
-        found = there.seen_sketch(msgspec.msgpack.decode(msgspec.msgpack.encode(sketched), type=Sketch))
-        assert (found[0] if found is not None else None) == here.seen(text, sketched.id)
+    sketches = sketches_of([(f"doc-{i}", text) for i, text in enumerate(texts)], INLINE)
+    for i, (sketched, text) in enumerate(zip(sketches, texts, strict=True)):
+        sent = msgspec.msgpack.encode(msgspec.structs.replace(sketched, rank=i + 1))
+        found = there.seen_sketch(msgspec.msgpack.decode(sent, type=Sketch))
+        assert found.original == here.seen(text, sketched.id)
+        assert found.copy is None, "all that came before is of a lesser rank"
     assert len(here) == len(there)
+
+
+def test_ranks_tell_the_original_in_whatever_order_sketches_come(texts: list[str]) -> None:
+    made = sketches_of([(f"doc-{i}", text) for i, text in enumerate(texts)], INLINE)
+    ranked = [msgspec.structs.replace(each, rank=i + 1) for i, each in enumerate(made)]
+    for seed in range(3):
+        index, copies = DuplicateIndex(), dict[str, str]()
+        for each in random.Random(seed).sample(ranked, len(ranked)):
+            found = index.seen_sketch(each)
+            if found.original is not None:
+                assert int(found.original.id[4:]) < each.rank - 1
+                copies[each.id] = found.original.id
+            if found.copy is not None:
+                assert found.copy_rank > each.rank
+                copies.setdefault(found.copy.id, each.id)
+        truth = exact_join(texts, 0.85)
+        families = [{f"doc-{i}", f"doc-{j}"} for i, j in truth]
+        assert families
+        assert all(pair & copies.keys() for pair in families), "of two that are alike one is a copy"
 
 
 def test_versions_of_a_page_are_no_copies_of_it(texts: list[str]) -> None:

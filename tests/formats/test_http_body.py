@@ -85,3 +85,13 @@ def test_cut_chunks_keep_what_came(data: bytes, cut: int) -> None:
 @given(st.binary(max_size=100), st.sampled_from([*ENCODERS, "chunked"]))
 def test_any_bytes_are_decoded(data: bytes, coding: str) -> None:
     assert len(decode_body(head(coding, "chunked"), data, 50).body) <= 50
+
+
+def test_what_stands_before_a_break_is_kept() -> None:
+    data = b"".join(b"%d fish " % (n * n * 7919) for n in range(3_000))
+    wire = bytearray(gzip.compress(data))
+    wire[len(wire) // 2 :] = b"\xff" * (len(wire) - len(wire) // 2)
+    found = decode_body(head("gzip"), bytes(wire))
+    assert found.truncated
+    assert data.startswith(found.body[:5_000])
+    assert len(found.body) > 5_000

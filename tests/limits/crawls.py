@@ -19,7 +19,7 @@ from fyke.crawl.politeness import login, permissions
 from fyke.crawl.politeness.auth import Login
 from fyke.crawl.politeness.gate import Gate
 from fyke.fetch import dns, driver, http, sessions
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.formats.html import parse
 from fyke.frontier.politeness import MAX_FACTOR_DELAY, MAX_GROWTH, Contact, Pace, Politeness, after
 from fyke.reading.requisites import MAX_READ, needed_by
@@ -144,7 +144,7 @@ def _() -> object:
         port = Url.parse(root).port
         hosts = [f"h{n}.test" for n in range(8)]
         resolver = dns.Resolver(SystemClock(), dict.fromkeys(hosts, "127.0.0.1"))
-        veto = Veto(hosts, False, {(host, port) for host in hosts})
+        veto = AddressPolicy(hosts, False, {(host, port) for host in hosts})
         transport = http.HttpTransport(http.FetchSettings(), resolver, veto, SystemClock(), sessions.Sessions())
         try:
             for host in hosts:

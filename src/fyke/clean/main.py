@@ -54,6 +54,11 @@ class Main:
         return self._blocks
 
     @property
+    def source(self) -> bytes:
+        """The texts of all blocks as UTF-8 with entities, as long as they are that; else empty."""
+        return self._blocks if isinstance(self._blocks, bytes) else b""
+
+    @property
     def first_blocks(self) -> str:
         """The beginning of ``blocks``, where they are long: what metadata is looked for in."""
         if isinstance(self._blocks, str) or len(self._blocks) <= _FIRST:

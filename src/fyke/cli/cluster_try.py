@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
@@ -45,11 +46,15 @@ class Story:
     def tell(self) -> dict[str, object]:
         """Live through it."""
         with Scratch("try") as folder, Loopback(folder) as self._machines:
-            for place in range(1, self._number + 1):
-                address = self._machines.start(place).address
-                self._line(f"machine {address} is up{' as the head' if place == 1 else ''}")
+            self._start(1)
+            with ThreadPoolExecutor(self._number) as pool:
+                list(pool.map(self._start, range(2, self._number + 1)))
             with serve(WORLD) as served, connected(self._machines.machines[1]) as actors:
                 return self._crawl(folder, served, actors)
+
+    def _start(self, place: int) -> None:
+        address = self._machines.start(place).address
+        self._line(f"machine {address} is up{' as the head' if place == 1 else ''}")
 
     def _line(self, said: str) -> None:
         self._say(f"{time.time() - self._began:5.1f} s  {said}")

@@ -30,7 +30,6 @@ from fyke.cluster.copies import FOLDER
 from fyke.errors import UNREADABLE, FykeError, UserError
 
 NAME = "machine.json"
-PORT = 6379
 START = 180.0
 """Seconds that Ray may take to start."""
 STOP = 40.0
@@ -39,6 +38,8 @@ _STORE_MEMORY = 100 << 20
 """Bytes of Ray's own object store: fyke keeps nothing there but what is under way."""
 TRIES = 3
 """Times that Ray is started where the machine is too busy for it: it gives up after 30 seconds."""
+SHORT = 22
+"""Characters of the folder for temporary files at most: Ray's sockets lie deep in it, and take 107 in all."""
 LOG = "ray.log"
 _STARTED = "Ray runtime started"
 _SLOW = "timed out during startup"
@@ -145,7 +146,9 @@ def start(machine: Machine) -> tuple[Machine, subprocess.Popen[bytes]]:
         raise UserError(f"a machine runs in {folder} already; end it with `fyke cluster down --folder {folder}`")
     machine.environment()  # what is missing is told before anything is made
     if machine.is_head:
-        machine = msgspec.structs.replace(machine, temporary=tempfile.mkdtemp(prefix="fyke-ray-"))
+        short = len(tempfile.gettempdir()) <= SHORT
+        temporary = tempfile.mkdtemp(prefix="fyke-ray-", dir=None if short else "/tmp")  # noqa: S108 - made by mkdtemp
+        machine = msgspec.structs.replace(machine, temporary=temporary)
     for left in reversed(range(TRIES)):
         started, process = _launch(machine, folder)
         said = _wait(process, folder / LOG)

@@ -18,7 +18,6 @@ import resource
 import secrets
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -32,26 +31,25 @@ from fyke.cluster.ending import NEVER, Quiet
 from fyke.cluster.lease import Lease
 from fyke.cluster.messages import Final, Job, Orders, Report
 from fyke.cluster.near import Routing
-from fyke.cluster.office import Bundles, Inbox, Office
+from fyke.cluster.office import Bundles, Office
 from fyke.cluster.permits import ANY, Spending
+from fyke.cluster.shift import Shift
 from fyke.crawl.politeness.addresses import AddressUse
 from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run import steering
 from fyke.crawl.run.backup import Backup
-from fyke.crawl.run.board import Board, Sign, board_bytes
 from fyke.crawl.run.ending import failed_seeds
 from fyke.crawl.run.growth import cores
 from fyke.crawl.run.limit import Bounds
 from fyke.crawl.run.plan import Plan
-from fyke.crawl.run.processes import NOTE, Run
+from fyke.crawl.run.processes import Run
 from fyke.crawl.run.report import has_room
 from fyke.crawl.run.steering import Steering
 from fyke.errors import DepotError, FykeError, StorageError
 from fyke.scratch import Scratch
 from fyke.store import Store
 from fyke.store.depot import Depot
-from fyke.store.lineage import Committed
 from fyke.store.objects import open_objects
 from fyke.url import Url
 
@@ -59,76 +57,6 @@ MAX_FAILURES = 5
 """Failures of its agents, one after another, after which a node leaves."""
 STEADY = 30.0
 """Seconds after which agents count as at work: those of a full disk begin, and see then that there is no room."""
-_END_PATIENCE = 120.0
-_POLL = 0.02
-
-
-class Shift:
-    """The agents of a node while they have one list of tablets."""
-
-    def __init__(self, run: Run, crawler: Crawler, committed: Committed, count: int) -> None:
-        """``count`` is that of all tablets."""
-        self.run = run
-        self._crawler, self._committed, self._count = crawler, committed, count
-        self._board: Board | None = None
-        self._inbox: Inbox | None = None
-        # The folder of a run that was killed, which the next one removes.
-        self._left = Path(self._note().read_text(encoding="utf-8")) if self._note().exists() else None
-        self.began = boot_time()
-        self.over: str | None = None
-        """Why the agents have ended, empty where they were told to; None while they work."""
-        crawler.begin(run)
-
-    def _note(self) -> Path:
-        return self.run.store / NOTE
-
-    def board(self) -> Board | None:
-        """The agents' board, once it is there."""
-        if self._board is None:
-            with contextlib.suppress(OSError):
-                folder = Path(self._note().read_text(encoding="utf-8"))
-                if folder != self._left and (folder / "board").stat().st_size == board_bytes(self.run.agents):
-                    self._board = Board(folder / "board", self.run.agents)
-                    self._inbox = Inbox(folder, lambda tablet: self.run.agent_of(tablet, self._count), self._committed)
-        return self._board
-
-    def signs(self) -> list[Sign]:
-        """What the agents show of themselves; none where they have not begun."""
-        board = self.board()
-        return [board.sign(agent) for agent in range(board.agents)] if board is not None else []
-
-    async def take(self, bundles: Bundles) -> list[bytes]:
-        """Deliver mail of other machines."""
-        if self.board() is None or self._inbox is None:
-            return [b""] * len(bundles)
-        return await self._inbox.take(bundles)
-
-    def has_ended(self) -> bool:
-        """Whether the agents have ended."""
-        if self.over is None:
-            self.over = self._crawler.ended()
-        return self.over is not None
-
-    async def look_up(self, sketches: bytes) -> bytes:
-        """Ask the index of near copies."""
-        return await self._inbox.ask(sketches) if self.board() is not None and self._inbox is not None else b""
-
-    async def end(self) -> tuple[int, int]:
-        """Stop the agents cleanly; return the permits that they took, and the documents that came of them."""
-        deadline = boot_time() + _END_PATIENCE
-        while not self.has_ended() and boot_time() < deadline:
-            if (board := self.board()) is not None:
-                board.stop()
-            await asyncio.sleep(_POLL)
-        if not self.has_ended():
-            await asyncio.to_thread(self._crawler.kill)
-        used = self._board.used if self._board is not None else (0, 0)
-        if self._inbox is not None:
-            self._inbox.close()
-        if self._board is not None:
-            self._board.close()
-        self._committed.close()
-        return used
 
 
 def _with(plan: Plan, asked: Steering) -> Plan:
@@ -176,10 +104,7 @@ class Node:
 
     async def _ask(self, sketches: bytes) -> bytes:
         """Ask the indices that an agent's sketches name."""
-        nodes = tuple(sorted(self._orders.peers))
-        if nodes != self._routing.nodes:
-            self._routing = Routing(nodes)
-        return await near.ask(sketches, self._routing, self._ask_node) if nodes else b""
+        return await near.ask(sketches, self._routing, self._ask_node) if self._routing.nodes else b""
 
     async def _ask_node(self, node: str, sketches: bytes) -> bytes:
         if node == self._name:
@@ -253,10 +178,14 @@ class Node:
         if orders.answer is not None:
             self._lease.answered(beat.number, orders.answer, boot_time())
             self._orders = orders
+            # Who has no tablets has no index.
+            indices = orders.peers.keys() & set(orders.owners.values())
+            self._routing = self._routing.follow(indices, orders.members)
             if orders.addresses:
                 self._addresses.learn(report.addresses, orders.addresses)
         used = self._documents + self._returned - self._kept
-        self._permits.write(self._lease.until, ANY if orders.granted == ANY else orders.granted - used, orders.members)
+        granted = ANY if orders.granted == ANY else orders.granted - used
+        self._permits.write(self._lease.until, granted, self._routing.number)
         if orders.give_back:
             self._give_back()
         self._steer(orders.steering)

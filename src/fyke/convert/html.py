@@ -47,6 +47,7 @@ _STEPS_PER_TAG = 2
 _APART = "\n\n"
 """Between two blocks of a text."""
 _UNDECODED = Decoded("", "", "", 0)
+_NO_TAGS = Tags()
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 """Types whose text may be asked for a date: elsewhere dates in the text are of anything."""
 
@@ -159,23 +160,32 @@ def document(
     read = text if blocks is None else blocks
     said = describe(facts, read if media_type in _PAGES else "", main or read, pairs, table)
     return Document(
-        html, text, tags, said.title, said.language, media_type, origin.encoding, origin.how, origin.replaced,
-        said.meta, resolve(page.links(), page.base, url) if links is None else links,
-    )  # fmt: skip
+        html=html,
+        text=text,
+        tags=tags,
+        title=said.title,
+        language=said.language,
+        media_type=media_type,
+        encoding=origin.encoding,
+        encoding_from=origin.how,
+        replaced=origin.replaced,
+        meta=said.meta,
+        links=resolve(page.links(), page.base, url) if links is None else links,
+    )
 
 
 def text_document(
-    page: Page, decoded: Utf8, url: Url, media_type: str, main: str, blocks: str, language: Language
-) -> Document:
+    page: Page, decoded: Utf8, url: Url, media_type: str, main: str, blocks: str, language: Language,
+    undated: bool = False,
+) -> Document:  # fmt: skip
     """Return the document of a page that is kept as text: as ``document``, without HTML, tags and links.
 
-    ``language`` is what its text is likely in.
+    ``language`` is what its text is likely in; ``undated`` says that it is known to name no date.
     """
-    said = describe(
-        Facts(page, url.href), blocks if media_type in _PAGES else "", main or blocks, language=language
-    )  # fmt: skip
+    text = blocks if media_type in _PAGES else ""
+    said = describe(Facts(page, url.href), text, main or blocks, language=language, undated=undated)
     return Document(
-        "", blocks, Tags(), said.title, said.language, media_type, decoded.encoding, decoded.how, decoded.replaced,
+        "", blocks, _NO_TAGS, said.title, said.language, media_type, decoded.encoding, decoded.how, decoded.replaced,
         said.meta,
     )  # fmt: skip
 

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.convert.facts import Facts
-from fyke.formats.markup import CLOSE, ELEMENT_COLUMN, KIND, OPEN, Tag, fold
-from fyke.formats.markup_names import ELEMENT
+from fyke.convert.mark_kernels import element_end
+from fyke.formats.markup import ELEMENT_COLUMN, Tag, fold
+from fyke.formats.markup_names import ELEMENT, marked
 from fyke.limits import note
 
 Thing = dict[str, object]
@@ -159,8 +160,9 @@ _VOID = frozenset(
     ELEMENT[name]
     for name in "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905 - as HTML lists them
 )
+_NONE = marked()
 _IMPLIED = {
-    ELEMENT[name]: [ELEMENT[other] for other in others]
+    ELEMENT[name]: marked(*others)
     for names, others in (
         (("dd", "dt"), ("dd", "dt")),
         (("td", "th"), ("td", "th", "tr")),
@@ -185,10 +187,10 @@ def rdfa(facts: Facts, join: Join = str) -> list[Thing]:
     found = _items(facts, tags, join, "property", "typeof", "typeof")
     page: Thing = {name: said for name, said in facts.metas.items() if ":" in name}
     for tag in facts.annotated("rel"):
-        if target := tag.get("resource") or tag.get("href") or tag.get("src"):
-            for name in tag.get("rel").split():
-                if ":" in name or tag.name == "link":
-                    _add(page, name, join(target))
+        names = [name for name in tag.get("rel").split() if ":" in name or tag.name == "link"]
+        if names and (target := tag.get("resource") or tag.get("href") or tag.get("src")):
+            for name in names:
+                _add(page, name, join(target))
     return [*found, page] if page else found
 
 
@@ -274,19 +276,4 @@ def end_of(rows: npt.NDArray[np.int32], token: int) -> int:
     name = int(rows[token, ELEMENT_COLUMN]) & _NAME_MASK
     if name in _VOID:
         return token + 1
-    for limit in (256, 1 << 12, 1 << 16):
-        some = rows[token : token + limit]
-        kind = some[:, KIND]
-        if name in _IMPLIED:
-            element = some[1:, ELEMENT_COLUMN] & _NAME_MASK
-            ends = np.flatnonzero(
-                np.isin(element, _IMPLIED[name]) & (kind[1:] == OPEN) | (element == name) & (kind[1:] == CLOSE)
-            )
-            if len(ends):
-                return token + 1 + int(ends[0])
-        own = np.flatnonzero((some[:, ELEMENT_COLUMN] & _NAME_MASK == name) & ((kind == OPEN) | (kind == CLOSE)))
-        depth = np.cumsum(np.where(kind[own] == OPEN, 1, -1))
-        closed = np.flatnonzero(depth <= 0)
-        if len(closed):
-            return token + int(own[closed[0]])
-    return min(token + (1 << 16), len(rows) - 1)
+    return element_end(rows, token, _IMPLIED.get(name, _NONE))

@@ -47,6 +47,17 @@ class Match:
     method: str
 
 
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What of the remembered is like a document, before and after it by rank."""
+
+    original: Match | None = None
+    """The most similar of a lesser rank."""
+    copy: Match | None = None
+    """Of those of a greater rank the least."""
+    copy_rank: int = 0
+
+
 def candidates(path: AnyPath, text: str | bytes, threshold: float) -> list[str]:
     """Return the ids in an index's folder whose texts may be as similar to ``text`` as ``threshold``.
 
@@ -120,12 +131,14 @@ class DuplicateIndex:
         self._shape = f"{bands}x{rows}"
         least = threshold - (CHECK_MARGIN if text_of else 0)
         minimum = max(1, int(np.ceil(least * parameters.num_perm - 1e-9)))
-        self._settings = np.array([parameters.ngram, rows, minimum, parameters.features == "words"], np.int64)
+        sure = max(1, int(np.ceil(threshold * parameters.num_perm - 1e-9)))
+        self._settings = np.array([parameters.ngram, rows, minimum, parameters.features == "words", sure], np.int64)
         self._table = character_table(parameters.folding)
         self._a, self._b = fast_coefficients(parameters.num_perm)
         self._signature = np.empty(parameters.num_perm, np.uint32)
         self._tags = np.empty(bands, np.uint64)
         self._scratch = np.empty((2, 1 << 14), np.uint64)
+        self._candidates = np.empty(4 * index_kernels.SAME_TAG * bands, np.int64)
         self._run: NDArray[np.uint64] = np.empty(0, np.uint64)
         first = min(1 << 15, 1 << (self._table_bytes() // 8).bit_length() - 1)  # slots: 256 KB, or what it may have
         self._set_table(np.zeros(first, np.uint64), 0)
@@ -160,26 +173,26 @@ class DuplicateIndex:
         """Return what ``seen`` would, and remember nothing."""
         return self._ask(encode(text), id.encode("utf-8", "replace"), False)
 
-    def seen_sketch(self, sketch: Sketch) -> tuple[Match, NDArray[np.uint16]] | None:
-        """Return what ``seen`` would of a text that was sketched elsewhere, and the signature of what it is like.
+    def seen_sketch(self, sketch: Sketch) -> Neighbours:
+        """Return what is like a text that was sketched elsewhere, and remember it; copies are told by ranks alone.
 
-        Similarity is estimated, and may be ``CHECK_MARGIN`` below the threshold where ``text_of`` was given: then who
-        asks has to look. The same sketch of the same id is remembered once. REQUIRES: the parameters are this index's.
+        So the order in which an index hears of texts does not matter. Similarity is estimated, and may be
+        ``CHECK_MARGIN`` below the threshold where ``text_of`` was given: then who asks has to look. The same sketch of
+        the same id is remembered once. REQUIRES: the parameters are this index's, and all that it holds has ranks.
         """
         if not sketch.shingles:
-            return None
+            return Neighbours()
         name, kept = sketch.id.encode("utf-8", "replace"), self._kept
         kept.reserve(1, len(name))
         if self._filled > self._full:
             self._make_room()
         self._signature[:] = np.frombuffer(sketch.signature, "<u2", len(self._signature))
-        fact = np.array([0, sketch.simhash, sketch.key, sketch.shingles], np.uint64)
-        best, same, filled, equal = index_kernels.seen_sketch(
+        fact = np.array([0, sketch.rank, sketch.key, sketch.shingles], np.uint64)
+        original, most, copy, alike, filled = index_kernels.seen_sketch(
             np.frombuffer(name or b"\0", np.uint8),
             fact,
             self._settings,
-            self._signature,
-            self._tags,
+            (self._signature, self._tags, self._candidates),
             (self._slots, self._filter, self._run, self._marks),
             (kept.signatures, kept.facts, kept.names),
             kept.count,
@@ -188,10 +201,15 @@ class DuplicateIndex:
             kept.count += 1
             kept.used += len(name)
             self._filled += filled
-        if best < 0:
+        rank = int(kept.facts[copy, index_kernels.SIMHASH]) if copy >= 0 else 0
+        return Neighbours(self._found(sketch, original, most), self._found(sketch, copy, alike), rank)
+
+    def _found(self, sketch: Sketch, document: int, same: int) -> Match | None:
+        if document < 0:
             return None
+        equal = int(self._kept.facts[document, index_kernels.TEXT_KEY]) == sketch.key
         how = (1.0, SAME_TEXT) if equal else (same / len(self._signature), "minhash")
-        return Match(kept.name(best), *how), kept.signatures[best]
+        return Match(self._kept.name(document), *how)
 
     def sync(self) -> None:
         """Return once all that was seen is safe from a power cut; from a crash of the process it always is."""

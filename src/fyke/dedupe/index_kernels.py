@@ -35,7 +35,7 @@ SAME_TAG = 4
 # Columns of facts.
 NAME_END, SIMHASH, TEXT_KEY, SHINGLES = 0, 1, 2, 3
 # Entries of the settings.
-N, ROWS, MINIMUM, BY_WORDS = 0, 1, 2, 3
+N, ROWS, MINIMUM, BY_WORDS, SURE = 0, 1, 2, 3, 4
 
 U12 = np.uint64(12)
 U18 = np.uint64(18)
@@ -325,43 +325,71 @@ def keep(d: int, name: Array, signature: Array, tags: Array, slots: Array, kept:
 
 
 @kernel
-def is_kept(signature: Array, name: Array, tags: Array, bands: Bands, kept: Documents) -> bool:
-    """Whether this very signature is remembered under this very name."""
-    slots, _, run, marks = bands
-    signatures, facts, names = kept
+def candidates(tags: Array, bands: Bands, out: Array) -> Integer:
+    """Write the documents that share a band into ``out``, as many as fit, some of them twice; return how many."""
+    slots, bits, run, marks = bands
     mask = np.uint64(slots.shape[0] - 1)
+    bit_mask = np.uint64(bits.shape[0] - 1)
+    count = 0
     for band in range(tags.shape[0]):
         tag = tags[band]
         at = mix(tag) & mask
-        while slots[at] != U0:
+        while slots[at] != U0 and count < out.shape[0]:
             if (slots[at] ^ tag) & ~DOCUMENT == U0:
-                d = np.int64(slots[at] & DOCUMENT) - 1
-                if same_name(names, facts, d, name) and agreement(signatures, d, signature) == signature.shape[0]:
-                    return True
+                out[count] = np.int64(slots[at] & DOCUMENT) - 1
+                count += 1
             at = (at + U1) & mask
-        if run.shape[0] == 0:
+        wanted = filter_word(tag)
+        if run.shape[0] == 0 or bits[mix(tag) & bit_mask] & wanted != wanted:
             continue
         i = lower_bound(run, marks, tag)
-        while i < run.shape[0] and run[i] & ~DOCUMENT == tag:
-            d = np.int64(run[i] & DOCUMENT) - 1
-            if same_name(names, facts, d, name) and agreement(signatures, d, signature) == signature.shape[0]:
-                return True
+        while i < run.shape[0] and run[i] & ~DOCUMENT == tag and count < out.shape[0]:
+            out[count] = np.int64(run[i] & DOCUMENT) - 1
+            count += 1
             i += 1
-    return False
+    return count
 
 
 @kernel
 def seen_sketch(
-    name: Array, fact: Array, settings: Array, signature: Array, tags: Array, bands: Bands, kept: Documents, d: int
-) -> tuple[Integer, Integer, Integer, bool]:
-    """Return what ``seen`` does, of a text that was sketched elsewhere: ``fact`` is its row of facts."""
-    _, facts, _ = kept
+    name: Array, fact: Array, settings: Array, sketch: tuple[Array, Array, Array], bands: Bands, kept: Documents, d: int
+) -> tuple[Integer, Integer, Integer, Integer, Integer]:
+    """Look for the like of a text that was sketched elsewhere, and remember it as ``d``; ``fact`` is its row of facts.
+
+    In the place of the simhash stands its rank (`fyke.dedupe.sketch.Sketch`), also of what is kept. Return (of those of
+    a lesser rank the document most like it or −1, places that agree, of those like it the document of the least greater
+    rank or −1, places, slots filled). It is remembered once, and not where one of a lesser rank agrees in all places.
+    ``sketch``: signature, tags, and where candidates are written to. REQUIRES: room for one document more.
+    """
+    signature, tags, scratch = sketch
+    signatures, facts, names = kept
     for band in range(tags.shape[0]):
         tags[band] = band_tag(signature, band, settings[ROWS])
-    best, same = nearest(signature, name, tags, bands, kept, settings[MINIMUM])
-    equal = best >= 0 and facts[best, TEXT_KEY] == fact[TEXT_KEY]
-    if same == signature.shape[0] or is_kept(signature, name, tags, bands, kept):
-        return best, same, 0, equal
+    original: Integer = -1
+    most: Integer = settings[MINIMUM] - 1
+    copy: Integer = -1
+    alike: Integer = 0
+    known = False
+    for i in range(candidates(tags, bands, scratch)):
+        other = scratch[i]
+        same = agreement(signatures, other, signature)
+        if same < settings[MINIMUM]:
+            continue
+        if same_name(names, facts, other, name):
+            known = known or same == signature.shape[0]
+        elif facts[other, SIMHASH] < fact[SIMHASH]:
+            if same > most or (same == most and other < original):
+                original, most = other, same
+        elif facts[other, SIMHASH] > fact[SIMHASH]:
+            # One that is surely like it goes before one that may be: the true similarity may refuse that.
+            sure, was_sure = same >= settings[SURE], alike >= settings[SURE]
+            lesser = copy < 0 or facts[other, SIMHASH] < facts[copy, SIMHASH]
+            if (sure and not was_sure) or (sure == was_sure and lesser):
+                copy, alike = other, same
+    if original < 0:
+        most = 0
+    if known or most == signature.shape[0]:
+        return original, most, copy, alike, 0
     for j in range(fact.shape[0]):
         facts[d, j] = fact[j]
-    return best, same, keep(d, name, signature, tags, bands[0], kept), equal
+    return original, most, copy, alike, keep(d, name, signature, tags, bands[0], kept)

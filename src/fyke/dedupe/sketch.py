@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
 from fyke.bits.hashing import GOLDEN, mixed, splitmix64
@@ -71,6 +72,26 @@ class Sketch(msgspec.Struct, frozen=True, array_like=True, gc=False):
     key: int
     simhash: int
     shingles: int
+    rank: int = 0
+    """Of copies the one of the least rank is the original (``rank_of``)."""
+
+
+_TIE = 11
+_STAMP = (1 << 52) - 1
+
+
+def rank_of(href: str, stamp: int, elsewhere: bool) -> int:
+    """Rank a document among its copies by 64 bits: first the one that was there first, in µs since 1970.
+
+    What says that its true address is another (``elsewhere``: rel=canonical) comes after all that do not. Of the same
+    moment a hash of the address decides.
+    """
+    return elsewhere << 63 | (stamp & _STAMP) << _TIE | xxhash.xxh3_64_intdigest(href.encode()) & (1 << _TIE) - 1
+
+
+def stamp_of(rank: int) -> int:
+    """The moment of a rank."""
+    return rank >> _TIE & _STAMP
 
 
 def sketches_of(documents: Sequence[tuple[str, str | bytes]], parameters: Parameters) -> list[Sketch]:

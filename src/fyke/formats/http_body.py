@@ -23,8 +23,10 @@ MAX_BODY = 100_000_000
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[^\r\n]{0,4096}\r?\n")
 _STEP = 1 << 20
 """Bytes decoded at once."""
-_FIRST_PIECE = 512
-"""Bytes of a stream that are fed to its decoder first."""
+_FIRST_PIECE = 65_536
+"""Bytes of a body that are fed to its decoder first: most bodies are that small, and one stream."""
+_NEXT_PIECE = 512
+"""Bytes of a further stream of the same body that are fed first."""
 _MAX_CODINGS = 8
 """Codings one upon the other that are undone: nobody stacks more, and each costs a pass."""
 
@@ -132,15 +134,16 @@ class _Inflated:
     problem: str
 
 
-def _inflate(data: bytes, room: int, wbits: int, at: int = 0) -> _Inflated:
-    """Inflate the stream that begins at ``at``.
+def _inflate(data: bytes, room: int, wbits: int, at: int = 0, piece: int = 0) -> _Inflated:
+    """Inflate the stream that begins at ``at``, fed by ``piece`` bytes at first.
 
-    It is fed in pieces that double, since the decoder copies what lies behind a stream's end: of a body of a hundred
-    thousand members, all that follows would be copied for each.
+    Further streams of a body are fed in pieces that double, since the decoder copies what lies behind a stream's end:
+    of a body of a hundred thousand members, all that follows would be copied for each.
     """
     decoder = isal_zlib.decompressobj(wbits)
     parts: list[bytes] = []
-    problem, feed, piece = "", b"", _FIRST_PIECE
+    piece = first = piece or (_NEXT_PIECE if at else _FIRST_PIECE)
+    problem, feed, begin = "", b"", at
     try:
         # In steps, so that a break loses no more than the step in which it stands.
         while room > 0 and not decoder.eof and (feed or at < len(data)):
@@ -153,6 +156,8 @@ def _inflate(data: bytes, room: int, wbits: int, at: int = 0) -> _Inflated:
             room -= len(part)
             feed = decoder.unconsumed_tail
     except isal_zlib.error:  # type: ignore[misc]  # its stub hides the class
+        if first > _NEXT_PIECE and not parts:  # again, for what stands before the break
+            return _inflate(data, room, wbits, begin, _NEXT_PIECE)
         problem = "deflate"
     end = at - len(decoder.unused_data)
     return _Inflated(b"".join(parts), end, bool(problem) or not decoder.eof, problem)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from fyke.formats import blocks
-from fyke.formats.blocks import Block, Kind, Run
+from fyke.formats.block_tree import Block, Kind, Run
 from fyke.formats.inline_markdown import lines, one_line
 
 MAX_COLUMNS = 256

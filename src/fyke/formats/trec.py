@@ -169,18 +169,18 @@ def _parse(offset: int, data: bytes, tail: bytes, truncated: bool) -> TrecDocume
     fields = first.decode("latin-1").split()
     url, address, date, media_type, length = [*fields[:5], *([""] * 5)][:5]
     return TrecDocument(
-        docno,
-        data[header.end() :],
-        data[: header.end()],
-        tail,
-        url,
-        address,
-        parse_date(date) if date.isdigit() else 0.0,
-        media_type,
-        int(length) if length.isdecimal() and len(length) < 19 else 0,
-        head,
-        offset,
-        truncated,
+        docno=docno,
+        body=data[header.end() :],
+        markup=data[: header.end()],
+        tail=tail,
+        url=url,
+        address=address,
+        date=parse_date(date) if date.isdigit() else 0.0,
+        media_type=media_type,
+        length=int(length) if length.isdecimal() and len(length) < 19 else 0,
+        head=head,
+        offset=offset,
+        truncated=truncated,
     )
 
 
@@ -199,18 +199,18 @@ def web_document(
         + b"</DOCHDR>\n"
     )
     return TrecDocument(
-        docno,
-        exchange.body,
-        markup,
-        b"</DOC>\n",
-        url,
-        exchange.address,
-        exchange.started,
-        media_type,
-        length,
-        head,
-        0,
-        exchange.truncated,
+        docno=docno,
+        body=exchange.body,
+        markup=markup,
+        tail=b"</DOC>\n",
+        url=url,
+        address=exchange.address,
+        date=exchange.started,
+        media_type=media_type,
+        length=length,
+        head=head,
+        offset=0,
+        truncated=exchange.truncated,
     )
 
 

@@ -191,17 +191,17 @@ class _Reader:
         frequency = max(_number(self.said.get("updatefrequency", "")), 0.0) or 1.0
         ttl = _number(self.said.get("ttl", "")) * 60.0
         return Feed(
-            self.kind,
-            title[:MAX_TITLE],
-            self.link or (self.id if self.id.startswith("http") else ""),
-            self.id,
-            self.said.get("language", "") or self.language,
-            meta,
-            tuple(self.items),
-            Rhythm(max(ttl, 0.0), frozenset(self.skip_hours), frozenset(self.skip_days), period / frequency),
-            self.self_url,
-            tuple(dict.fromkeys(self.hubs)),
-            tuple(sorted(self.faults.items())),
+            kind=self.kind,
+            title=title[:MAX_TITLE],
+            link=self.link or (self.id if self.id.startswith("http") else ""),
+            id=self.id,
+            language=self.said.get("language", "") or self.language,
+            meta=meta,
+            items=tuple(self.items),
+            rhythm=Rhythm(max(ttl, 0.0), frozenset(self.skip_hours), frozenset(self.skip_days), period / frequency),
+            self_url=self.self_url,
+            hubs=tuple(dict.fromkeys(self.hubs)),
+            faults=tuple(sorted(self.faults.items())),
         )
 
 

@@ -32,10 +32,11 @@ from fyke.formats.http import parse_head
 from fyke.frontier.keys import Entry, is_form
 from fyke.limits import note
 from fyke.reading.conversion import MARKUP
+from fyke.sites.form_queries import Ask
 from fyke.sites.form_safety import refusal
 from fyke.sites.form_words import Unsafe
 from fyke.sites.forms import Form, forms
-from fyke.sites.probing import BUDGET, PAGE, Ask, Probe
+from fyke.sites.probing import BUDGET, PAGE, Probe
 from fyke.sites.results import Answer, page_words, read_answer
 from fyke.store import Batch
 from fyke.url import Url, host_key

@@ -57,7 +57,6 @@ class Subscriber:
         ``known`` did.
         """
         self.refusals: Counter[Refusal] = Counter()
-        self.pushes = 0
         self._callback = Url.parse(callback).href
         self._fetch = fetch
         self._clock = clock
@@ -190,7 +189,6 @@ class Subscriber:
     def _take(self, subscription: Subscription, signature: str, body: bytes) -> tuple[int, bytes]:
         refusal = check(subscription, signature, body, self._clock.now())
         if refusal is None:
-            self.pushes += 1
             self._deliver(Pushed(subscription.topic, body))
         else:
             self.refusals[refusal] += 1

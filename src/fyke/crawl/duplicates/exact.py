@@ -19,6 +19,7 @@ furniture meet at one owner, which tells exact copies (one body) from copies of 
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Iterable
 
 import msgspec
 
@@ -90,11 +91,19 @@ class Duplicates:
         marks = [note for note in notes if isinstance(note, Mark)]
         if sightings:
             marks += self._sight(batch, here, sightings)
+        self.tell(batch, here, marks)
+
+    def tell(self, batch: Batch, here: int, marks: Iterable[Mark]) -> None:
+        """Write marks of rows of tablet ``here`` with its ``batch``, and mail those of others."""
         for mark in marks:
-            self.mark(batch, here, mark)
+            owner = self._store.tablet_of(Url(mark.href).key)
+            if owner == here:
+                self.mark(batch, here, mark)
+            else:
+                self._post.write(batch, here, owner, [], [mark])
 
     def _sight(self, batch: Batch, here: int, sightings: list[Sighting]) -> list[Mark]:
-        """Enter sightings; return the marks for rows of this tablet, and mail the others."""
+        """Enter sightings; return the marks that follow."""
         keys = [_key(sighting) for sighting in sightings]
         known = dict(zip(keys, self._store.tablet(here).multi_get("seen", keys), strict=True))
         tables = {key: [] if value is None else _decode(value) for key, value in known.items()}
@@ -103,12 +112,7 @@ class Duplicates:
             found, changed = _enter(tables[key], sighting)
             if changed:
                 batch.put("seen", key, _encode(tables[key]))
-            for mark in found:
-                owner = self._store.tablet_of(Url(mark.href).key)
-                if owner == here:
-                    marks.append(mark)
-                else:
-                    self._post.write(batch, here, owner, [], [mark])
+            marks += found
         return marks
 
     def mark(self, batch: Batch, here: int, mark: Mark) -> None:

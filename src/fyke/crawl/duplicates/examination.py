@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from fyke.crawl.duplicates.near import SKETCH, Answer, Ask
+from fyke.crawl.duplicates.near import SKETCH, Answer, Ask, marks_of
 from fyke.crawl.mail.outbox import INDEX, Mark, Question, Sighting
 from fyke.crawl.queue.queues import Queues
 from fyke.dedupe.index import SAME_TEXT
@@ -87,7 +87,7 @@ class Examination:
 
     def ready(self, now: bool) -> bool:
         """Whether there are questions that should not wait; with ``now`` none should."""
-        return self.queues.post.questions >= (1 if now else WORTHWHILE)
+        return self.queues.post.may_ask(1 if now else WORTHWHILE)
 
     async def examine(self) -> None:
         """Answer a bundle of questions. Raises ``OSError`` where the index does not answer."""
@@ -154,21 +154,23 @@ class Examination:
             sightings[each.source].append(each.sighting)
             if self._ask is not None:
                 url = Url(each.href)
-                repeats = bool(answer.original) and Url(answer.original).host == url.host
+                repeats = any(Url(href).host == url.host for href in answer.alike())
                 wrong = self._learn(url, int.from_bytes(each.sighting.text[:8], "little"), repeats)
                 soft_errors[each.source] += wrong is Drop.SOFT_ERROR
             if answer.sketch:
                 sketches[each.source].append((each, answer.sketch))
             if answer.reason and len(queues.demoted) < MAX_DEMOTED:
                 queues.demoted[answer.place] = answer.reason
-            if answer.original and answer.method != SAME_TEXT:
+            if answer.sketch:
+                marks[each.source] += marks_of(each.href, each.stamp, answer)
+            elif answer.original and answer.method != SAME_TEXT:
                 number, mark = self._mark(each, answer)
                 marks[number].append(mark)
         for number in sightings.keys() | marks.keys():
             tablet = store.tablet(number)
             batch = tablet.batch()
             queues.duplicates.sighted(batch, number, sightings[number])
-            queues.duplicates.apply(batch, number, list(marks[number]))
+            queues.duplicates.tell(batch, number, marks[number])
             for each, sketch in sketches[number]:
                 batch.put_columns(Url(each.href).key, ((SKETCH, sketch),), each.stamp)
             if soft_errors[number]:

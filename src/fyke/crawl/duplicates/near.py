@@ -1,9 +1,11 @@
 """The index of near copies: one for each machine, asked about the main text of every page once it is stored.
 
 It runs in a thread beside a single agent (`Beside`), and in a process of its own beside several, on a local socket
-(`serve`, `Line`). Of many machines each has one, and is asked by sketches (crawl/duplicates/sketched.py). It is kept in
-``duplicates/`` of the store (docs/sketches.md) and opens as it was left, without reading a page again. Of near copies
-the one that was asked about first is the original.
+(`serve`, `Line`). It is kept in ``duplicates/`` of the store (docs/sketches.md) and opens as it was left, without
+reading a page again. Of near copies the one that was asked about first is the original.
+
+Of many machines each has one, and is asked by sketches (crawl/duplicates/sketched.py). There the original is the one of
+the least rank, as of exact copies: whoever hears of which first, all come to the same.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from fyke.crawl.mail.carrier import put_frame, take_frame
+from fyke.crawl.mail.outbox import Mark
 from fyke.dedupe.breeding import Breeding
 from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.index import SAME_TEXT, DuplicateIndex, Match
-from fyke.dedupe.sketch import Sketch
+from fyke.dedupe.sketch import Sketch, stamp_of
 from fyke.errors import UNREADABLE
 from fyke.reading.stored import text_of
 from fyke.store import Store
@@ -32,8 +34,8 @@ from fyke.url import Url
 
 TEXTS, SKETCHES = "duplicates.sock", "sketches.sock"
 """Of a run's folder: where the index's process listens."""
-FOLDER = "duplicates"
-"""Of the store: where the index is kept."""
+FOLDER, RANKED = "duplicates", "duplicates-ranked"
+"""Of the store: where the index is kept, and that of a node among others, which knows ranks."""
 RECENT_TEXTS = 32 << 20
 """Characters of text that the index keeps, as a reader of the store sees new rows only after half a second."""
 RECENT_COPIES = 10_000
@@ -42,6 +44,10 @@ MEMORY = 1 << 30
 """Bytes of the index's table and filter, at most: ten million documents, and slower lookups beyond."""
 SYNC_EVERY = 5.0
 """Seconds between syncs of the index: what it forgets in a power cut."""
+
+
+Copy = tuple[str, int, float, str]
+"""A near copy: its URL, its version's stamp, how similar it is, and by which method that was found."""
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -54,16 +60,18 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     reason: str = ""
     sketch: bytes = b""
     """Of a crawl on many machines: the sketch, to be kept beside the row."""
+    copies: tuple[Copy, ...] = ()
+    """There, too: what was known already, and is a copy of this page, as that is the original by its rank."""
+
+    def alike(self) -> list[str]:
+        """The URLs of what the page is like."""
+        return [*filter(None, [self.original]), *(href for href, *_ in self.copies)]
 
 
 SKETCH = "fyke:sketch"
 """The column of a row that holds its sketch, in a crawl on many machines."""
-PLACES = 3
-"""Minima of a sketch that name the nodes to be asked about it."""
 ASK, FEED = b"?", b"+"
-"""What a frame of sketches begins with: whether answers are wanted, or they are only to be remembered."""
-Asked = tuple[Sketch, int]
-"""A sketch, and for which of its minima (bit j: minimum j) this index is the one to decide."""
+"""What a frame of sketches begins with: those of new pages, and those of rows that an index may lack."""
 Texts = list[tuple[str, str]]
 """(href, main text) of pages."""
 Ask = Callable[[Texts], Awaitable[list[Answer]]]
@@ -108,22 +116,21 @@ class LookAlikes:
         self._sync()
         return answers
 
-    def ask_sketches(self, asked: list[Asked]) -> list[Answer]:
+    def ask_sketches(self, sketches: list[Sketch]) -> list[Answer]:
         """Answer for sketches of any machine, and remember them; whether a copy is like enough, who asks decides."""
-        answers = [self._answer_sketch(sketch, places) for sketch, places in asked]
+        answers = [self._answer_sketch(sketch) for sketch in sketches]
         self._sync()
         return answers
 
-    def _answer_sketch(self, sketch: Sketch, places: int) -> Answer:
+    def _answer_sketch(self, sketch: Sketch) -> Answer:
         found = self._index.seen_sketch(sketch)
-        if found is None:
-            return Answer()
-        match, signature = found
-        own = np.frombuffer(sketch.signature, "<u2", PLACES)
-        agree = np.flatnonzero(own == signature[:PLACES])
-        if not len(agree) or not places >> int(agree[0]) & 1:  # another node decides, which knows both
-            return Answer()
-        return self._chosen(sketch.id, match)
+        original, copy = found.original, found.copy
+        copies: tuple[Copy, ...] = ()
+        if copy is not None and copy.method != SAME_TEXT:  # of the same words the owner of their digest knows
+            copies = ((copy.id, stamp_of(found.copy_rank), copy.similarity, copy.method),)
+        if original is None:
+            return Answer(copies=copies)
+        return Answer(original.id, original.similarity, original.method, copies=copies)
 
     def _chosen(self, href: str, match: Match) -> Answer:
         if match.method == SAME_TEXT:
@@ -158,6 +165,14 @@ class LookAlikes:
             row = self._store.get(href)
             text = None if row is None else text_of(row)
         return text
+
+
+def marks_of(href: str, stamp: int, answer: Answer) -> list[Mark]:
+    """The marks that follow from what is said of a page among many machines: its own, and those of its copies."""
+    found = [Mark(copy, at, href, similarity, method) for copy, at, similarity, method in answer.copies]
+    if answer.original and answer.method != SAME_TEXT:
+        found.append(Mark(href, stamp, answer.original, answer.similarity, answer.method))
+    return found
 
 
 def judged(breeding: Breeding, href: str, original: str) -> Answer:
@@ -209,7 +224,7 @@ def forget_deleted(store: Store) -> None:
 # ---- a process of its own
 
 _decode_texts = msgspec.msgpack.Decoder(Texts).decode
-_decode_asked = msgspec.msgpack.Decoder(list[Asked]).decode
+_decode_sketches = msgspec.msgpack.Decoder(list[Sketch]).decode
 _decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode
 
 
@@ -261,7 +276,7 @@ async def serve(folder: Path, index: LookAlikes, done: asyncio.Event) -> None:
     servers = []
     for name, answer in (
         (TEXTS, lambda frame: index.ask(_decode_texts(frame))),
-        (SKETCHES, lambda frame: index.ask_sketches(_decode_asked(frame[1:]))),
+        (SKETCHES, lambda frame: index.ask_sketches(_decode_sketches(frame[1:]))),
     ):
         (folder / name).unlink(missing_ok=True)
         servers.append(await asyncio.start_unix_server(partial(talk, answer=answer), str(folder / name)))

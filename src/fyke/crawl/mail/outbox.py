@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 
 import msgspec
 
@@ -146,6 +147,8 @@ class Post:
         self.strict = False
         """Whether tablets become durable each by itself, as in a depot: then nothing leaves before its epoch is
         durable, and letters to our own tablets are as those to others."""
+        self.ask_late = False
+        """Whether questions to the index leave once their pages are durable: the index may outlive them."""
         self._store = store
         self._begun = False  # the epochs are durable
         self._numbers: dict[int, int] = {}
@@ -154,7 +157,8 @@ class Post:
         self._drafts: defaultdict[int, dict[int, tuple[list[Offer], list[Note]]]] = defaultdict(dict)
         self._urgent: set[int] = set()  # tablets that offers wait for
         self._applied: list[tuple[int, bytes]] = []  # source and key of letters, since the last sync began
-        self._travelling = 0
+        self.pending = 0
+        """Letters that are not applied yet, those under way included."""
         for source in store.owned:
             tablet = store.tablet(source)
             self._numbers[source] = self._durable[source] = _new_epoch(tablet)
@@ -163,17 +167,13 @@ class Post:
                 letter = Letter(source, *_parse(key), offers, False, notes, len(value))
                 self._waiting[letter.destination].append(letter)
                 self._urgent.add(letter.destination)
-
-    @property
-    def pending(self) -> int:
-        """Letters that are not applied yet, those under way included."""
-        return self._travelling + sum(map(len, self._waiting.values()))
+                self.pending += 1
 
     @property
     def waits_for_sync(self) -> bool:
         """Whether letters to others wait that may have to wait for a sync."""
         return self._numbers != self._durable and any(
-            waiting and number != INDEX and (self.strict or number not in self._numbers)
+            waiting and (self.ask_late if number == INDEX else self.strict or number not in self._numbers)
             for number, waiting in self._waiting.items()
         )
 
@@ -208,6 +208,7 @@ class Post:
                 letter = Letter(source, destination, number, some, True, rest, len(data))
                 put("outbox", letter.key, data)
                 self._waiting[destination].append(letter)
+                self.pending += 1
             if offers:
                 self._urgent.add(destination)
 
@@ -220,14 +221,24 @@ class Post:
         """Questions that wait for the index of near copies."""
         return sum(len(letter.notes) for letter in self._waiting.get(INDEX, ()))
 
+    def may_ask(self, least: int) -> bool:
+        """Whether so many questions may leave."""
+        for letter in takewhile(self._may_ask, self._waiting.get(INDEX, ())):
+            least -= len(letter.notes)
+            if least <= 0:
+                return True
+        return False
+
+    def _may_ask(self, letter: Letter) -> bool:
+        return not self.ask_late or letter.number < self._durable[letter.source]
+
     def take_questions(self, most: int) -> list[Letter]:
         """Hand over the first letters to the index, until they hold ``most`` questions (``take``)."""
         waiting, count, taken = self._waiting.get(INDEX, []), 0, 0
-        while taken < len(waiting) and count < most:
+        while taken < len(waiting) and count < most and self._may_ask(waiting[taken]):
             count += len(waiting[taken].notes)
             taken += 1
         self._waiting[INDEX], found = waiting[taken:], waiting[:taken]
-        self._travelling += taken
         return found
 
     def take(self, destinations: Iterable[int], urgent: bool = False, *, ours: bool = False) -> dict[int, list[Letter]]:
@@ -248,7 +259,6 @@ class Post:
             if waiting and bundle:
                 taken[number] = waiting[:bundle]
                 self._waiting[number] = waiting[bundle:]
-        self._travelling += sum(map(len, taken.values()))
         return taken
 
     def _bundle(self, waiting: Sequence[Letter], ours: bool) -> int:
@@ -266,7 +276,6 @@ class Post:
 
     def give_back(self, letters: Sequence[Letter]) -> None:
         """Take letters back that could not be delivered, before those that were written meanwhile."""
-        self._travelling -= len(letters)
         for destination in {letter.destination for letter in letters}:
             mine = [letter for letter in letters if letter.destination == destination]
             self._waiting[destination] = mine + self._waiting[destination]
@@ -284,7 +293,7 @@ class Post:
 
     def delivered(self, letters: Sequence[Letter]) -> None:
         """Note that letters have been applied; they are deleted once that is synced."""
-        self._travelling -= len(letters)
+        self.pending -= len(letters)
         self._applied += [(letter.source, letter.key) for letter in letters]
 
     def syncing(self) -> Callable[[], None]:
@@ -316,12 +325,12 @@ class Post:
 
 
 def _new_epoch(tablet: Tablet) -> int:
-    """Begin an epoch, durably; return its first number, greater than any that was used before."""
+    """Begin an epoch, durably before any letter; return its first number, greater than any that was used before."""
     stored = tablet.get("outbox", _EPOCH)
     epoch = int.from_bytes(stored, "big") + 1 if stored else 1  # numbers of version 2 are those of epoch 0
     batch = tablet.batch()
     batch.put("outbox", _EPOCH, epoch.to_bytes(8, "big"))
-    tablet.write(batch)
+    tablet.write_first(batch)
     tablet.sync()
     return epoch << _COUNT_BITS
 
