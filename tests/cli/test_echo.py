@@ -148,6 +148,14 @@ def test_markup_in_what_is_shown_live(place: Path) -> None:
         display.show(found)
 
 
+def test_a_crawl_that_is_over_waits_for_nothing() -> None:
+    found = statuses.total([statuses.AgentStatus(1, 0, 1, 2.0, 1.0, waiting="gap", waiting_host="a.test")], 1e9)
+    out = io.StringIO()
+    Console(file=out, width=200).print(table(found))
+    assert "not running" in out.getvalue()
+    assert "waits" not in out.getvalue()
+
+
 @given(st.text())
 def test_the_filter(text: str) -> None:
     assert OBEYED.findall(plain(text)) == []

@@ -44,7 +44,7 @@ def table(status: Status) -> Table:
         _row(grid, "revisits", ", ".join(f"{what} {count:,}" for what, count in status.revisits.items()))
         for host, reading in sorted(status.fresh_hosts.items(), key=lambda pair: -pair[1].pages)[:5]:
             _row(grid, "", f"{host}: {reading.pages:,} pages, {reading.freshness:.1%}, {duration(reading.age)}")
-    for line in status.idle:
+    for line in status.idle if status.running else ():
         _row(grid, "idle", line)
     if not status.running:
         _row(grid, "", "not running")
