@@ -4,8 +4,10 @@ PYTHON ?= python3
 VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
-# Tests wait more than they compute: six more at a time than there are cores.
-JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 6)')
+# Tests wait more than they compute: some more at a time than there are cores. Each collects all tests by itself (5 s).
+JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 4)')
+# Without bytecode each of some hundred processes compiles the source anew, and pytest every test.
+unexport PYTHONDONTWRITEBYTECODE
 
 ifdef UV
 MAKE_VENV = uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
@@ -25,7 +27,8 @@ demo: $(VENV)/.main ## a small web on loopback, and fyke at work on it
 test: $(VENV)/.dev ## the whole test suite, in parallel; every kernel once more without the compiler
 	@$(BIN)/python -m compileall -q src tests  # once, and not by each of the hundred processes that tests start
 	@$(BIN)/fyke warm all
-	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+	@$(BIN)/python -m pytest -qq --collect-only >/dev/null 2>&1 || true  # the same of the tests with their assertions
+	@scratch=$$(.ci/scratch) && TMPDIR=$$scratch $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal; status=$$?; rm -rf $$scratch; exit $$status
 
 bounds: $(VENV)/.dev ## the kernels' tests, compiled with every index checked, in a cache of their own; five minutes
 	@cache=$$(mktemp -d) && NUMBA_BOUNDSCHECK=1 FYKE_CACHE_DIR=$$cache $(BIN)/python -m pytest -q -m kernel -n $(JOBS); status=$$?; rm -rf $$cache; exit $$status

@@ -19,14 +19,14 @@ import zipfile
 from importlib import metadata
 from pathlib import Path
 
-from fyke.bits import jit
+from fyke.bits import kernelkeys
 
 ROOT = Path(__file__).parent.parent
 
 
 def compiled(folder: Path, kernels: str) -> list[Path]:
     """Compile for the portable processor; return the files, and the mark that says that all are there."""
-    processor = {"NUMBA_CPU_NAME": jit.PORTABLE_CPU, "NUMBA_CPU_FEATURES": jit.PORTABLE_FEATURES}
+    processor = {"NUMBA_CPU_NAME": kernelkeys.PORTABLE_CPU, "NUMBA_CPU_FEATURES": kernelkeys.PORTABLE_FEATURES}
     environment = {**os.environ, **processor, "FYKE_CACHE_DIR": str(folder)}
     subprocess.run([sys.executable, "-m", "fyke", "warm", kernels], env=environment, check=True)  # noqa: S603
     return [path for path in sorted((folder / "kernels").iterdir()) if not path.name.startswith("lock-")]
@@ -77,7 +77,7 @@ def main(out: Path, kernels: str = "all") -> None:
         folder = Path(scratch)
         files = compiled(folder / "cache", kernels)
         made = rewritten(pure(folder / "pure"), files, out)
-    print(f"{made}: {len(files)} kernels for {jit.PORTABLE_CPU}, {made.stat().st_size / 1e6:.1f} MB")
+    print(f"{made}: {len(files)} kernels for {kernelkeys.PORTABLE_CPU}, {made.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ MILLION = 1_000_000
 BODY = 1_000 * MILLION
 """Bytes of what a bomb expands to, and of a body that is just long."""
 CHUNK = MILLION
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Answer = Callable[[str, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 

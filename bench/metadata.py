@@ -199,7 +199,7 @@ def structured() -> None:
             join = partial(urljoin, urljoin(case["base"] or "", facts.base))
             made: Any
             if syntax == "json-ld":
-                made = [decode_json_ld(script) for script in facts.linked_data]
+                made = [decode_json_ld(script) for _, script, _ in facts.linked_data]
             elif syntax == "microdata":
                 made = microdata(facts, join)
             elif syntax == "opengraph":

@@ -23,7 +23,7 @@ VALUES = {
     "fyke.content": ("Content", "Block"),
     "fyke.values": ("Document", "Link", "Candidates"),
     "fyke.description": ("Described", "Meta"),
-    "fyke.assemble": ("Summary",),
+    "fyke.crawl.run.summary": ("Summary",),
     "fyke.store.row": ("Row",),
     "fyke.store.cells": ("RowMeta",),
     "fyke.dedupe.discover": ("Duplicates", "Pair", "Cluster"),

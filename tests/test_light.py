@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+
+from bench import startup
 
 KERNELS = {"numba", "llvmlite", "numpy"}
 HEAVY = {
@@ -61,23 +61,10 @@ def test_the_synthetic_web_and_the_lecture_cost_nobody_else_anything(code: str) 
     assert said.splitlines()[-1] == ""
 
 
-class _OnePage(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200 if self.path == "/" else 404)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(PAGE.encode() if self.path == "/" else b"")
-
-    def log_message(self, format: str, *words: object) -> None:  # noqa: A002 - the name it has
-        pass
-
-
 @pytest.fixture
 def one_page() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _OnePage) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    with startup.one_page() as address:
+        yield address
 
 
 def test_a_crawl_of_one_page_starts_no_other_process(one_page: str, tmp_path: Path) -> None:

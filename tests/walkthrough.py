@@ -27,9 +27,9 @@ from typer.testing import CliRunner
 
 import fyke
 from fyke import assemble, streaming
-from fyke.assemble import Summary
 from fyke.cli import run
-from fyke.crawl.revisit import gauge as freshness
+from fyke.crawl.revisit import freshness
+from fyke.crawl.run.summary import Summary
 from fyke.reading.page import Page
 from fyke.world.config import WorldConfig
 from fyke.world.serve import Served, serve

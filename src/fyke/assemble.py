@@ -28,13 +28,13 @@ from fyke.crawl.capture import Processor, warm
 from fyke.crawl.discovery.subscriptions import serving
 from fyke.crawl.duplicates.near import FOLDER, Beside
 from fyke.crawl.order.choice import prepare
-from fyke.crawl.politeness.identity import identity_of, without_secrets
-from fyke.crawl.revisit.gauge import Log
+from fyke.crawl.politeness.identity import Identity, identity_of, without_secrets
+from fyke.crawl.revisit.freshness import Log
 from fyke.crawl.run import history, steering, steps
 from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.backup import Backup
-from fyke.crawl.run.ending import End, exit_status, failed_seeds
+from fyke.crawl.run.ending import End, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
 from fyke.crawl.run.limit import Bounds, Limit
 from fyke.crawl.run.plan import Plan
@@ -45,7 +45,8 @@ from fyke.crawl.run.room import is_full, wait_for_room
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.settings import CrawlSettings
-from fyke.crawl.run.steering import Helm
+from fyke.crawl.run.steering import SteeringReader
+from fyke.crawl.run.summary import Summary, summarize
 from fyke.crawl.run.supervisor import Suspect
 from fyke.crawl.run.ties import Follow, Ties
 from fyke.errors import FykeError, StorageError, UserError
@@ -53,51 +54,12 @@ from fyke.fetch.http import HttpTransport
 from fyke.fetching import parse_url
 from fyke.frontier.keys import REQUISITE
 from fyke.interfaces import Prioritizer
-from fyke.outfit import agent_maker
+from fyke.outfit import AgentMaker
 from fyke.sites.scope import Scope
 from fyke.spawning import python
 from fyke.store import Settings, Store
 from fyke.store.objects import absolute
 from fyke.url import Url
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a crawl came to."""
-
-    pages: int
-    """Documents in the store."""
-    bytes: int
-    seconds: float
-    cpu_seconds: float
-    """Of this process and its agents."""
-    errors: dict[str, int]
-    dropped: dict[str, int]
-    duplicates: int
-    requisites: int
-    """What pages need to be shown, where it was wanted: images, styles, scripts, fonts."""
-    forms: dict[str, int]
-    """Forms that were tried, their requests and new results; and why others were not, by reason."""
-    queued: int
-    hosts: int
-    relevant: int
-    """Documents about the crawl's topic, where it has one."""
-    harvest: float
-    """Of the documents that were classified, the share that is relevant."""
-    finished: bool
-    """Nothing is left to do."""
-    ended: str
-    """Why it ended: ``done``, ``limit``, ``interrupted`` or ``no-room``."""
-    limit: str
-    """The setting whose limit was reached: ``max_pages``, ``max_bytes`` or ``max_time``."""
-    deferred: int
-    """URLs that are left since they are due beyond the patience, where the crawl ended by itself."""
-    failed_seeds: dict[str, str]
-    """Seeds that could not be had, each with its reason."""
-    backed_up: bool | None
-    """Whether the depot has everything; None without one."""
-    status: int
-    """The exit status of ``fyke crawl``: 0, 1 failed, 3 interrupted with work left."""
 
 
 def crawl(
@@ -123,20 +85,49 @@ def crawl(
     if isinstance(scope, str):
         options["scope"], scope = scope, None
     settings = settled(settings or build(CrawlSettings, options, "the options of crawl"))
-    seeds = list(seeds)
+    path, own = Path(store), Own(prioritizer, scope, follow)
+    plan, identity = _plan(path, list(seeds), settings)
+    backup = _begin(path, plan)
+    agents, most = _agents(path, settings, own)
+    counters = _counters(path)
+    statuses.write(path, starting(counters))
+    began, cpu = time.time(), _cpu()
+    compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
+    warm(Processor(""))  # once, here: what is compiled is cached for the agents
+    until = time.time() + settings.max_time if settings.max_time else float("inf")
+    left = _left(settings, counters, until)
+    run = Run(path, plan, agents, left, verbose=verbose, identity=identity, backup=backup)
+    with logging_to(path, settings.log_format, verbose):
+        while True:
+            end = _crawl_while_room(run, own, progress, most)
+            if end is not End.NO_ROOM:
+                break
+            if not wait_for_room(path, settings.min_free_disk, settings.wait_for_room, _tell):
+                break
+            run = replace(run, left=_left(settings, _counters(path), until))
+        if end is End.LIMIT and settings.requisites and not settings.continuous:
+            end = _finish_requisites(run, replace(own, prioritizer=None), progress)
+    return _summary(run, began, cpu, end)
+
+
+def _plan(path: Path, seeds: list[str], settings: CrawlSettings) -> tuple[Plan, Identity]:
+    """What is crawled, with the seeds that the store at ``path`` knows already, and as whom."""
     urls = [parse_seed(seed) for seed in seeds]
-    path = Path(store)
     known = plans.read(path)
     every = tuple(dict.fromkeys([*(known.seeds if known else ()), *(url.href for url in urls)]))
     if not every:
         raise UserError("no seed was given; name at least one URL")
-    identity = identity_of(settings, [*every, *seeds])
+    return Plan(every, settings), identity_of(settings, [*every, *seeds])
+
+
+def _begin(path: Path, plan: Plan) -> Backup:
+    """Make the store where there is none, and write down what is to be crawled; return its depot."""
+    settings = plan.settings
     check(settings)
     Store.open(path, settings=_store_settings(path, settings)).close()
     backup = Backup.begin(path, settings.depot)
     if why := prepare(settings, path):
-        print(f"fyke: {why}", file=sys.stderr, flush=True)
-    plan = Plan(every, settings)
+        _tell(why)
     steering.begin(path)
     statuses.clear(path)
     history.begin(path, time.time())
@@ -144,33 +135,18 @@ def crawl(
     plans.write(path, msgspec.structs.replace(plan, settings=without_secrets(settings)))
     if settings.trace:
         steps.begin(path)
-    alone = prioritizer is not None or scope is not None or follow is not None or bool(settings.websub)
+    return backup
+
+
+def _agents(path: Path, settings: CrawlSettings, own: Own) -> tuple[int, int]:
+    """With how many agents a crawl begins, and how many it may grow to; objects of the caller's own bind it to one."""
     if settings.websub and settings.agents > 1:
-        print("fyke: one agent serves the hubs (--websub), so --agents is not heeded", file=sys.stderr, flush=True)
+        _tell("one agent serves the hubs (--websub), so --agents is not heeded")
+    if own.any or settings.websub:
+        return 1, 1
     with Store.open(path, "r") as reader:
-        agents = 1 if alone else min(settings.agents or 1, reader.settings.tablets)
-        most = min(cores(), reader.settings.tablets)
-    counters = _counters(path)
-    statuses.write(path, starting(counters))
-    began, cpu = time.time(), _cpu()
-    compile_ahead("crawls" if settings.topic or settings.order != "breadth" or settings.continuous else "crawl")
-    warm(Processor(""))  # once, here: what is compiled is cached for the agents
-    until = time.time() + settings.max_time if settings.max_time else float("inf")
-    run = Run(
-        path, plan, agents, _left(settings, counters, until), verbose=verbose, identity=identity, backup=backup
-    )  # fmt: skip
-    own = Own(prioritizer, scope, follow)
-    with logging_to(path, settings.log_format, verbose):
-        while True:
-            end = _crawl_while_room(run, own, progress, most if not alone and not settings.agents else 1)
-            if end is not End.NO_ROOM:
-                break
-            if not wait_for_room(path, settings.min_free_disk, settings.wait_for_room, _tell):
-                break
-            run = replace(run, left=_left(settings, _counters(path), until))
-        if end is End.LIMIT and settings.requisites and not settings.continuous:
-            end = _finish_requisites(run, Own(None, scope, follow), progress)
-    return _summary(run, began, cpu, end)
+        tablets = reader.settings.tablets
+    return min(settings.agents or 1, tablets), 1 if settings.agents else min(cores(), tablets)
 
 
 def _tell(said: str) -> None:
@@ -186,7 +162,7 @@ def _crawl_while_room(run: Run, own: Own, progress: Progress, most: int) -> End:
             if end is None:
                 log.info("one agent is busy: the crawl goes on with %d", most)
                 run = replace(run, agents=most, left=_left(settings, _counters(run.store), run.left.until))
-        return crawl_apart(run, agent_maker, progress) if end is None else end
+        return crawl_apart(run, AgentMaker, progress) if end is None else end
     except (FykeError, OSError) as error:
         if not is_full(error) or not settings.wait_for_room:
             raise
@@ -203,7 +179,7 @@ def _finish_requisites(run: Run, own: Own, progress: Progress) -> End:
     unlimited = replace(run.plan.settings, max_pages=0)
     left = replace(run.left, documents=Bounds().documents)
     rest = replace(run, only=REQUISITE, left=left, plan=msgspec.structs.replace(run.plan, settings=unlimited))
-    end = _crawl_here(rest, own, progress, None) if rest.agents == 1 else crawl_apart(rest, agent_maker, progress)
+    end = _crawl_here(rest, own, progress, None) if rest.agents == 1 else crawl_apart(rest, AgentMaker, progress)
     return End.LIMIT if end in (None, End.DONE) else end
 
 
@@ -229,6 +205,11 @@ class Own:
     scope: Scope | None = None
     follow: Follow | None = None
 
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return any(each is not None for each in (self.prioritizer, self.scope, self.follow))
+
 
 def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -> End | None:
     """Crawl with one agent in this process; return why it ended, None where ``growth`` wants more agents."""
@@ -237,7 +218,7 @@ def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -
         shipping = stack.enter_context(run.backup.of(store))
         index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
-        began, log, helm = time.time(), Log(run.store, 0), Helm(run.store)
+        began, log, helm = time.time(), Log(run.store, 0), SteeringReader(run.store)
         past = history.History(run.store, 0)
         limit = Limit(run.left) if run.left else None
         interrupted: list[int] = []
@@ -260,7 +241,7 @@ def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -
 
         suspect = stack.enter_context(closing(Suspect(run.store)))
         suspect.judge()
-        make = agent_maker(run, store, own.prioritizer, own.scope)
+        make = AgentMaker(run, store, own.prioritizer, own.scope)
         durable = shipping.settle if shipping is not None else None
         ties = Ties(beat, suspect.work_on, ask=index.ask, thread=thread, follow=own.follow, durable=durable)
         with Signals(interrupted.append):
@@ -295,7 +276,7 @@ def _left(settings: CrawlSettings, counters: Counter[str], until: float) -> Boun
 
 async def _run_agent(run: Run, make: Callable[[], tuple[Agent, HttpTransport]], beat: Callable[[Agent], bool]) -> None:
     agent, transport = make()
-    Helm(run.store).look(agent)
+    SteeringReader(run.store).look(agent)
     try:
         async with serving(agent, run.plan.settings, SystemClock()):
             await agent.run([Url(href) for href in run.plan.seeds])
@@ -320,7 +301,7 @@ def check(settings: CrawlSettings) -> None:
             raise
         said = f"{error}; the crawl goes on without"
     if said:
-        print(f"fyke: {said}", file=sys.stderr, flush=True)
+        _tell(said)
 
 
 def _store_settings(path: Path, settings: CrawlSettings) -> Settings:
@@ -341,55 +322,6 @@ def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:
         failed = failed_seeds(store, run.plan.seeds, status.troubles)
     backed_up = run.backup.is_whole(path) if run.backup.url else None
     return summarize(run.plan, status, end, failed, seconds=time.time() - began, cpu=_cpu() - cpu, backed_up=backed_up)
-
-
-def summarize(
-    plan: Plan,
-    status: statuses.Status,
-    end: End,
-    failed: dict[str, str],
-    *,
-    seconds: float,
-    cpu: float,
-    backed_up: bool | None,
-) -> Summary:
-    """Say what a crawl came to that ended by ``end`` with ``status``; ``failed`` are seeds that could not be had."""
-    settings = plan.settings
-    return Summary(
-        pages=status.pages,
-        bytes=status.bytes,
-        seconds=round(seconds, 3),
-        cpu_seconds=round(cpu, 3),
-        errors=status.errors,
-        dropped=status.dropped,
-        duplicates=sum(status.duplicates.values()),
-        requisites=status.requisites,
-        forms=status.forms,
-        queued=status.queued,
-        hosts=status.hosts,
-        relevant=status.relevant,
-        harvest=round(status.harvest, 4),
-        finished=end is End.DONE and not status.queued,
-        ended=end,
-        limit=_limit_reached(settings, status) if end is End.LIMIT else "",
-        deferred=status.queued if end is End.DONE else 0,
-        failed_seeds=failed,
-        backed_up=backed_up,
-        status=exit_status(
-            end,
-            pages=status.pages,
-            queued=status.queued,
-            seeds=len(plan.seeds),
-            failed=failed,
-            continuous=settings.continuous,
-        ),
-    )
-
-
-def _limit_reached(settings: CrawlSettings, status: statuses.Status) -> str:
-    if settings.max_pages and status.pages >= settings.max_pages:
-        return "max_pages"
-    return "max_bytes" if settings.max_bytes and status.bytes >= settings.max_bytes else "max_time"
 
 
 def _cpu() -> float:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
@@ -26,7 +26,7 @@ from fyke.crawl.politeness.identity import identity_of
 from fyke.crawl.politeness.rules import BAD_PORTS
 from fyke.crawl.run.settings import FETCH_OPTIONS, CrawlSettings
 from fyke.errors import UserError
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
 from fyke.formats.http import parse_head
@@ -81,9 +81,24 @@ def fetch_all(
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_fetch_all(urls, settings, waiting))
+        return run(_fetch_all(urls, settings, waiting))
     with ThreadPoolExecutor(1) as beside:  # in a notebook there is a loop already
-        return beside.submit(asyncio.run, _fetch_all(urls, settings, waiting)).result()
+        return beside.submit(run, _fetch_all(urls, settings, waiting)).result()
+
+
+def run(work: Coroutine[Any, Any, V]) -> V:
+    """Return what ``work`` does, in a loop of its own.
+
+    As ``asyncio.run``, but that makes a text of what its task returned (it looks at the handler of SIGINT, which names
+    the task), and of pages that takes several times their size.
+    """
+    found: list[V] = []
+
+    async def keep() -> None:
+        found.append(await work)
+
+    asyncio.run(keep())
+    return found[0]
 
 
 def parse_url(text: str, what: str = "is not on the web") -> Url:
@@ -99,7 +114,7 @@ def parse_url(text: str, what: str = "is not on the web") -> Url:
 def open_transport(urls: Sequence[str], settings: CrawlSettings, clock: Clock) -> HttpTransport:
     """Return what fetches; the hosts of ``urls``, which a person named, may be private. REQUIRES: a loop runs."""
     named = {(url.host, url.port) for url in map(Url.parse, urls)}
-    veto = Veto((host for host, _ in named), settings.allow_private, named)
+    veto = AddressPolicy((host for host, _ in named), settings.allow_private, named)
     identity = identity_of(settings, urls)
     resolver = Resolver(clock, settings.fixed_addresses(), elsewhere=identity.proxies.resolve)
     return HttpTransport(settings.fetch(), resolver, veto, clock, identity.sessions(), identity.proxies)

@@ -1,6 +1,6 @@
 """Settings become agents: transport, rules, hooks and converters, each a concrete class, put together.
 
-``agent_maker`` is called once for each agent, in its own process, with the ``Run`` that the supervisor sent.
+``AgentMaker`` is made once for each agent, in its own process, with the ``Run`` that the supervisor sent.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fyke.clock import SystemClock
 from fyke.crawl.agent import Agent
@@ -37,7 +37,7 @@ from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.supervisor import Quarantine
 from fyke.crawl.run.ties import Ties, Ways
 from fyke.errors import FykeError, UserError
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import HttpTransport
 from fyke.formats.media_types import TypeFilter
@@ -57,91 +57,140 @@ if TYPE_CHECKING:  # what shows pages is loaded by those who have it shown
     from fyke.crawl.discovery.rendering import Rendering
 
 
-def agent_maker(
-    run: Run, store: Store, prioritizer: Prioritizer | None = None, scope: Scope | None = None
-) -> Callable[[Ties, PageLimit | None], tuple[Agent, HttpTransport]]:
-    """Return what makes the agent of ``store``, once the event loop runs."""
-    settings = run.plan.settings
-    seeds = [Url(href) for href in run.plan.seeds]
-    product = product_token(settings.user_agent)
-    plugins = Plugins(settings.plugins)
-    prioritizer, scope = prioritizer or plugins.load("prioritizer"), scope or plugins.load("scope")
+class Network(NamedTuple):
+    """What reaches the web for an agent."""
 
-    warm(Processor(product))  # loaded from the cache before the loop runs, which it would hold
-    contacts = run.folder / "contacts" if run.agents > 1 else None
-    politeness = Politeness(settings.delay, hosts=settings.host_delays())
-    frontier = Frontier(politeness, back_queues=3 * settings.concurrency, only=run.only)
+    clock: SystemClock
+    veto: AddressPolicy
+    resolver: Resolver
+    transport: HttpTransport
+    remember: Callable[[], None]
+    """Keeps the cookies of sites."""
 
-    def make(ties: Ties, limit: PageLimit | None) -> tuple[Agent, HttpTransport]:
-        clock = SystemClock()
-        named = {(seed.host, seed.port) for seed in seeds}
-        veto = Veto((host for host, _ in named), settings.allow_private, named)
-        kept, proxies = read_kept(store), run.identity.proxies
-        sessions = run.identity.sessions(line for lines in kept.values() for line in lines)
-        resolver = Resolver(clock, settings.fixed_addresses(), elsewhere=proxies.resolve)
-        transport = HttpTransport(settings.fetch(), resolver, veto, clock, sessions, proxies)
-        types = TypeFilter(settings.types) if settings.types else None
-        processor = Processor(product, _converting(plugins.load("converter")), types, settings.host_selectors())
-        machines = AddressUse(run.addresses).machines if run.addresses is not None else lambda key: 1
+
+class AgentMaker:
+    """Makes the agent of ``store``: called once the event loop runs, and made before it, which kernels would hold."""
+
+    def __init__(
+        self, run: Run, store: Store, prioritizer: Prioritizer | None = None, scope: Scope | None = None
+    ) -> None:
+        self._run, self._store, self._settings = run, store, run.plan.settings
+        self._seeds = [Url(href) for href in run.plan.seeds]
+        self._product = product_token(self._settings.user_agent)
+        self._plugins = Plugins(self._settings.plugins)
+        self._prioritizer = prioritizer or self._plugins.load("prioritizer")
+        self._scope = scope or self._plugins.load("scope")
+        warm(Processor(self._product))  # loaded from the cache
+        politeness = Politeness(self._settings.delay, hosts=self._settings.host_delays())
+        self._frontier = Frontier(politeness, back_queues=3 * self._settings.concurrency, only=run.only)
+
+    def __call__(self, ties: Ties, limit: PageLimit | None) -> tuple[Agent, HttpTransport]:
+        """Return the agent and its transport, which the caller closes."""
+        run, settings = self._run, self._settings
+        network = self._network()
+        processor = self._processor()
+        rules = Rules.of(settings, self._seeds, self._scope, self._frontier.sites.added)
+        if run.identity.origins:
+            rules.refusals.append(run.identity.refuses)
+        captures = WarcDir(Path(settings.warc_dir), _warc_fields(settings)) if settings.warc_dir else None
+        agent = Agent(
+            self._store,
+            self._frontier,
+            self._means(network, limit),
+            rules,
+            processor,
+            discovery=self._discovery(processor),
+            ways=self._ways(),
+            ties=replace(ties, captures=captures),
+        )
+        if limit is not None:
+            limit.fetched = lambda: agent.tally.bytes
+        self._hook(agent)
+        if settings.render != "never":
+            agent.keeper.rendering = _rendering(run, agent, rules, captures)
+        if settings.trace:
+            trace.attach(agent, run.store, settings.trace)
+        return agent, network.transport
+
+    def _network(self) -> Network:
+        clock, settings, identity = SystemClock(), self._settings, self._run.identity
+        named = {(seed.host, seed.port) for seed in self._seeds}
+        veto = AddressPolicy((host for host, _ in named), settings.allow_private, named)
+        kept = read_kept(self._store)
+        sessions = identity.sessions(line for lines in kept.values() for line in lines)
+        resolver = Resolver(clock, settings.fixed_addresses(), elsewhere=identity.proxies.resolve)
+        transport = HttpTransport(settings.fetch(), resolver, veto, clock, sessions, identity.proxies)
+        return Network(clock, veto, resolver, transport, Cookies(self._store, sessions, kept).keep)
+
+    def _processor(self) -> Processor:
+        types = TypeFilter(self._settings.types) if self._settings.types else None
+        converting = _converting(self._plugins.load("converter"))
+        return Processor(self._product, converting, types, self._settings.host_selectors())
+
+    def _gate(self, network: Network) -> Gate:
+        run, clock = self._run, network.clock
         gate = Gate(
-            frontier.politeness, settings.fetch_timeout + 60, contacts, resolver.address, store.owned[0], machines,
+            self._frontier.politeness,
+            self._settings.fetch_timeout + 60,
+            run.folder / "contacts" if run.agents > 1 else None,
+            network.resolver.address,
+            self._store.owned[0],
+            AddressUse(run.addresses).machines if run.addresses is not None else lambda key: 1,
             run.lease,
-        )  # fmt: skip
+        )
         gate.take_over(clock.now())
-        transport.on_sent = lambda host: gate.sent(host, clock.now())
-        quarantine = Quarantine(run.store)
+        network.transport.on_sent = lambda host: gate.sent(host, clock.now())
+        return gate
+
+    def _means(self, network: Network, limit: PageLimit | None) -> Means:
+        quarantine, identity = Quarantine(self._run.store), self._run.identity
         means = Means(
-            plugins.load("transport") or transport,
-            Permissions(product, ignore=settings.no_robots),
-            clock,
-            gate,
+            self._plugins.load("transport") or network.transport,
+            Permissions(self._product, ignore=self._settings.no_robots),
+            network.clock,
+            self._gate(network),
             limit or Unlimited(),
-            resolver,
+            network.resolver,
             quarantine.read(),
             quarantine.suspects(),
             quarantine.acquit,
         )
-        means.named = lambda url: veto.name(url.host, url.port)
-        means.logins = Logins(run.identity.logins) if run.identity.logins else None
-        means.lag = transport.lag
-        means.remember = Cookies(store, sessions, kept).keep
-        if run.verbose:
+        means.named = lambda url: network.veto.name(url.host, url.port)
+        means.logins = Logins(identity.logins) if identity.logins else None
+        means.lag = network.transport.lag
+        means.remember = network.remember
+        if self._run.verbose:
             means.start = telling(means.start)
-        ways = Ways(
+        return means
+
+    def _ways(self) -> Ways:
+        run, settings = self._run, self._settings
+        return Ways(
             settings.concurrency,
             float("inf") if settings.websub else settings.patience,
-            prioritizer,
-            order_of(settings, run.store, store) if not run.only else None,
+            self._prioritizer,
+            order_of(settings, run.store, self._store) if not run.only else None,
             _revisits(settings, run.agents) if settings.continuous else None,
             settings.requisites,
             settings.form_requests if settings.forms != "off" else 0,
             settings.forms == "post",
         )
-        # A page that only a sitemap tells is at no known distance from the seeds.
-        discovery = Discovery(
+
+    def _discovery(self, processor: Processor) -> Discovery:
+        settings = self._settings
+        return Discovery(
             processor,
-            sitemaps=settings.sitemaps and not settings.max_depth,
+            sitemaps=settings.sitemaps and not settings.max_depth,  # a page that only they tell is at no known depth
             poll=settings.continuous or bool(settings.websub),
         )
-        rules = Rules.of(settings, seeds, scope, frontier.sites.added)
-        if run.identity.origins:
-            rules.refusals.append(run.identity.refuses)
-        captures = WarcDir(Path(settings.warc_dir), _warc_fields(settings)) if settings.warc_dir else None
-        ties = replace(ties, captures=captures)
-        agent = Agent(store, frontier, means, rules, processor, discovery=discovery, ways=ways, ties=ties)
-        if limit is not None:
-            limit.fetched = lambda: agent.tally.bytes
-        if hook := plugins.load("before-fetch"):
-            means.before_fetch = Hook(plugins.place("before-fetch"), hook, agent.keeper.troubles.__setitem__)
-        if hook := plugins.load("after-reading"):
-            agent.keeper.after_reading = Hook(plugins.place("after-reading"), hook, agent.keeper.troubles.__setitem__)
-        if settings.render != "never":
-            agent.keeper.rendering = _rendering(run, agent, rules, captures)
-        if settings.trace:
-            trace.attach(agent, run.store, settings.trace)
-        return agent, transport
 
-    return make
+    def _hook(self, agent: Agent) -> None:
+        """Attach the user's own code."""
+        plugins, note = self._plugins, agent.keeper.troubles.__setitem__
+        if hook := plugins.load("before-fetch"):
+            agent.visits.means.before_fetch = Hook(plugins.place("before-fetch"), hook, note)
+        if hook := plugins.load("after-reading"):
+            agent.keeper.after_reading = Hook(plugins.place("after-reading"), hook, note)
 
 
 # ---- small parts

@@ -17,7 +17,7 @@ from fyke.browser.values import Asked, Limits, Looks, Refusal, Rendered, Rendere
 from fyke.clock import SystemClock
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UrlError
-from fyke.fetching import MAX_REDIRECTS, Fetcher, Refused, Waiting, open_transport, parse_url
+from fyke.fetching import MAX_REDIRECTS, Fetcher, Refused, Waiting, open_transport, parse_url, run
 from fyke.formats.http import NO_HEAD
 from fyke.reading.conversion import MARKUP
 from fyke.reading.page import Page
@@ -88,7 +88,7 @@ def render(
             await asyncio.to_thread(browser.close)
             await transport.close()
 
-    return asyncio.run(work())
+    return run(work())
 
 
 async def show(url: Url, fetcher: Fetcher, renderer: Renderer, limits: Limits, looks: Looks) -> Shown:

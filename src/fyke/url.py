@@ -94,15 +94,16 @@ class Url:
     @property
     def host(self) -> str:
         """The host in lower-case ASCII; an IPv6 address keeps its brackets; empty for a local file."""
-        authority = self.authority
-        if authority.endswith("]"):
+        authority = self.href.split("/", 3)[2]
+        if ":" not in authority or authority[-1] == "]":
             return authority
-        return authority.rpartition(":")[0] if ":" in authority else authority
+        return authority[: authority.rindex(":")]
 
     @property
     def port(self) -> int:
         """The port that would be contacted; 0 for a local file."""
-        _, _, port = self.authority[len(self.host) :].partition(":")
+        authority = self.href.split("/", 3)[2]
+        port = authority[authority.rindex(":") + 1 :] if ":" in authority and authority[-1] != "]" else ""
         return int(port) if port else {"http": 80, "https": 443, "ftp": 21, "file": 0}[self.scheme]
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fyke.bits import jit, kernelcache
+from fyke.bits import jit, kernelcache, kernelkeys
 
 MODULE = """
 import numpy as np
@@ -162,14 +162,14 @@ def test_a_process_killed_while_it_compiles_keeps_nobody_waiting(folder: Path, m
 def test_the_key_covers_what_the_code_depends_on(what: str, folder: Path) -> None:
     run(folder)
     change = {
-        "source": "import fyke.bits.jit as jit; jit.SOURCE += b'# another intrinsic'\n",
+        "source": "import fyke.bits.kernelkeys as kernelkeys; kernelkeys.SOURCE += b'# another intrinsic'\n",
         "numba": "import numba; numba.__version__ = '99'\n",
         "llvmlite": "import llvmlite; llvmlite.__version__ = '99'\n",
         "processor": "",
     }[what]
     (folder / "own.py").write_text(MODULE)
     (folder / "sitecustomize.py").write_text(change)
-    environment = {"NUMBA_CPU_NAME": jit.PORTABLE_CPU, "NUMBA_CPU_FEATURES": jit.PORTABLE_FEATURES}
+    environment = {"NUMBA_CPU_NAME": kernelkeys.PORTABLE_CPU, "NUMBA_CPU_FEATURES": kernelkeys.PORTABLE_FEATURES}
     run(folder, PYTHONPATH=str(folder), **(environment if what == "processor" else {}))
     assert compilations(folder) == 2
 

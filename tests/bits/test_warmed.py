@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fyke.bits import jit, kernelcache, warmed
+from fyke.bits import jit, kernelcache, kernelkeys, warmed
 
 pytestmark = pytest.mark.skipif(not jit.JIT, reason="nothing is compiled")
 OTHER = "another", "+sse2"
@@ -52,7 +52,7 @@ def test_nothing_is_compiled_ahead_where_it_would_not_be_kept(
 
 def test_another_processor_has_marks_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     warmed.mark("all")
-    monkeypatch.setattr(jit, "processor", lambda: OTHER)
+    monkeypatch.setattr(kernelkeys, "processor", lambda: OTHER)
     assert warmed.needed("crawl")
 
 
@@ -63,10 +63,10 @@ def test_a_workload_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_wheels_kernels_count_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of other sources, of another compiler or for another processor, they are as if they were not there."""
-    monkeypatch.setattr(jit, "processor", lambda: jit.PORTABLE)
+    monkeypatch.setattr(kernelkeys, "processor", lambda: kernelkeys.PORTABLE)
     (kernelcache.SHIPPED / "warm-all-0123").touch()
     assert warmed.needed("crawl")
-    (kernelcache.SHIPPED / warmed._mark("all", jit.PORTABLE)).touch()
+    (kernelcache.SHIPPED / warmed._mark("all", kernelkeys.PORTABLE)).touch()
     assert not warmed.needed("crawl")
-    monkeypatch.setattr(jit, "processor", lambda: OTHER)
+    monkeypatch.setattr(kernelkeys, "processor", lambda: OTHER)
     assert warmed.needed("crawl")

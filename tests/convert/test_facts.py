@@ -41,3 +41,17 @@ def test_names_are_found_where_they_first_stand(text: str) -> None:
     find_names(np.frombuffer(text.encode() or b" ", np.uint8), rows, places)
     first = [text.find(f'"{name}"') for name in names]
     assert places.tolist() == [at + len(name) + 2 if at >= 0 else -1 for at, name in zip(first, names, strict=True)]
+
+
+@pytest.mark.kernel
+def test_scripts_of_data_are_told_from_others() -> None:
+    scripts = (
+        "<script>var a</script><script type=module src=x></script>"
+        '<script type="Application/LD+JSON; charset=utf-8">{"a": 1}</script>'
+        "<script type=application/ld&#x2B;json>[2</script><script type=application/json>{}</script>"
+    )
+    facts = Facts(parse(f"<h1 class=a>One</h1>{scripts}<h4>Four</h4>"))
+    assert facts.has_scripts
+    assert [(script, plain) for _, script, plain in facts.linked_data] == [('{"a": 1}', {"a": 1}), ("[2", None)]
+    assert facts.headings == [(1, "One")]
+    assert not Facts(parse("<p>no script")).has_scripts

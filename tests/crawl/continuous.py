@@ -16,7 +16,7 @@ from fyke.crawl.order.order import Order
 from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
-from fyke.crawl.revisit import gauge as freshness
+from fyke.crawl.revisit import freshness
 from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.ties import Ties, Ways
@@ -47,7 +47,7 @@ def crawl(
 
     def beat(agent: Agent) -> bool:
         if agent.revisits is not None:
-            log.note(clock.now(), agent.revisits.gauge, agent.tally.revisits, agent.tally.changed, 1.0)
+            log.note(clock.now(), agent.revisits.sample, agent.tally.revisits, agent.tally.changed, 1.0)
         return clock.now() < until
 
     processor = Processor("fyke")

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from fyke.assemble import Summary, crawl
+from fyke.assemble import crawl
 from fyke.cli import run as fyke_command
 from fyke.crawl.run.steps import read
+from fyke.crawl.run.summary import Summary
 from fyke.store import Store
 from fyke.values import Drop
 from fyke.world.catalogue import CANARIES, SHAPES, Catalogue

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fyke.crawl.revisit import gauge as freshness
+from fyke.crawl.revisit import freshness
 from fyke.crawl.revisit.memory import HostMemory
 from fyke.frontier.revisit import DAY, ChangeState
 from fyke.world.config import START
@@ -25,14 +25,14 @@ def test_soft_errors_are_told_from_copies() -> None:
     assert len(memory.regrets) <= 8
 
 
-def test_the_gauge_samples_fairly() -> None:
-    gauge = freshness.Gauge(sample=500)
+def test_the_sample_is_fair() -> None:
+    found = freshness.FreshnessSample(sample=500)
     for number in range(20_000):
-        gauge.note(f"http://h{number % 3}/{number}", f"h{number % 3}", ChangeState(START, 1.0 if number % 2 else 1e-9))
-    reading = gauge.read(START + 50 * DAY)
+        found.note(f"http://h{number % 3}/{number}", f"h{number % 3}", ChangeState(START, 1.0 if number % 2 else 1e-9))
+    reading = found.read(START + 50 * DAY)
     assert reading.pages == pytest.approx(20_000, rel=0.3)
     assert reading.freshness == pytest.approx(0.5, abs=0.1)
-    assert set(gauge.hosts(START)) == {"h0", "h1", "h2"}
+    assert set(found.hosts(START)) == {"h0", "h1", "h2"}
 
 
 def test_a_torn_line_is_left_out(tmp_path: Path) -> None:

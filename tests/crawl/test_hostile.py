@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from fyke.assemble import Summary, crawl
+from fyke.assemble import crawl
+from fyke.crawl.run.summary import Summary
 from fyke.store import Store
 
 MILLION = 1_000_000

@@ -6,12 +6,9 @@ world below that was stopped after thirty pages. Nothing in it is ever written a
 
 from __future__ import annotations
 
-import io
-import tarfile
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from fyke.cli import run as fyke_command
 from fyke.clock import VirtualClock
@@ -25,8 +22,8 @@ from fyke.world.transport import WorldTransport
 from fyke.world.world import World
 from tests.crawl import continuous
 from tests.crawl.test_engine import crawl
+from tests.store.old import unpack
 
-MADE = Path(__file__).parent.parent / "store" / "made" / "store-2.tar.zst"
 LATER = START + 3600.0
 
 
@@ -37,10 +34,7 @@ def world() -> World:
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    data = zstandard.ZstdDecompressor().decompress(MADE.read_bytes(), max_output_size=50_000_000)
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        archive.extractall(tmp_path, filter="data")
-    return tmp_path / "store"
+    return unpack(2, tmp_path)
 
 
 def documents(path: Path) -> set[str]:

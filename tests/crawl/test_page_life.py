@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from fyke.clock import VirtualClock
-from fyke.crawl.revisit import gauge as freshness
+from fyke.crawl.revisit import freshness
 from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.frontier.revisit import DAY, ChangeState
 from fyke.store import Store

@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from fyke.assemble import Summary, crawl
+from fyke.assemble import crawl
 from fyke.browser import process
 from fyke.cli import run
 from fyke.crawl.discovery.rendering import RENDERED
 from fyke.crawl.run import steps
+from fyke.crawl.run.summary import Summary
 from fyke.errors import UserError
 from fyke.store import Store
 from fyke.store.exporting import export

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from fyke.assemble import Summary, crawl
+from fyke.assemble import crawl
+from fyke.crawl.run.summary import Summary
 from fyke.store import Store
 from fyke.store.where import Where
 from fyke.values import Drop

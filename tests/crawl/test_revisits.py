@@ -20,7 +20,7 @@ from fyke.crawl.politeness.gate import Gate
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import Queues
-from fyke.crawl.revisit import gauge as freshness
+from fyke.crawl.revisit import freshness
 from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.run.settings import CrawlSettings
@@ -111,7 +111,7 @@ def test_freshness_is_told_now_and_over_time(crawled: Crawled, tmp_path: Path) -
     with Store.open(path, "r") as store:
         found = freshness.collection(store.scan(), now)
     assert ended.agent.revisits is not None
-    gauged = ended.agent.revisits.gauge.read(now)
+    gauged = ended.agent.revisits.sample.read(now)
     assert found.whole.pages == gauged.pages
     assert found.whole.freshness == pytest.approx(gauged.freshness, abs=1e-6)
     assert found.whole.age == pytest.approx(gauged.age, abs=1e-6)

@@ -58,6 +58,8 @@ class Tablet:
             else:
                 self.now[key] = value
 
+    write_first = write
+
     def get(self, family: str, key: bytes) -> bytes | None:
         return self.now.get((family, key))
 

@@ -42,7 +42,12 @@ def test_a_restart_knows_every_url_without_reading_rows(tmp_path: Path, monkeypa
     beats = []
     with opened(tmp_path / "s") as store:
         second = queues(store)
-        monkeypatch.setattr(second, "_known_urls", lambda tablet: pytest.fail("rows and queues are read"))
+        known = second._known_urls
+        monkeypatch.setattr(
+            second,
+            "_known_urls",
+            lambda tablet: known(tablet) if not tablet.was_written else pytest.fail("rows and queues are read"),
+        )
         second.restore(0.0, lambda: beats.append(1))
         assert second.unseen(URLS) == []
         fresh = Url("http://h1.test/fresh")

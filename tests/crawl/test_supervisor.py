@@ -14,7 +14,7 @@ import pytest
 from fyke.crawl.run import supervisor
 from fyke.crawl.run.board import Board, SharedLimit, Sign
 from fyke.crawl.run.limit import Bounds
-from fyke.crawl.run.supervisor import Death, Kept, Quarantine, supervise
+from fyke.crawl.run.supervisor import Death, HelperProcess, Quarantine, supervise
 from fyke.errors import FykeError
 
 CONTEXT = multiprocessing.get_context("spawn")
@@ -123,7 +123,7 @@ def test_a_helper_that_dies_is_started_anew_until_it_dies_too_often() -> None:
         started[-1].start()
         return started[-1]
 
-    kept = Kept(start, "the helper")
+    kept = HelperProcess(start, "the helper")
     for _ in range(supervisor.MAX_DEATHS):
         started[-1].join()
         kept.keep()

@@ -11,10 +11,11 @@ from urllib.parse import parse_qs, urlencode
 
 import pytest
 
+from fyke import limits
 from fyke.clock import SystemClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
-from fyke.crawl.discovery import subscriptions
+from fyke.crawl.discovery import push, subscriptions
 from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.discovery.push import Pushed, Subscriber
 from fyke.crawl.means import Means
@@ -22,7 +23,7 @@ from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.ties import Ways
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport
 from fyke.frontier.frontier import Frontier
@@ -114,7 +115,7 @@ class Scene:
         self.address = await self.hub.start()
         settings = FetchSettings()
         self.transport = HttpTransport(
-            settings, Resolver(self.clock), Veto(frozenset({"127.0.0.1", "127.0.0.2"})), self.clock
+            settings, Resolver(self.clock), AddressPolicy(frozenset({"127.0.0.1", "127.0.0.2"})), self.clock
         )
         # The callback must name the port before anybody listens there: it is bound here, so that nobody else gets it.
         self.bound = socket.socket()
@@ -258,7 +259,40 @@ def test_whatever_else_speaks_to_the_port_does_no_harm() -> None:
             await scene.hub.push(FEED)
             assert len(scene.delivered) == 1
 
+    limits.take()
     asyncio.run(run())
+    assert limits.take() == {"push-bytes": 6, "push-head": 1}
+
+
+def test_too_many_at_once_are_refused_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        async with Scene() as scene:
+            waiting = [await asyncio.open_connection("127.0.0.1", scene.port) for _ in range(2)]
+            while scene.subscriber._connections < 2:
+                await asyncio.sleep(0)
+            reader, writer = await asyncio.open_connection("127.0.0.1", scene.port)
+            assert await reader.read() == b""
+            writer.close()
+            for _, writer in waiting:
+                writer.close()
+
+    limits.take()
+    monkeypatch.setattr(push, "MAX_CONNECTIONS", 2)
+    asyncio.run(run())
+    assert limits.take() == {"push-connections": 1}
+
+
+def test_too_many_topics_are_polled_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        async with Scene() as scene:
+            for n in range(3):
+                scene.subscriber.follow(Topic(f"http://a.test/{n}", scene.address))
+            assert len(scene.kept) == 2
+
+    limits.take()
+    monkeypatch.setattr(push, "MAX_TOPICS", 2)
+    asyncio.run(run())
+    assert limits.take() == {"push-topics": 1}
 
 
 class Site:

@@ -13,12 +13,13 @@ import pytest
 
 import fyke
 from fyke import config
-from fyke.assemble import Summary, crawl
+from fyke.assemble import crawl
 from fyke.cli import run as fyke_command
 from fyke.cli.crawl_ import lacks_contact
 from fyke.crawl.run import runtime
 from fyke.crawl.run.runtime import log, logging_to
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.summary import Summary
 from fyke.errors import ConfigError
 from fyke.store import Store
 from fyke.url import Url

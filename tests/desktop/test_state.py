@@ -1,4 +1,4 @@
-"""What follows from what is seen: pure decisions, of states, of moves, of settling, of pace."""
+"""What follows from what is seen: pure decisions, of states, of moves, of settling, of throttle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from fyke.desktop import state as state_
 from fyke.desktop.documents import member_url
 from fyke.desktop.ignore import Policy, Rules, by_name, holds_private_key
-from fyke.desktop.pace import LOOK, PATIENCE, Machine, Pace
 from fyke.desktop.state import (
     Difference,
     Known,
@@ -26,6 +25,7 @@ from fyke.desktop.state import (
     pack,
     unsure,
 )
+from fyke.desktop.throttle import LOOK, PATIENCE, Machine, Throttle
 from fyke.formats import mbox
 from fyke.url import Url
 
@@ -163,33 +163,33 @@ def test_pauses_and_share(tmp_path: Path) -> None:
             (power / "BAT0" / name).write_text(f"{value}\n")
 
     now = [0.0]
-    pace = Pace(0.25, True, Machine(power, pressure), lambda: now[0])
+    throttle = Throttle(0.25, True, Machine(power, pressure), lambda: now[0])
     say(10)
-    assert pace.wait() == 0
-    with pace.step():
+    assert throttle.wait() == 0
+    with throttle.step():
         now[0] += 1.0
-    assert pace.wait() == 3.0, "a quarter of a core"
+    assert throttle.wait() == 3.0, "a quarter of a core"
     say(60)
     now[0] += 10
-    assert (pace.wait(), pace.waits_for) == (LOOK, "cpu")
+    assert (throttle.wait(), throttle.waits_for) == (LOOK, "cpu")
     say(30)
     now[0] += 10
-    assert (pace.wait(), pace.waits_for) == (LOOK, "cpu"), "it goes on at half"
+    assert (throttle.wait(), throttle.waits_for) == (LOOK, "cpu"), "it goes on at half"
     now[0] += PATIENCE
-    assert pace.wait() == 0, "a machine that is always busy is not waited for forever"
-    with pace.step():
+    assert throttle.wait() == 0, "a machine that is always busy is not waited for forever"
+    with throttle.step():
         now[0] += 0.1
-    assert round(pace.wait(), 6) == 0.9, "but gets a tenth of a core"
+    assert round(throttle.wait(), 6) == 0.9, "but gets a tenth of a core"
     say(10)
     now[0] += LOOK
-    assert (pace.wait(), pace.waits_for) == (0, "")
+    assert (throttle.wait(), throttle.waits_for) == (0, "")
     say(10, "Discharging", 40)
     now[0] += 1000
-    assert (pace.wait(), pace.waits_for) == (LOOK, "battery")
+    assert (throttle.wait(), throttle.waits_for) == (LOOK, "battery")
     now[0] += 10 * PATIENCE
-    assert pace.wait() == LOOK
+    assert throttle.wait() == LOOK
     (power / "AC").mkdir()
     (power / "AC" / "type").write_text("Mains")
     (power / "AC" / "online").write_text("1")
     now[0] += LOOK
-    assert pace.wait() == 0
+    assert throttle.wait() == 0

@@ -16,8 +16,8 @@ import pytest
 
 from fyke.cli import desktop_
 from fyke.desktop import plan as plans
-from fyke.desktop.pace import Machine, Pace, give_back
 from fyke.desktop.run import Desktop, root_of
+from fyke.desktop.throttle import Machine, Throttle, give_back
 from fyke.desktop.watch import SYSCTL, Events, Watcher
 from fyke.desktop.watching import Watching, is_running, read_status
 from fyke.errors import DiskFullError
@@ -41,7 +41,7 @@ class Watched:
         self.watcher = Watcher(limit)
         (folder / "cpu").write_text(f"some avg10={90 if pressed else 0}.00 avg60=0.00 avg300=0.00 total=1\n")
         self.watching = Watching(
-            self.desktop, self.watcher, Pace(1.0, True, Machine(folder / "none", folder)), self.path
+            self.desktop, self.watcher, Throttle(1.0, True, Machine(folder / "none", folder)), self.path
         )
         self.watching.begin(list(self.plan.roots), refuse)
 

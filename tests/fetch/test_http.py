@@ -17,7 +17,7 @@ import pytest
 import zstandard
 
 from fyke.clock import SystemClock
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolution, Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport
 from fyke.url import Url
@@ -32,14 +32,17 @@ def fetch_all(
     handler: Handler,
     *requests: tuple[str, str, Validators],
     settings: FetchSettings | None = None,
-    veto: Veto | None = None,
+    veto: AddressPolicy | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> list[Outcome]:
     async def main() -> list[Outcome]:
         async with raw_server(handler, tls) as port:
             clock = SystemClock()
             transport = HttpTransport(
-                settings or FetchSettings(), Resolver(clock, HOSTS), veto or Veto(frozenset({"site.test"})), clock
+                settings or FetchSettings(),
+                Resolver(clock, HOSTS),
+                veto or AddressPolicy(frozenset({"site.test"})),
+                clock,
             )
             try:
                 return [
@@ -232,7 +235,7 @@ def test_private_addresses_need_a_seed_that_names_the_host() -> None:
     urls = ["http://private.test/", "http://127.0.0.1:PORT/", "http://[::ffff:127.0.0.1]:PORT/", "http://0x7f.1:PORT/"]
     for url in urls:
         assert failed(fetch(answer(OK), url)).reason is Reason.PRIVATE_ADDRESS
-    for veto in (Veto(frozenset({"127.0.0.1"})), Veto(allow_private=True)):
+    for veto in (AddressPolicy(frozenset({"127.0.0.1"})), AddressPolicy(allow_private=True)):
         assert fetched(fetch(answer(OK), "http://127.0.0.1:PORT/", veto=veto)).exchange.body == b"hello"
 
 
@@ -306,7 +309,7 @@ def test_time_that_the_loop_lost_is_nobodys_slowness() -> None:
     async def main() -> Outcome:
         clock = SystemClock()
         settings = FetchSettings(connect_timeout=0.5, stall_timeout=0.5, fetch_timeout=0.5)
-        transport = HttpTransport(settings, Resolver(clock, HOSTS), Veto({"site.test"}), clock)
+        transport = HttpTransport(settings, Resolver(clock, HOSTS), AddressPolicy({"site.test"}), clock)
         try:
             task = asyncio.create_task(transport.fetch(Request(Url.parse(f"http://site.test:{port}/"))))
             await asyncio.sleep(0.05)
@@ -334,7 +337,7 @@ def test_the_second_address_is_tried_when_the_first_is_silent() -> None:
             for each in waiting:  # the queue of the listener is full: further connections are not answered
                 each.setblocking(False)
                 each.connect_ex(("127.0.0.9", port))
-            transport = HttpTransport(FetchSettings(connect_timeout=0.5), resolver, Veto({"two.test"}), clock)
+            transport = HttpTransport(FetchSettings(connect_timeout=0.5), resolver, AddressPolicy({"two.test"}), clock)
             try:
                 return await transport.fetch(Request(Url.parse(f"http://two.test:{port}/"))), resolver
             finally:
@@ -352,12 +355,12 @@ async def _ok(head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamW
 
 
 def test_a_named_host_stays_what_its_first_address_was() -> None:
-    veto = Veto({"seed.test", "public.test"}, ports={("seed.test", 80)})
+    veto = AddressPolicy({"seed.test", "public.test"}, ports={("seed.test", 80)})
     assert veto.choose("public.test", 80, ["93.184.216.34"]) == ["93.184.216.34"]
     assert veto.choose("public.test", 80, ["10.0.0.1"]) == [], "rebinding"
     assert veto.choose("seed.test", 80, ["10.0.0.1", "10.0.0.2"]) == ["10.0.0.1", "10.0.0.2"]
     assert veto.choose("seed.test", 80, ["10.0.0.9"]) == []
     assert veto.choose("seed.test", 6379, ["10.0.0.1"]) == [], "another port of the private host"
-    assert Veto({"meta.test"}).choose("meta.test", 80, ["169.254.169.254"]) == []
-    assert Veto({"169.254.1.1"}).choose("169.254.1.1", 80, ["169.254.1.1"]) == ["169.254.1.1"]
-    assert Veto({"cloud.test"}).choose("cloud.test", 80, ["168.63.129.16"]) == []
+    assert AddressPolicy({"meta.test"}).choose("meta.test", 80, ["169.254.169.254"]) == []
+    assert AddressPolicy({"169.254.1.1"}).choose("169.254.1.1", 80, ["169.254.1.1"]) == ["169.254.1.1"]
+    assert AddressPolicy({"cloud.test"}).choose("cloud.test", 80, ["168.63.129.16"]) == []

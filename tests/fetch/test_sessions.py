@@ -10,7 +10,7 @@ import pytest
 
 from fyke.clock import SystemClock
 from fyke.errors import UserError
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport
 from fyke.fetch.sessions import Credentials, Sessions, basic, parse_header, read_cookies, redacted
@@ -27,7 +27,7 @@ def ask(handler: Handler, sessions: Sessions, *urls: str) -> list[bytes]:
     async def main() -> list[bytes]:
         async with raw_server(handler) as port:
             clock = SystemClock()
-            transport = HttpTransport(FetchSettings(), Resolver(clock, HOSTS), Veto((), True), clock, sessions)
+            transport = HttpTransport(FetchSettings(), Resolver(clock, HOSTS), AddressPolicy((), True), clock, sessions)
             try:
                 made = [Request(Url.parse(url.replace("PORT", str(port)))) for url in urls]
                 found = [await transport.fetch(request) for request in made]

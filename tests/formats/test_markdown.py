@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from fyke.formats import blocks
-from fyke.formats.blocks import Block, Image, Kind, Run, Style
+from fyke.formats.block_tree import Block, Image, Kind, Run, Style
 from fyke.formats.html import parse
 from fyke.formats.inline_markdown import folded
 from fyke.formats.markdown import MAX_COLUMNS, markdown

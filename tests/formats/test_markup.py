@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fyke.formats import markup_rows as k
-from fyke.formats.markup import Markup, fold
+from fyke.formats.markup import Markup, fold, unescape
 from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS, key
 
 _PIECES = [
@@ -156,3 +157,29 @@ def test_what_a_page_says_is_decoded_when_asked_for() -> None:
 @given(st.text(st.sampled_from("ab \t\n\x00\x1c\x85\xa0\u2003\u200bé漢"), max_size=12))
 def test_fold_leaves_single_spaces(text: str) -> None:
     assert fold(text) == " ".join(text.split())
+
+
+_REFERENCES = st.sampled_from(
+    [
+        "&",
+        "&amp;",
+        "&amp",
+        "amp;",
+        "&nbsp;",
+        "&#39;",
+        "&#x27",
+        "&lt;",
+        "lt;",
+        "&notin;",
+        "&not",
+        "in;",
+        "#39;",
+        " ",
+        "é",
+    ]
+)
+
+
+@given(st.lists(_REFERENCES, max_size=8).map("".join))
+def test_references_stand_for_what_the_standard_says(text: str) -> None:
+    assert unescape(text) == html.unescape(text)

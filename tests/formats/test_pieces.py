@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fyke.convert.html import tagged
 from fyke.formats import blocks, pieces
-from fyke.formats.blocks import Block, Run
+from fyke.formats.block_tree import Block, Run
 from fyke.formats.html import parse
 from fyke.formats.markdown import markdown
 

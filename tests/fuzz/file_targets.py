@@ -206,7 +206,7 @@ def _topic_models() -> list[bytes]:
     places = np.flatnonzero(weights)
     return [
         msgspec.msgpack.encode(
-            model.Kept(
+            model.ModelFile(
                 kept.topic, kept.measured, kept.bias, kept.slope, kept.shift,
                 places.astype("<u4").tobytes(), weights[places].astype("<f4").tobytes(), 2,
             )
@@ -223,12 +223,12 @@ def _use_topic_model(data: bytes) -> None:
 def _cash() -> list[bytes]:
     keys = np.arange(1, 9, dtype="<u8").tobytes()
     doubles, counts = np.ones(8, "<f8").tobytes(), np.ones(8, "<u4").tobytes()
-    return [msgspec.msgpack.encode(opic.Kept(3, 8.0, 1.0, keys, doubles, doubles, counts))]
+    return [msgspec.msgpack.encode(opic.Checkpoint(3, 8.0, 1.0, keys, doubles, doubles, counts))]
 
 
 def _link_models() -> list[bytes]:
     places = np.arange(0, 500, 7).astype("<u4")
-    return [msgspec.msgpack.encode(links.Kept(3, 9, places.tobytes(), *[places.astype("<f4").tobytes()] * 2))]
+    return [msgspec.msgpack.encode(links.Checkpoint(3, 9, places.tobytes(), *[places.astype("<f4").tobytes()] * 2))]
 
 
 # ---- files of a store

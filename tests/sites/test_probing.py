@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fyke.sites.form_queries import SAMPLE
 from fyke.sites.forms import Form, forms
-from fyke.sites.probing import _HOPELESS, BUDGET, RECENT, SAMPLE, Probe
+from fyke.sites.probing import _HOPELESS, BUDGET, RECENT, Probe
 from fyke.sites.results import Answer, Result, read_answer
 from fyke.url import Url
 from fyke.world.catalogue import CANARIES, SHAPES, Catalogue, make_catalogues

@@ -5,30 +5,24 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from fyke.formats.warc import read_records
 from fyke.store import Store, manifest
 from fyke.store.exporting import export
 from fyke.store.importing import import_file
 from fyke.store.maintenance import check
+from tests.store.old import unpack
 
-MADE = Path(__file__).parent / "made" / "store-3.tar.zst"
 BODY = b"<p>the same words</p>" * 40
 COPIES = ("http://b.test/two", "http://c.test/three")
 
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    data = zstandard.ZstdDecompressor().decompress(MADE.read_bytes(), max_output_size=50_000_000)
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        archive.extractall(tmp_path, filter="data")
-    return tmp_path / "store"
+    return unpack(3, tmp_path)
 
 
 def test_its_copies_are_read_and_survive_their_original(old: Path) -> None:

@@ -138,3 +138,10 @@ def test_a_sync_that_comes_late_finds_a_closed_store(tmp_path: Path) -> None:
     store._tablets.update(enumerate(tablets))  # as the thread sees them that has begun
     Store._sync_now(weakref.ref(store))  # which used the closed database
     assert store._timer is None
+
+
+def test_a_part_that_no_document_has_is_refused(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s") as store:
+        with pytest.raises(TypeError, match=r"no txt; it has raw, .*text"):
+            store.put("http://a.test/", txt="misspelt")  # type: ignore[call-arg]
+        assert store.get("http://a.test/") is None

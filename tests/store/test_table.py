@@ -16,9 +16,10 @@ from fyke.errors import UserError
 from fyke.store import Anchor, Change, Codec, Page, Row, RowMeta, Tablet
 from fyke.store.codec import Codecs
 from fyke.store.rocks import Memory
-from fyke.store.table import MemoryTable, Table
+from fyke.store.table import Table
 from fyke.url import Url
 from fyke.values import Link
+from tests.store.memory_table import MemoryTable
 
 CODECS = {"page": Codec.DICTIONARY, "text": Codec.DEFLATE, "links": Codec.ZSTD}
 A, B, C = (Url.parse(f"http://example.org{path}").key for path in ("/a", "/a/b", "/a?b"))
@@ -224,9 +225,10 @@ class Comparison(RuleBasedStateMachine):
         """What the files hold now is what a killed writer leaves; go on from a copy of them."""
         self.generation += 1
         left = self.folder / str(self.generation)
-        self.tablet._db.cancel_all_background(True)  # a copy takes longer than the instant of a crash
-        shutil.copytree(self.tablet.path, left)
-        (left / "LOCK").unlink()
+        if self.tablet.was_written:
+            self.tablet._db._db.cancel_all_background(True)  # a copy takes longer than the instant of a crash
+            shutil.copytree(self.tablet.path, left)
+            (left / "LOCK").unlink()
         self.tablet.close()
         self.tablet = open_tablet(left, self.keep)
 

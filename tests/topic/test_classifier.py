@@ -19,14 +19,14 @@ from fyke.text.language import language_of
 from fyke.text.words import folded
 from fyke.topic import kernels, linear, topic
 from fyke.topic.features import MASK, SIZE, Hasher
-from fyke.topic.model import MAGIC, MAX_FILE, VERSION, Kept, Measured, PageModel, PageText, is_model
+from fyke.topic.model import MAGIC, MAX_FILE, VERSION, Measured, ModelFile, PageModel, PageText, is_model
 from fyke.topic.sealed import seal, unseal
 from fyke.topic.topic import Topic
 from fyke.topic.train import measure, train, vectors
 from fyke.world.words import paragraph
 
 
-class OldKept(msgspec.Struct, frozen=True, array_like=True):
+class OldModelFile(msgspec.Struct, frozen=True, array_like=True):
     """A model's file as it was before models said what a word is."""
 
     topic: Topic
@@ -226,11 +226,11 @@ def test_features_of_spaced_scripts_are_those_of_the_first_models() -> None:
 
 def test_a_model_says_what_a_word_was_to_it() -> None:
     model = PageModel(Topic(words=("keel",)))
-    kept = unseal(model.encode(), MAGIC, VERSION, Kept, 1 << 26)
+    kept = unseal(model.encode(), MAGIC, VERSION, ModelFile, 1 << 26)
     assert kept.tokeniser == WORDS
-    older = seal(MAGIC, VERSION, OldKept(*msgspec.structs.astuple(kept)[:-1]), 1)
+    older = seal(MAGIC, VERSION, OldModelFile(*msgspec.structs.astuple(kept)[:-1]), 1)
     assert PageModel.decode(older, "m").topic == model.topic
-    assert unseal(older, MAGIC, VERSION, Kept, 1 << 26).tokeniser == 1
+    assert unseal(older, MAGIC, VERSION, ModelFile, 1 << 26).tokeniser == 1
 
 
 @pytest.mark.kernel

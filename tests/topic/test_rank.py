@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fyke.topic import rank_kernels as kernels
 from fyke.topic.quality import Quality, path_depth
-from fyke.topic.rank import DAMPING, Known, Numbering, edges_of, look_up, whole_records
+from fyke.topic.rank import DAMPING, LinkGraph, Numbering, edges_of, look_up, whole_records
 from fyke.values import Candidates
 
 Web = dict[int, list[int]]
@@ -83,7 +83,7 @@ def test_a_page_of_a_menu_is_known_after_few_pages() -> None:
     numbering.take(words)
     known = numbering.known()
     smart = known.ranks()
-    plain = Known(known.edges, np.maximum(known.degrees, 0), known.host_of, known.hosts).ranks()
+    plain = LinkGraph(known.edges, np.maximum(known.degrees, 0), known.host_of, known.hosts).ranks()
     assert smart is not None
     assert plain is not None
     numbers = numbering.pages.columns["number"][numbering.pages.slots(np.array([key(3), key(1)], np.uint64))] - 1
@@ -138,7 +138,7 @@ def test_edges_of_arrays() -> None:
 
 
 def test_a_computation_can_be_given_up() -> None:
-    known = Known(edges_of(np.array([0]), np.array([0, 1]), np.array([1])), np.array([1, -1], np.int32), np.zeros(2, np.int32), 1)  # noqa: E501  # fmt: skip
+    known = LinkGraph(edges_of(np.array([0]), np.array([0, 1]), np.array([1])), np.array([1, -1], np.int32), np.zeros(2, np.int32), 1)  # noqa: E501  # fmt: skip
     assert known.ranks(lambda: True) is None
 
 

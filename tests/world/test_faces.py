@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fyke.clock import SystemClock, VirtualClock
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport
 from fyke.url import Url
@@ -88,7 +88,7 @@ def test_the_crawlers_own_transport_and_the_world_without_sockets_agree(served: 
     async def over_sockets() -> list[Outcome]:
         clock = SystemClock()
         names = {h.name: "127.0.0.1" for h in world.hosts}
-        transport = HttpTransport(FetchSettings(), Resolver(clock, names), Veto(allow_private=True), clock)
+        transport = HttpTransport(FetchSettings(), Resolver(clock, names), AddressPolicy(allow_private=True), clock)
         try:
             return await asyncio.gather(*map(transport.fetch, requests))
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +36,8 @@ from fyke.errors import StorageError
 from fyke.outputs import making
 
 Ints = NDArray[np.int64]
+Section = Callable[[str], NDArray[np.uint8]]
+"""The bytes of a section by its name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -260,48 +262,62 @@ def _open(folder: Path, manifest: Manifest, verify: bool) -> Archive:
         dates = section("dates.bits")
         if not 0 < date_width(manifest.dates) <= 40 or manifest.documents * date_width(manifest.dates) > 8 * dates.size:
             raise ValueError("its dates contradict their number")
-
-    streams = PAPER_STREAMS if manifest.mode == "paper" else FYKE_STREAMS
-    if set(manifest.codes) != set(streams):
-        raise ValueError(f"mode {manifest.mode} has other streams")
-    numbers = section("permutation.bits").view(np.uint64)
     summaries = section("summaries.bits").view(np.uint64)
+    _check(manifest, summaries.size * 64)
+    return Archive(folder, manifest, _stream(manifest, summaries, section), _dictionary(manifest, section))
+
+
+def _check(manifest: Manifest, bits: int) -> None:
+    """Raise ValueError where the numbers of a manifest cannot be those of ``bits`` of summaries."""
+    if set(manifest.codes) != set(_streams(manifest)):
+        raise ValueError(f"mode {manifest.mode} has other streams")
     if (
         manifest.terms < 0
-        or manifest.terms * number_width(manifest.terms) > numbers.size * 64
         or not 0 <= manifest.largest <= manifest.terms
         or not 0 <= manifest.missing <= manifest.documents
         or not 0 <= manifest.postings <= manifest.documents * manifest.largest
-        or not 0 <= manifest.stream_bits <= summaries.size * 64
+        or not 0 <= manifest.stream_bits <= bits
         or manifest.max_chain < 0
     ):
         raise ValueError("its numbers contradict one another")
-    pointers = _elias_fano(section("pointers.ef"), manifest.documents - manifest.missing + 1, manifest.stream_bits + 1)
-    missing = _elias_fano(section("missing.ef"), manifest.missing, manifest.documents + 1)
+
+
+def _streams(manifest: Manifest) -> tuple[str, ...]:
+    return PAPER_STREAMS if manifest.mode == "paper" else FYKE_STREAMS
+
+
+def _dictionary(manifest: Manifest, section: Section) -> Dictionary:
+    numbers, width = section("permutation.bits").view(np.uint64), number_width(manifest.terms)
+    if manifest.terms * width > numbers.size * 64:
+        raise ValueError("its numbers contradict one another")
     permutation = np.empty(manifest.terms, np.int64)
-    unpack(numbers, number_width(manifest.terms), permutation)
+    unpack(numbers, width, permutation)
     frequencies = decode_frequencies(section("frequencies.bits").view(np.uint64), manifest.terms)
     if (np.bincount(permutation, minlength=manifest.terms) != 1).any() or (frequencies < 0).any():
         raise ValueError("its terms have no order")
     strings = FrontCoded.over(manifest.terms, section("terms.bytes"), section("terms.starts").view(np.uint64))
-    dictionary = Dictionary(strings, permutation, frequencies)
-    stream = kernels.Stream(
-        summaries,
-        Codes.of([Code.parse(manifest.codes[name]) for name in streams]),
-        manifest.mode == "paper",
-        manifest.terms,
-        max(1, manifest.largest),
-        min(manifest.max_chain, manifest.documents) + 1,
-        manifest.documents,
-        pointers.low,
-        pointers.high,
-        pointers.ones,
-        pointers.low_width,
-        manifest.missing,
-        missing.low,
-        missing.high,
-        missing.ones,
-        missing.zeros,
-        missing.low_width,
+    return Dictionary(strings, permutation, frequencies)
+
+
+def _stream(manifest: Manifest, summaries: NDArray[np.uint64], section: Section) -> kernels.Stream:
+    pointers = _elias_fano(section("pointers.ef"), manifest.documents - manifest.missing + 1, manifest.stream_bits + 1)
+    missing = _elias_fano(section("missing.ef"), manifest.missing, manifest.documents + 1)
+    return kernels.Stream(
+        words=summaries,
+        codes=Codes.of([Code.parse(manifest.codes[name]) for name in _streams(manifest)]),
+        paper=manifest.mode == "paper",
+        terms=manifest.terms,
+        room=max(1, manifest.largest),
+        max_chain=min(manifest.max_chain, manifest.documents) + 1,
+        documents=manifest.documents,
+        low=pointers.low,
+        high=pointers.high,
+        ones=pointers.ones,
+        low_width=pointers.low_width,
+        missing=manifest.missing,
+        missing_low=missing.low,
+        missing_high=missing.high,
+        missing_ones=missing.ones,
+        missing_zeros=missing.zeros,
+        missing_low_width=missing.low_width,
     )
-    return Archive(folder, manifest, stream, dictionary)

@@ -1,9 +1,7 @@
-"""How numba is made to compile kernels in a third of the time: what fyke.bits.jit does with it while it compiles.
+"""How numba is made to compile kernels in a third of the time: what bits/dispatcher.py does with it meanwhile.
 
 Most of that time is Python. The collector is off; analyses that numba repeats in every pass, and tries of some thirty
-templates for an operator, are remembered or done directly; passes for what kernels do not have (closures, ``with``,
-literal arguments, optional ones) are left out. The kernels that a kernel calls are linked in as they were lowered, each
-once, and the whole is optimised once.
+templates for an operator, are remembered or done directly. bits/libraries.py leaves passes out, and optimises once.
 """
 
 from __future__ import annotations
@@ -12,140 +10,9 @@ import contextlib
 import functools
 import gc
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
-
-vectors: set[str] = set()
-"""Names of the kernels that are optimised by themselves."""
-
-
-class Machinery(NamedTuple):
-    """Classes of numba's, adapted."""
-
-    part: Any
-    """Library of what is only ever linked into a kernel."""
-    whole: Any
-    """Compiler of what Python calls; the libraries that numba makes meanwhile are parts."""
-    inner: Any
-    """Compiler of what other kernels call."""
-
-
-@functools.cache
-def machinery() -> Machinery:
-    """Return the adapted classes, made on first use: numba is slow to import."""
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import CompilerBase
-
-    def closure(library: Any) -> list[Any]:
-        """List the libraries that one is linked with, and theirs."""
-        found: dict[Any, None] = {}
-        waiting = list(library._linking_libraries)
-        while waiting:
-            one = waiting.pop()
-            if one not in found:
-                found[one] = None
-                waiting += one._linking_libraries if isinstance(one, Part) and not one.is_vector else []
-        return list(found)
-
-    class Whole(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
-        """Code that is optimised once, with all that it calls."""
-
-        _linking_libraries: list[Any]
-
-        def _optimize_functions(self, ll_module: Any) -> None:
-            ll_module.data_layout = self._codegen._data_layout
-
-        def finalize(self) -> None:
-            self._linking_libraries = closure(self)
-            super().finalize()
-
-    class Part(JITCodeLibrary):  # type: ignore[misc]
-        """Code that is only ever linked into a kernel: optimised there, and nowhere before."""
-
-        _linking_libraries: list[Any]
-        _shared_module: Any
-        is_empty = True
-
-        @property
-        def is_vector(self) -> bool:
-            return self.name in vectors
-
-        def add_llvm_module(self, ll_module: Any) -> None:
-            ll_module.data_layout = self._codegen._data_layout
-            if self.is_empty:
-                self._final_module, self.is_empty = ll_module, False
-            else:
-                self._final_module.link_in(ll_module)
-
-        def finalize(self) -> None:
-            for library in self._linking_libraries:
-                self._reload_init.update(library._reload_init)
-            if self.is_vector:
-                self._linking_libraries = closure(self)
-                super().finalize()
-            else:
-                self._finalize_final_module()
-
-        def _finalize_final_module(self) -> None:
-            self._finalize_dynamic_globals()
-            self._finalized = True
-
-        def _get_module_for_linking(self) -> Any:
-            self._ensure_finalized()
-            if self._shared_module is None:
-                self._shared_module = self._final_module
-                for function in self._final_module.functions:
-                    if not function.is_declaration and function.linkage.name == "external":
-                        function.linkage = "linkonce_odr"
-            return self._shared_module
-
-        def get_pointer_to_function(self, name: str) -> int:
-            self._ensure_finalized()
-            return 0
-
-    class InnerCompiler(CompilerBase):  # type: ignore[misc]
-        """Compiles a kernel with the passes that it needs."""
-
-        def define_pipelines(self) -> list[Any]:
-            return [_passes(self.state)]
-
-    class WholeCompiler(InnerCompiler):
-        """Compiles what Python calls."""
-
-        def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
-            whole = Whole(target.codegen(), "kernel")
-            whole.enable_object_caching()
-            super().__init__(typing, target, whole, *rest)
-
-    return Machinery(Part, WholeCompiler, InnerCompiler)
-
-
-def _passes(state: Any) -> Any:
-    """Return numba's passes but those for what kernels do not have."""
-    from numba.core import typed_passes as typed
-    from numba.core import untyped_passes as untyped
-    from numba.core.compiler_machinery import PassManager
-
-    manager = PassManager("kernel")
-    for one in (
-        untyped.TranslateByteCode,
-        untyped.FixupArgs,
-        untyped.IRProcessing,
-        untyped.GenericRewrites,
-        untyped.ReconstructSSA,
-        typed.NopythonTypeInference,
-        typed.PreLowerStripPhis,
-        typed.InlineOverloads,
-        typed.NopythonRewrites,
-        typed.IRLegalization,
-        typed.AnnotateTypes,
-        typed.NativeLowering,
-        typed.NoPythonBackend,
-    ):
-        manager.add_pass(one, one.__name__)
-    manager.finalize()
-    return manager
 
 
 @contextlib.contextmanager
@@ -154,6 +21,8 @@ def quickly(target: Any) -> Iterator[None]:
     from numba.core import ir
     from numba.core.types.functions import BaseFunction
     from numba.np import arrayobj
+
+    from fyke.bits.libraries import Part
 
     codegen = target.codegen()
     set_env = codegen.set_env
@@ -175,7 +44,7 @@ def quickly(target: Any) -> Iterator[None]:
     try:
         with contextlib.ExitStack() as stack:
             for owner, name, value in (
-                (codegen, "_library_class", machinery().part),
+                (codegen, "_library_class", Part),
                 (codegen, "set_env", set_env_if_known),
                 (codegen, "_check_llvm_bugs", lambda: None),
                 (target, "get_abi_sizeof", get_abi_sizeof),

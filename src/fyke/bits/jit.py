@@ -1,12 +1,11 @@
-"""Kernels: compiled hot loops, cached on disk by their source. Only this and bits/compiling.py mention numba.
+"""Kernels: compiled hot loops, cached on disk by their source. Who writes one needs nothing else of numba.
 
-``@kernel`` compiles a function over arrays the first time it is called with arguments of given types and
-keeps the machine code under ``$FYKE_CACHE_DIR`` (default ``~/.cache/fyke``)``/kernels`` (bits/kernelcache.py). The key
-covers the module's source and constants (they may come from elsewhere), the same of the modules whose kernels it
-imports, this module, the types of the arguments, the versions of Python, numba and llvmlite, and the processor; so an
-edit anywhere below recompiles, and another checkout with the same source does not. While something compiles, one line
-on stderr says so, and other processes that want it wait for its file. ``FYKE_KERNEL_LOG`` names a file to which every
-compilation is noted. With ``NUMBA_DISABLE_JIT=1`` a kernel is the plain function itself.
+``@kernel`` compiles a function over arrays the first time it is called with arguments of given types and keeps the
+machine code under ``$FYKE_CACHE_DIR`` (default ``~/.cache/fyke``)``/kernels`` (bits/kernelcache.py), by a name that
+covers all that it depends on (bits/kernelkeys.py): an edit anywhere below recompiles, another checkout with the same
+source does not. While something compiles, one line on stderr says so, and other processes that want it wait for its
+file. ``FYKE_KERNEL_LOG`` names a file to which every compilation is noted. With ``NUMBA_DISABLE_JIT=1`` a kernel is the
+plain function itself.
 
 What Python calls is compiled whole: the kernels that it calls are linked in as they were lowered, and the whole
 is optimised once. (numba by itself optimises each of them, then again in every caller, and keeps each.) They are
@@ -23,34 +22,16 @@ function crashes in the next process.
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import os
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
-
-from fyke.bits import compiling, kernelcache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 REGISTRY: list[FunctionType] = []
 """Every kernel's plain function, in order of definition: the tests check that each one runs without JIT."""
-
-PORTABLE_CPU = "x86-64-v3"
-PORTABLE_FEATURES = (
-    "+avx,+avx2,+bmi,+bmi2,+cmov,+cx16,+cx8,+f16c,+fma,+fxsr,+lzcnt,+mmx,+movbe,+popcnt,+sahf,+sse,+sse2,+sse3,"
-    "+sse4.1,+sse4.2,+ssse3,+xsave"
-)
-PORTABLE = PORTABLE_CPU, PORTABLE_FEATURES
-"""What a platform wheel's kernels are compiled for: the processors of the last ten years."""
-
-SOURCE = b"".join(Path(__file__).with_name(name).read_bytes() for name in ("jit.py", "compiling.py"))
-_module_keys: dict[str, str] = {}
 
 
 def kernel(function: F) -> F:
@@ -70,204 +51,17 @@ def inlined(function: F) -> F:
 
 def vector(function: F) -> F:
     """Make a leaf whose loops become vectors: optimised by itself, before what calls it knows too much to see that."""
-    compiling.vectors.add(function.__name__)
-    return _registered(function, _nrt=False)
+    return _registered(function, _nrt=False, vector=True)
 
 
 def _registered(function: F, **options: bool) -> F:
     plain = cast(FunctionType, function)
     REGISTRY.append(plain)
-    return cast(F, _compiled(plain, **options)) if JIT else function
+    if not JIT:
+        return function
+    from fyke.bits.dispatcher import Kernel
 
-
-def _compiled(plain: FunctionType, **options: bool) -> Any:
-    return _dispatchers()(plain, options)
-
-
-@functools.cache
-def _dispatchers() -> Any:
-    """Return the class of kernels: numba's dispatcher with a compiler and a cache of our own."""
-    from numba.core import sigutils
-    from numba.core.compiler_lock import global_compiler_lock
-    from numba.core.registry import CPUDispatcher
-    from numba.core.runtime import rtsys
-    from numba.core.types.misc import unliteral
-
-    made_by = compiling.machinery()
-
-    class Inner(CPUDispatcher):  # type: ignore[misc]
-        """A kernel as other kernels call it."""
-
-        def compile(self, sig: Any) -> Any:
-            args, return_type = sigutils.normalize_signature(sig)
-            made = self.overloads.get(tuple(args))
-            if made is None:
-                with global_compiler_lock, self._compiling_counter:
-                    made = self._compiler.compile(args, return_type)
-                    self.add_overload(made)
-            return made.entry_point
-
-    class Kernel(CPUDispatcher):  # type: ignore[misc]
-        """A kernel as Python calls it."""
-
-        def __init__(self, plain: FunctionType, options: dict[str, bool]) -> None:
-            target = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, **options}
-            super().__init__(plain, targetoptions=target, pipeline_class=made_by.whole)
-
-        @functools.cached_property
-        def inner(self) -> Inner:
-            options = {**self.targetoptions, "no_cpython_wrapper": True}
-            return Inner(self.py_func, targetoptions=options, pipeline_class=made_by.inner)
-
-        def compile(self, sig: Any) -> Any:
-            args, return_type = sigutils.normalize_signature(sig)
-            with global_compiler_lock, self._compiling_counter:
-                made = self.overloads.get(tuple(args))
-                if made is not None:
-                    return made.entry_point
-                rtsys.initialize(self.targetctx)  # all that machine code needs; the rest is the compiler's
-                name, shipped = _file_names(self, args)
-                made = _loaded(self.targetctx, kernelcache.load(name, shipped))
-                if made is None:
-                    with kernelcache.lock(name):  # another process may be at it
-                        made = _loaded(self.targetctx, kernelcache.load(name, shipped))
-                        if made is None:
-                            self.targetctx.refresh()
-                            made = self._compiled_whole(args, return_type)
-                            kernelcache.save(name, _kept(made))
-                self.add_overload(made)
-                return made.entry_point
-
-        def _compiled_whole(self, args: Any, return_type: Any) -> Any:
-            kernelcache.tell("compiling kernels, once; the next run starts at once")
-            began = time.process_time()
-            with compiling.quickly(self.targetctx):
-                made = compiling.with_room(lambda: self._compiler.compile(args, return_type))
-                for environment in made._find_referenced_environments():
-                    self.targetctx.codegen().set_env(environment.env_name, environment)
-            _note(f"{self.py_func.__module__}.{self.py_func.__name__}", args, time.process_time() - began)
-            return made
-
-        def get_call_template(self, args: Any, kws: Any) -> Any:
-            return self.inner.get_call_template([unliteral(a) for a in args], kws)
-
-        def get_overload(self, sig: Any) -> Any:
-            return self.inner.get_overload(sig)
-
-    return Kernel
-
-
-def _kept(made: Any) -> bytes:
-    """Return a compile result as bytes: object code and what is to be known of it."""
-    from numba.core import serialize
-
-    library, described = made.library, made.fndesc
-    described.typemap = described.calltypes = None
-    module = library._final_module
-    symbols = [
-        one.name for group in (module.functions, module.global_variables) for one in group if not one.is_declaration
-    ]
-    code = library._get_compiled_object()
-    environments = made._find_referenced_environments()
-    kept = code, symbols, described, made.environment, made.signature, made.reload_init, environments
-    return cast(bytes, serialize.dumps(kept))
-
-
-def _loaded(target: Any, data: bytes | None) -> Any:
-    """Return the compile result of ``_kept``; None where there is none."""
-    if data is None:
-        return None
-    from numba import cloudpickle
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import CompileResult
-
-    code, symbols, described, environment, signature, reload_init, environments = cloudpickle.loads(data)
-    for again in reload_init:
-        again()
-    codegen = target.codegen()
-    library = JITCodeLibrary(codegen, "kernel")
-    library.enable_object_caching()
-    library._set_compiled_object(code)
-    library._finalize_final_module()
-    codegen._engine._defined_symbols.update(symbols)
-    entry = target.get_executable(library, described, environment)
-    for other in environments:
-        codegen.set_env(other.env_name, other)
-    return CompileResult(
-        typing_context=target.typing_context, target_context=target, entry_point=entry, typing_error=None,
-        type_annotation="", signature=signature, objectmode=False, lifted=(), fndesc=described, library=library,
-        call_helper=None, environment=environment, metadata=None, reload_init=reload_init,
-        referenced_envs=environments,
-    )  # fmt: skip
-
-
-def _file_names(dispatcher: Any, args: Any) -> tuple[str, str | None]:
-    """Return the file of a kernel for these types on this processor, and the one that a platform wheel would have."""
-    plain = dispatcher.py_func
-    triple, *_ = dispatcher.targetctx.codegen().magic_tuple()
-
-    def name(*cpu: str) -> str:
-        whole = "\n".join([_module_key(plain), *map(str, args), triple, *cpu])
-        function = f"{plain.__module__}.{plain.__qualname__}-{plain.__code__.co_firstlineno}"
-        return f"{function}-{hashlib.sha256(whole.encode()).hexdigest()[:24]}"
-
-    return name(*processor()), name(*PORTABLE) if is_portable() else None
-
-
-@functools.cache
-def processor() -> tuple[str, str]:
-    """Return the name of this processor and its features, as kernels are compiled for it."""
-    from numba.core.registry import cpu_target
-
-    _, name, features = cpu_target.target_context.codegen().magic_tuple()
-    return name, features
-
-
-def is_portable() -> bool:
-    """Whether this processor runs what is compiled for ``PORTABLE``."""
-    return set(PORTABLE_FEATURES.split(",")) <= set(processor()[1].split(","))
-
-
-def _module_key(plain: FunctionType) -> str:
-    """Hash the module's source and constants, the same of modules whose kernels it imports, and the compiler."""
-    import numpy as np
-
-    module = plain.__globals__
-    key = _module_keys.get(plain.__module__)
-    if key is not None:
-        return key
-    whole = hashlib.sha256(Path(plain.__code__.co_filename).read_bytes() + _compiler_key().encode())
-    imported = {
-        value.py_func.__module__: value.py_func
-        for value in module.values()
-        if isinstance(value, _dispatchers()) and value.py_func.__globals__ is not module
-    }
-    for name in sorted(imported):
-        whole.update(_module_key(imported[name]).encode())
-    for name, value in module.items():
-        if isinstance(value, np.ndarray):
-            whole.update(name.encode() + value.tobytes())
-        elif all(isinstance(v, (int, float, np.generic)) for v in (value if isinstance(value, tuple) else [value])):
-            whole.update(f"{name}={value!r}".encode())
-    _module_keys[plain.__module__] = whole.hexdigest()
-    return _module_keys[plain.__module__]
-
-
-@functools.cache
-def _compiler_key() -> str:
-    import llvmlite
-    import numba
-
-    own = hashlib.sha256(SOURCE).hexdigest()
-    return " ".join([own, sys.implementation.cache_tag, numba.__version__, llvmlite.__version__])
-
-
-def _note(function: str, args: Any, seconds: float) -> None:
-    log = os.environ.get("FYKE_KERNEL_LOG")
-    if log:
-        types = ", ".join(map(str, args))
-        with Path(log).open("a", encoding="utf-8") as file:
-            file.write(f"{os.getpid()}\t{seconds:.3f}\t{function}\t{types}\n")
+    return cast(F, Kernel(plain, **options))
 
 
 def _bit_instruction(name: str, plain: Callable[[Any], int]) -> Callable[[Any], int]:

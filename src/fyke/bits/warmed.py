@@ -13,7 +13,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from fyke.bits import jit, kernelcache
+from fyke.bits import kernelcache, kernelkeys
 
 EVERYTHING = "all"
 """The set that holds every other."""
@@ -30,7 +30,7 @@ def needed(name: str) -> bool:
     """Whether a set is still to be compiled ahead, as far as marks tell; not where nothing would be kept."""
     if _is_workload or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         return False
-    own = jit.processor()
+    own = kernelkeys.processor()
     if _is_shipped() or any(kernelcache.load(_mark(one, own), None) is not None for one in (name, EVERYTHING)):
         return False
     return kernelcache.is_kept()
@@ -38,11 +38,11 @@ def needed(name: str) -> bool:
 
 def mark(name: str) -> None:
     """Note that a set is compiled."""
-    kernelcache.save(_mark(name, jit.processor()), b"")
+    kernelcache.save(_mark(name, kernelkeys.processor()), b"")
 
 
 def _is_shipped() -> bool:
-    return jit.is_portable() and (kernelcache.SHIPPED / _mark(EVERYTHING, jit.PORTABLE)).exists()
+    return kernelkeys.is_portable() and (kernelcache.SHIPPED / _mark(EVERYTHING, kernelkeys.PORTABLE)).exists()
 
 
 def _mark(name: str, processor: tuple[str, str]) -> str:

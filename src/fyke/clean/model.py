@@ -85,9 +85,20 @@ class Model:
         columns, thresholds, leaves = _joined((self.first, self.second))
         kinds, kind_thresholds, kind_leaves = _joined(self.types)
         tables = Tables(
-            self.odds, self.said, self.bags, len(self.first.columns), COLUMN_ROW[columns], COLUMN_SHIFT[columns],
-            thresholds, leaves, kinds, np.zeros_like(kinds), kind_thresholds, kind_leaves, TYPE_ODDS,
-        )  # fmt: skip
+            class_odds=self.odds,
+            said_odds=self.said,
+            bags=self.bags,
+            one=len(self.first.columns),
+            places=COLUMN_ROW[columns],
+            shifts=COLUMN_SHIFT[columns],
+            thresholds=thresholds,
+            leaves=leaves,
+            type_places=kinds,
+            type_shifts=np.zeros_like(kinds),
+            type_thresholds=kind_thresholds,
+            type_leaves=kind_leaves,
+            type_starts=TYPE_ODDS,
+        )
         object.__setattr__(self, "tables", tables)
 
     def to_bytes(self) -> bytes:

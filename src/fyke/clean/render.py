@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 
@@ -16,7 +15,7 @@ from fyke.clean.main_kernels import write_kept
 from fyke.clean.page import Page, Tokens
 from fyke.clean.render_kernels import render_run
 from fyke.formats.markup import CLOSE as CLOSE_TAG
-from fyke.formats.markup import ELEMENT_COLUMN, END, KIND, OPEN, START, TEXT
+from fyke.formats.markup import ELEMENT_COLUMN, END, KIND, OPEN, START, TEXT, unescape
 from fyke.values import BLOCK_END, Block
 
 _HEADINGS = frozenset(e.ID[f"h{n}"] for n in range(1, 7))
@@ -182,4 +181,4 @@ def _comments(page: Page) -> list[bool]:
 def decoded(data: bytes | Array) -> str:
     """Return the text of UTF-8 with entities."""
     text = str(data, "utf-8", "replace")  # type: ignore[arg-type]  # arrays are buffers
-    return html.unescape(text) if "&" in text else text
+    return unescape(text) if "&" in text else text

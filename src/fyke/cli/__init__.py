@@ -22,8 +22,9 @@ from typer._click.shell_completion import CompletionItem
 from typer.core import TyperGroup
 
 import fyke
+from fyke import limits
 from fyke.cli.common import dress
-from fyke.cli.echo import echo, is_verbose, usual
+from fyke.cli.echo import echo, is_verbose, note, usual
 from fyke.errors import FykeError, UserError
 
 COMMANDS: dict[str, str] = {
@@ -162,6 +163,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; return its status: 0 done, 1 the work failed, 2 the words are wrong, 3 interrupted."""
     usual()
+    limits.take()
+    try:
+        return _run(arguments)
+    finally:
+        if met := limits.take():
+            note(f"fyke: not all was read, as there was too much of it: {', '.join(sorted(met))} (docs/limits.md)")
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         status = typer.main.get_command(app).main(_renamed(arguments), prog_name="fyke", standalone_mode=False)
     except SystemExit as end:

@@ -27,11 +27,12 @@ class Answer:
 def read_source(source: str, agent: str, max_bytes: int, path: str = "") -> Answer:
     """Read the file ``source``, or where it is a URL ask the web; ``path`` replaces that of the URL."""
     if "://" in source:
-        import asyncio
+        from fyke.fetching import run
 
-        return asyncio.run(_ask(source, agent, max_bytes, path))
+        return run(_ask(source, agent, max_bytes, path))
     try:
-        return Answer(200, Path(source).read_bytes())
+        with Path(source).open("rb") as file:
+            return Answer(200, file.read(max_bytes + 1))  # a byte more, so that it is seen to be too long
     except OSError as error:
         raise UserError(f"cannot read {source}: {error.strerror}; give a file or a URL with its scheme") from None
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fyke.cli.echo import echo
-from fyke.cli.export_ import Several, moment, several
-from fyke.cli.options import Json, needs_parquet, print_json
+from fyke.cli.export_ import Rows, Table, several
+from fyke.cli.options import Json, grouped, needs_parquet, print_json
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
@@ -37,22 +38,14 @@ def _machines(folder: Path, depot: str) -> Iterator[tuple[Any, Callable[[int], N
         yield actors.run_tasks, progress
 
 
+@grouped
 def export(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A folder to make; a file of each tablet goes there.")],
+    *,
     depot: Url = "",
     kind: Annotated[str, typer.Option("--format", help="jsonl.zst, parquet, warc.gz, wet.gz, trec.gz …")] = "jsonl.zst",
-    host: Annotated[Several, typer.Option(help="Only this host; repeatable.")] = None,
-    prefix: Annotated[Several, typer.Option(help="Only URLs that begin so; repeatable.")] = None,
-    status: Annotated[Several, typer.Option(help="Only these, as 200, 404 or 4xx, with text or not.")] = None,
-    type_: Annotated[Several, typer.Option("--type", help="Only this media type, as text/html or text/*.")] = None,
-    language: Annotated[Several, typer.Option(help="Only this language, as en.")] = None,
-    since: Annotated[str, typer.Option(metavar="TIME", help="Only what was fetched then or later.")] = "",
-    until: Annotated[str, typer.Option(metavar="TIME", help="Only what was fetched before.")] = "",
-    no_duplicates: Annotated[bool, typer.Option("--no-duplicates", help="No copies of others.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Every row: redirects, errors, without text.")] = False,
-    text: Annotated[str, typer.Option(metavar="KIND", help="The text: main, whole or markdown.")] = "main",
-    schema: Annotated[str, typer.Option(help="The columns: fyke, fineweb or cc-index.")] = "fyke",
-    columns: Annotated[Several, typer.Option(help="Only these columns, as url,title,text.")] = None,
+    rows: Rows,
+    table: Table,
     folder: Folder = _HERE,
     json: Json = False,
 ) -> None:
@@ -63,7 +56,6 @@ def export(
     from fyke.cluster import jobs
     from fyke.store.exporting import ending_of
     from fyke.store.exports.dataset import FORMATS, Dataset
-    from fyke.store.where import Where
 
     kind = kind.lstrip(".")
     archive = kind not in FORMATS and ending_of(f".{kind}").startswith(".warc")
@@ -71,13 +63,11 @@ def export(
         raise UserError("a WACZ is one file; write warc.gz, or `fyke store fetch` the depot and export that")
     if kind == "parquet":
         needs_parquet(Path("part.parquet"))
-    where = Where(
-        status=tuple(several(status)), type=tuple(several(type_)), language=tuple(several(language)),
-        since=moment(since), until=moment(until), host=tuple(host or ()), prefix=tuple(prefix or ()),
-        duplicates=not no_duplicates, everything=everything or archive, needs_text=kind in FORMATS,
-    )  # fmt: skip
-    Dataset.of(several(columns), where, schema=schema, text=text)  # what is wrong with it is said here
-    work = jobs.Export(kind, where, tuple(several(columns)), schema, text)
+    where = rows.where(rows.private)
+    where = replace(where, everything=where.everything or archive, needs_text=kind in FORMATS)
+    columns = several(table.columns)
+    Dataset.of(columns, where, schema=table.schema, text=table.text, raw=table.raw)  # what is wrong is said here
+    work = jobs.Export(kind, where, tuple(columns), table.schema, table.text, table.raw)
     with _machines(folder, depot) as (run, progress):
         count = jobs.export_to(out, depot, work, run, progress)
     print_json({"folder": str(out), "documents": count}) if json else echo(f"{out}: {count:,} documents")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fyke.cli.echo import echo
+from fyke.cli.echo import echo, print_text
 from fyke.cli.options import Json, print_json
 from fyke.errors import FykeError, UserError
 
@@ -86,6 +86,8 @@ def _documents(paths: list[str], media_type: str, url: str, table: Table) -> Ite
 
     from fyke.cli import warming
     from fyke.cli.progress import bar
+    from fyke.footprint import give_back
+    from fyke.reading.content import LARGE
     from fyke.reading.conversion import convert_here, prepare
     from fyke.url import Url
     from fyke.workers.conversion import needs_worker
@@ -98,6 +100,8 @@ def _documents(paths: list[str], media_type: str, url: str, table: Table) -> Ite
             source = prepare(_read(path), media_type or None, where, name=path if path != "-" else "", table=table)
             if needs_worker(source):
                 warming.ahead("convert")  # a worker would compile in silence
+                if len(source.data) > LARGE:
+                    give_back()
                 return path, pool.submit(source)
             done: Future[Document] = Future()
             done.set_result(convert_here(source))
@@ -130,9 +134,9 @@ def _print(path: str, document: Document, form: Form) -> None:
     elif document.whole and form is Form.MARKDOWN:
         from fyke.formats.markdown import markdown
 
-        echo(markdown(document.html).removesuffix("\n"))
+        print_text(markdown(document.html))
     elif document.whole:
-        echo(document.html if form is Form.HTML else document.text)
+        print_text(document.html if form is Form.HTML else document.text)
 
 
 def _facts(document: Document) -> dict[str, object]:

@@ -19,8 +19,8 @@ from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
 
 if TYPE_CHECKING:
-    from fyke.assemble import Summary
     from fyke.crawl.run.steps import Step
+    from fyke.crawl.run.summary import Summary
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -61,7 +61,7 @@ def crawl(
     run(read_seeds(seeds or []), store, settings, json, loudness(verbose, quiet))
 
 
-class Loudness(Enum):
+class Verbosity(Enum):
     """How much is told on stderr."""
 
     QUIET = 0
@@ -69,13 +69,13 @@ class Loudness(Enum):
     VERBOSE = 2
 
 
-def loudness(verbose: bool, quiet: bool) -> Loudness:
+def loudness(verbose: bool, quiet: bool) -> Verbosity:
     """Return what ``-v`` and ``-q`` ask for."""
     if verbose and quiet:
         raise UserError("-v and -q are opposites; give one of them")
     if quiet:
         be_quiet()
-    return Loudness.VERBOSE if verbose else Loudness.QUIET if quiet else Loudness.USUAL
+    return Verbosity.VERBOSE if verbose else Verbosity.QUIET if quiet else Verbosity.USUAL
 
 
 def show(seeds: Sequence[str], settings: CrawlSettings, json: bool) -> None:
@@ -132,7 +132,7 @@ def read_seeds(words: list[str]) -> list[str]:
 
 
 def run(
-    seeds: list[str], store: Path, settings: CrawlSettings, json: bool, loudness: Loudness = Loudness.USUAL
+    seeds: list[str], store: Path, settings: CrawlSettings, json: bool, loudness: Verbosity = Verbosity.USUAL
 ) -> None:
     """Crawl with a live display, and print what it came to."""
     from fyke import assemble
@@ -145,22 +145,22 @@ def run(
     if settings.topic:
         settings = dataclasses.replace(settings, topic=trained(Path(settings.topic), store))
     known = plan.read(store)
-    if known is not None and loudness is not Loudness.QUIET:
+    if known is not None and loudness is not Verbosity.QUIET:
         for change in plan.changes(known, plan.Plan(known.seeds, settings)):
             echo(f"fyke: setting changed since the last run: {change}", err=True)
     if (
         not json
-        and loudness is not Loudness.QUIET
+        and loudness is not Verbosity.QUIET
         and lacks_contact([*(known.seeds if known else ()), *seeds], settings)
     ):
         echo("fyke: sites cannot reach you about this crawl: --contact MAIL-OR-URL tells them how", err=True)
-    verbose = loudness is Loudness.VERBOSE
-    with Display(shown=loudness is Loudness.USUAL) as display:
+    verbose = loudness is Verbosity.VERBOSE
+    with Display(shown=loudness is Verbosity.USUAL) as display:
         summary = assemble.crawl(seeds, store, settings=settings, progress=display.show, verbose=verbose)
     if json:
         print_json({**dataclasses.asdict(summary), "trace": _trace(store)} if settings.trace else summary)
-    elif loudness is not Loudness.QUIET or summary.status:
-        echo(describe(summary, store), err=loudness is Loudness.QUIET)
+    elif loudness is not Verbosity.QUIET or summary.status:
+        echo(describe(summary, store), err=loudness is Verbosity.QUIET)
         if settings.trace:
             show_trace(store, settings.trace)
     if summary.status:

@@ -87,13 +87,13 @@ def scan(
 
     Example: fyke desktop scan ~/Documents ~/notes --store ~/.local/share/fyke
     """
-    from fyke.desktop import pace, plan
+    from fyke.desktop import plan, throttle
 
     os.umask(PRIVATE)
     if not folders and not plan.is_desktop(store):
         raise UserError(f"{store} knows no folders yet; give some: fyke desktop ~/Documents --store {store}")
     roots = _roots(folders or [], store)
-    pace.be_quiet()
+    throttle.be_quiet()
 
     def once() -> None:
         with plan.open_store(store, keep_versions) as opened:
@@ -147,22 +147,22 @@ def _size(words: str) -> int | None:
 
 def _scan(store: Store, plan: Plan, roots: list[Root], cpu: float, yes: bool) -> Report:
     from fyke.cli.progress import bar
-    from fyke.desktop.pace import Pace
     from fyke.desktop.run import Desktop
+    from fyke.desktop.throttle import Throttle
 
     with Desktop(store, plan) as desktop, bar("desktop", None, "files") as shown:
-        pace = Pace(cpu, pauses=False)
-        return desktop.scan(roots, lambda question: confirmed(question, yes), lambda done, total: shown(done), pace)
+        throttle = Throttle(cpu, pauses=False)
+        return desktop.scan(roots, lambda question: confirmed(question, yes), lambda done, total: shown(done), throttle)
 
 
 def _watch(store: Store, plan: Plan, roots: list[Root], cpu: float, yes: bool, json: bool) -> None:
-    from fyke.desktop.pace import Pace
     from fyke.desktop.run import Desktop
+    from fyke.desktop.throttle import Throttle
     from fyke.desktop.watch import Watcher
     from fyke.desktop.watching import Watching
 
     with Desktop(store, plan) as desktop, Watcher() as watcher:
-        watching = Watching(desktop, watcher, Pace(cpu, pauses=True), store.path)
+        watching = Watching(desktop, watcher, Throttle(cpu, pauses=True), store.path)
         watching.begin(roots, lambda question: confirmed(question, yes))
         _tell(desktop.told(), json)
         if watcher.complaint:

@@ -34,15 +34,19 @@ def plain(text: object) -> str:
 _AT_ONCE = 1_000_000
 
 
+def print_text(text: str) -> None:
+    """Print a text of any length on stdout, filtered, as it is; a line's end at its end is not doubled."""
+    begin, stop = 0, len(text) - text.endswith("\n")
+    while stop - begin > _AT_ONCE:  # of a long text no second copy is made
+        end = text.rfind("\n", begin, begin + _AT_ONCE) + 1 or begin + _AT_ONCE
+        typer.echo(plain(text[begin:end]), nl=False)
+        begin = end
+    typer.echo(plain(text[begin:stop]))
+
+
 def echo(text: object = "", *, err: bool = False, fg: str | None = None, bold: bool | None = None) -> None:
     """Print a line on stdout or stderr, filtered; ``fg`` and ``bold`` are for terminals."""
-    said = str(text)
-    begin = 0
-    while len(said) - begin > _AT_ONCE:  # of a long text no second copy is made
-        end = said.rfind("\n", begin, begin + _AT_ONCE) + 1 or begin + _AT_ONCE
-        typer.echo(plain(said[begin:end]), err=err, nl=False)
-        begin = end
-    said = plain(said[begin:])
+    said = plain(text)
     typer.echo(typer.style(said, fg=fg, bold=bold) if fg or bold else said, err=err)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import fyke
-from fyke.cli.echo import echo, note
+from fyke.cli.echo import echo, note, print_text
 from fyke.cli.options import Json, drawing, grouped, needs_plot, print_json
 from fyke.errors import FykeError, StorageError, UserError
 
@@ -205,11 +205,11 @@ def _print(content: Content, form: Form, show: Show) -> None:
         for block in content.blocks:
             _show(block)
     elif form is Form.HTML:
-        echo(content.html)
+        print_text(content.html)
     elif form is Form.MARKDOWN:
-        echo(content.markdown.removesuffix("\n"))
+        print_text(content.markdown)
     else:
-        echo(content.text)
+        print_text(content.text)
 
 
 def _show(block: Block) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fyke.cli.crawl_ import confirm, read_seeds
-from fyke.cli.echo import echo, note
+from fyke.cli.echo import echo, note, print_text
 from fyke.cli.options import Json, Yes, flags, print_json
 from fyke.crawl.run.settings import FETCH_OPTIONS, CrawlSettings
 
@@ -61,7 +61,7 @@ def fetch(
         if json or to is Form.JSON:
             print_json(facts(page))
         elif not page.error or page.text:
-            echo(str(getattr(page, to.value)).removesuffix("\n"))
+            print_text(getattr(page, to.value))
         if page.error:
             failed += 1
             echo(f"fyke: {page.url}: {page.error}" + (f": {page.detail}" if page.detail else ""), err=True)

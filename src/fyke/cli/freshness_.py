@@ -27,7 +27,7 @@ def freshness(
     Example: fyke freshness --store example --plot fresh.png
     """
     from fyke.cli.display import duration
-    from fyke.crawl.revisit import gauge as rooms
+    from fyke.crawl.revisit import freshness as rooms
     from fyke.store import Store
 
     needs_plot(plot)

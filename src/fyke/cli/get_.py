@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from fyke.cli.echo import echo
+from fyke.cli.echo import echo, print_text
 from fyke.cli.options import Json, StorePath, address, print_json
 from fyke.errors import StorageError, UserError
 
@@ -137,7 +137,7 @@ def _print(row: Row, show: Show) -> None:
         sys.stdout.buffer.write(_raw(row))
         sys.stdout.buffer.flush()
     elif show in _TEXTS:
-        echo(_TEXTS[show](row).removesuffix("\n"))
+        print_text(_TEXTS[show](row))
     elif show is Show.LINKS:
         for link in row.links:
             echo(f"{link.target.href}\t{link.text}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from fyke.cli.echo import echo
 from fyke.cli.options import Json, needs, print_json
 from fyke.errors import StorageError, UserError
 from fyke.outputs import making
+
+if TYPE_CHECKING:
+    from fyke.lecture.example import Example, Fact
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -58,24 +61,28 @@ def lecture(
         facts = list(example.facts())
         total += len(facts)
         wrong += sum(not fact.agrees for fact in facts)
-        if json:
-            print_json(
-                {"title": example.title, "chapter": example.chapter, "module": example.module, "by": example.by}
-                | {"facts": [{"what": f.what, "notes": f.notes, "fyke": f.fyke, "agrees": f.agrees} for f in facts]}
-            )
-            continue
-        echo(example.title, bold=True)
-        echo(f"  {example.chapter}; {example.module}")
-        echo(_line("", example.by, "fyke"))
-        for fact in facts:
-            line = _line(fact.what, fact.notes, fact.fyke)
-            echo(line) if fact.agrees else echo(f"{line}   DIFFERS", fg="red")
-        echo("")
+        _show(example, facts, json)
     if not json:
         verdict = f"{wrong} differ" if wrong else "all agree"
         echo(f"{len(chosen)} examples, {total} numbers: {verdict}")
     if wrong:
         raise typer.Exit(1)
+
+
+def _show(example: Example, facts: list[Fact], json: bool) -> None:
+    if json:
+        print_json(
+            {"title": example.title, "chapter": example.chapter, "module": example.module, "by": example.by}
+            | {"facts": [{"what": f.what, "notes": f.notes, "fyke": f.fyke, "agrees": f.agrees} for f in facts]}
+        )
+        return
+    echo(example.title, bold=True)
+    echo(f"  {example.chapter}; {example.module}")
+    echo(_line("", example.by, "fyke"))
+    for fact in facts:
+        line = _line(fact.what, fact.notes, fact.fyke)
+        echo(line) if fact.agrees else echo(f"{line}   DIFFERS", fg="red")
+    echo("")
 
 
 def _write(folder: Path, json: bool) -> None:

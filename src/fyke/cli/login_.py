@@ -51,7 +51,7 @@ def login(
 
 async def _try_all(accounts: list[Account], ca_file: str, fixed: dict[str, str]) -> list[dict[str, Any]]:
     from fyke.clock import SystemClock
-    from fyke.fetch.address import Veto
+    from fyke.fetch.address import AddressPolicy
     from fyke.fetch.dns import Resolver
     from fyke.fetch.http import FetchSettings, HttpTransport
     from fyke.fetch.sessions import Sessions
@@ -65,7 +65,7 @@ async def _try_all(accounts: list[Account], ca_file: str, fixed: dict[str, str])
         [line for each in accounts for line in each.cookies],
         [each.origin for each in accounts],
     )
-    veto = Veto((url.host for url in urls), ports=((url.host, url.port) for url in urls))
+    veto = AddressPolicy((url.host for url in urls), ports=((url.host, url.port) for url in urls))
     transport = HttpTransport(FetchSettings(ca_file=ca_file), Resolver(clock, fixed), veto, clock, sessions)
     try:
         return [await _try(each, transport) for each in accounts]

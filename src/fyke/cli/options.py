@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import dataclasses
 import functools
@@ -61,10 +62,17 @@ def address(said: str, store: Path) -> str:
     return file_url(true).href + "/" * (said.endswith("/") and true.name != "")
 
 
+_AT_ONCE = 1 << 20
+
+
 def print_json(value: object) -> None:
     """Write ``value`` as one line of JSON to stdout."""
-    sys.stdout.buffer.write(json_escaped(msgspec.json.encode(value).decode()).encode() + b"\n")
-    sys.stdout.buffer.flush()
+    data, out = msgspec.json.encode(value), sys.stdout.buffer
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for begin in range(0, len(data), _AT_ONCE):  # of a long line no second copy is made
+        out.write(json_escaped(decoder.decode(data[begin : begin + _AT_ONCE])).encode())
+    out.write(b"\n")
+    out.flush()
 
 
 def needs(module: str, extra: str, what: str) -> None:

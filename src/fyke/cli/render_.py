@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fyke.cli.crawl_ import confirm
-from fyke.cli.echo import echo, note
+from fyke.cli.echo import echo, note, print_text
 from fyke.cli.fetch_ import tell
 from fyke.cli.options import Json, Yes, flags, print_json
 from fyke.crawl.run.settings import FETCH_OPTIONS, RENDER_OPTIONS, CrawlSettings
@@ -87,7 +87,7 @@ def _print(found: Shown, show: Show) -> None:
         for link in found.page.links:
             echo(f"{link.target.href}\t{link.text}")
     else:
-        echo(found.rendered.html if show is Show.HTML else found.page.text)
+        print_text(found.rendered.html if show is Show.HTML else found.page.text)
 
 
 def _compare(found: Shown) -> None:

@@ -63,16 +63,14 @@ def simulate(
     """
     from fyke.archive.archive import Archive
     from fyke.collection.build import graph_of
-    from fyke.simulate import measures
-    from fyke.simulate.focused import Evidence, evidence_of_store
+    from fyke.simulate.focused import evidence_of_store
     from fyke.simulate.run import simulate as run
     from fyke.topic.model import PageModel
 
     needs_plot(plot)
     archive = Archive.open(folder)
     graph = graph_of(archive)
-    chosen: SummaryModel | None = None
-    evidence: Evidence | None = None
+    chosen = evidence = None
     if topic is not None and store is not None:
         evidence = evidence_of_store(graph, store, PageModel.decode(_read(topic), str(topic)))
     elif topic is not None:
@@ -81,14 +79,21 @@ def simulate(
     results = run(
         archive, policy or ["bfs"], graph=graph, seeds=seeds, topic=chosen, settings=settings, evidence=evidence
     )
-    focused = chosen is not None or evidence is not None
+    focused = topic is not None
+    _write(results, csv, plot, focused)
+    for result in results:
+        _show(result, json, focused)
+
+
+def _write(results: list[Simulation], csv: Path | None, plot: Path | None, focused: bool) -> None:
+    """Write the curves, and draw them, where that is wanted."""
+    from fyke.simulate import measures
+
     if csv is not None:
         measures.write_csv(csv, results)
     if plot is not None:
         with drawing(plot):
             measures.plot(plot, results, focused)
-    for result in results:
-        _show(result, json, focused)
 
 
 def _document(archive: Archive, graph: Graph, url: str) -> int:

@@ -13,7 +13,7 @@ from fyke.cli.options import Json, print_json
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-class For(StrEnum):
+class Workload(StrEnum):
     """What ``fyke warm`` takes."""
 
     EXTRACT = "extract"
@@ -29,7 +29,7 @@ HELP = "extract, convert, crawl, crawls (by topic, by quality, continuous), demo
 
 @app.command()
 def warm(
-    what: Annotated[For, typer.Argument(metavar="FOR", help=HELP)] = For.ALL,
+    what: Annotated[Workload, typer.Argument(metavar="FOR", help=HELP)] = Workload.ALL,
     processes: Annotated[int, typer.Option(help="Processes; 0 for one per core.", min=0)] = 0,
     json: Json = False,
 ) -> None:

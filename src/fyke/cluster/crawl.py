@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fyke.assemble import Summary, check, parse_seed, settled, summarize
+from fyke.assemble import check, parse_seed, settled
 from fyke.cluster.copies import known_plan, make_depot
 from fyke.cluster.head import Overview
 from fyke.cluster.messages import Job
@@ -22,6 +22,7 @@ from fyke.crawl.run.ending import End
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.runtime import Signals
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.summary import Summary, summarize
 from fyke.errors import UserError
 from fyke.store import Settings
 from fyke.store.depot import Depot

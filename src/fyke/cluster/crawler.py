@@ -38,7 +38,7 @@ from fyke.crawl.run.processes import Run, crawl_apart
 from fyke.crawl.run.runtime import log, logging_to
 from fyke.crawl.run.status import Status
 from fyke.errors import FykeError
-from fyke.outfit import agent_maker
+from fyke.outfit import AgentMaker
 from fyke.spawning import safe_path
 
 _PATIENCE = 10.0
@@ -171,7 +171,7 @@ def _crawl(run: Run) -> str:
     with logging_to(run.store, run.plan.settings.log_format, run.verbose):
         try:
             statuses.clear(run.store)
-            if crawl_apart(run, agent_maker, watch) is End.NO_ROOM:
+            if crawl_apart(run, AgentMaker, watch) is End.NO_ROOM:
                 return f"the disk under {run.store} is full; free it, or lower --min-free-disk"
         except (FykeError, OSError) as error:
             log.error("the node's agents end: %s", error)

@@ -30,7 +30,6 @@ from fyke.cluster.copies import FOLDER
 from fyke.errors import UNREADABLE, FykeError, UserError
 
 NAME = "machine.json"
-PORT = 6379
 START = 180.0
 """Seconds that Ray may take to start."""
 STOP = 40.0

@@ -21,8 +21,6 @@ _BY = re.compile(
     r"|(?:ein )?(?:gast)?beitrag von|from)\b\s*:?\s*",
     re.IGNORECASE,
 )
-_NO_BYLINES = frozenset({"meta", "link", "script", "body", "html", "img"})
-"""Elements that hold none."""
 _NOT_BYLINES = ("comment", "avatar", "image", "photo", "bio", "share", "social", "date ", "count")
 _NOT_A_NAME = re.compile(
     r"https?://|www\.|@\w+\.|^\W*$|share|comment|follow|subscribe|newsletter|more from|sign in|log ?in|cookie"

@@ -107,3 +107,12 @@ def find_years(text: Bytes, found: Places) -> int:
             found[count, 0], found[count, 1] = place, place + size
             count += 1
     return count
+
+
+@kernel
+def hold_years(buffer: Bytes, ends: Places, found: Places, held: Bytes) -> None:
+    """Write for each text of ``buffer``, which end at ``ends``, whether ``find_years`` finds one; ``found`` is room."""
+    begin = 0
+    for n in range(ends.size):
+        held[n] = find_years(buffer[begin : ends[n]], found) > 0
+        begin = int(ends[n])

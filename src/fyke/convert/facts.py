@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from html import unescape
+from contextlib import suppress
 from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from fyke.convert.mark_kernels import find_marks
-from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED
+from fyke.errors import UrlError
+from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED, SCRIPTED
 from fyke.formats.html import Page
 from fyke.formats.lazy import lazy
-from fyke.formats.markup import FIRST, Tag, fold
+from fyke.formats.markup import FIRST, Tag, fold, unescape
 from fyke.formats.markup_names import ATTRIBUTE
+from fyke.url import Url
 
 MAX_TAGS = 2_000
 """Of the elements by which a page speaks of itself: pages have some dozens."""
@@ -45,7 +47,7 @@ _LONG = 10
 
 
 _place = attrgetter("token")
-_FACTS_OF = (("link", "relations"), ("script", "linked_data"), ("time", "times"))
+_FACTS_OF = (("link", "relations"), ("time", "times"))
 """Elements, and the facts that a page without them does not have."""
 
 
@@ -141,14 +143,10 @@ class Facts:
                     return said
         return next((said for level, said in self.headings if level == 1 and said), "")
 
-    @lazy
-    def linked_data(self) -> Sequence[str]:
-        """The scripts of JSON-LD."""
-        return [
-            self.page.raw(tag) or ""
-            for tag in self.tags.get("script", ())
-            if "ld+json" in tag.attributes.get("type", "").lower()
-        ]
+    @property
+    def linked_data(self) -> Sequence[tuple[str, str, object]]:
+        """The scripts of JSON-LD: type, text, and what it is as JSON, None where it has to be mended."""
+        return self.page.linked_scripts
 
     @lazy
     def times(self) -> Sequence[tuple[Tag, str]]:
@@ -164,12 +162,17 @@ class Facts:
         held = np.flatnonzero(np.isin(names, [ATTRIBUTE[name] for name in attributes]))
         rows = self.tokens.tokens
         owners = np.unique(np.searchsorted(rows[:, FIRST], held, side="right") - 1)
-        return [self.tokens.tag(token) for token in owners[:MAX_TAGS].tolist()]
+        return self.tokens.tags_at(owners[:MAX_TAGS])
 
     @property
     def speaks(self) -> bool:
         """Whether the page says anything of itself but what it is called, and when it was written."""
-        return bool(self.page.cut.held or self.relations or self.metas or self.linked_data)
+        return bool(self.page.cut.held & ~SCRIPTED or self.relations or self.metas or self.linked_data)
+
+    @property
+    def has_scripts(self) -> bool:
+        """Whether there is any script."""
+        return bool(self.page.cut.held & SCRIPTED)
 
     @property
     def has_items(self) -> bool:
@@ -208,7 +211,8 @@ class Facts:
         owners: list[int] = []
         for word in words:
             owners += self._marks.get(_NUMBER[word], ())
-        yield from map(self.tokens.tag, sorted(set(owners[:MAX_HITS])))
+        if owners:
+            yield from self.tokens.tags_at(np.array(sorted(set(owners[:MAX_HITS])), np.int64))
 
     def content(self, tag: Tag, tokens: int = MAX_CONTENT) -> str:
         """The text of an element, white space folded; cut where it is long."""
@@ -217,3 +221,28 @@ class Facts:
 
 MAX_META = 4_000
 """Characters of a ``<meta>``: a description at its longest."""
+
+
+class Joiner:
+    """Makes an address absolute, as far as the page's own is known."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    @lazy
+    def _root(self) -> Url | None:
+        found: Url | None = None
+        for part in (self._facts.url, self._facts.base):
+            with suppress(UrlError):
+                if part:
+                    found = found.join(part) if found else Url.parse(part)
+        return found
+
+    def __call__(self, href: str) -> str:
+        """Return the address; as it stands where it can not be joined."""
+        if href.startswith(("https://", "http://")):
+            return href
+        with suppress(UrlError):
+            if base := self._root:
+                return base.join(href).href
+        return href

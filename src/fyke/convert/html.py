@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from html import escape, unescape
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 from fyke.convert.facts import Facts
 from fyke.convert.markup_kernels import Bytes
 from fyke.convert.metadata import describe
-from fyke.convert.plan_kernels import MAX_MARKUP, Plan, empty_plan, sizes
+from fyke.convert.plan_kernels import LEFT_OUT, MAX_MARKUP, Plan, empty_plan, sizes
 from fyke.convert.registry import Source
 from fyke.convert.tag_kernels import make_plan
 from fyke.convert.write_kernels import write
@@ -48,6 +47,7 @@ _STEPS_PER_TAG = 2
 _APART = "\n\n"
 """Between two blocks of a text."""
 _UNDECODED = Decoded("", "", "", 0)
+_NO_TAGS = Tags()
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 """Types whose text may be asked for a date: elsewhere dates in the text are of anything."""
 
@@ -68,16 +68,21 @@ class Tagged(NamedTuple):
 
 def tagged(page: Page) -> Tagged:
     """Return the tagged text of a page. Linear; well-formed whatever the page."""
-    found = list(tagged_pieces(page))
-    if len(found) == 1:
-        return found[0]
-    found = [each for each in found if each.html]
-    begins = accumulate((len(each.text) + len(_APART) for each in found), initial=0)
-    return Tagged(
-        "".join(each.html for each in found),
-        _APART.join(each.text for each in found),
-        Tags(b"".join(each.tags.moved(by).packed for each, by in zip(found, begins, strict=False))),
-    )
+    htmls: list[str] = []
+    texts: list[str] = []
+    tags: list[bytes] = []
+    begin = 0
+    for each in tagged_pieces(page):
+        if each.html:
+            htmls.append(each.html)
+            texts.append(each.text)
+            tags.append((each.tags.moved(begin) if begin else each.tags).packed)
+            begin += len(each.text) + len(_APART)
+    html = "".join(htmls)
+    htmls.clear()  # a large page has each of its columns twice for a moment, one after the other
+    text = _APART.join(texts)
+    texts.clear()
+    return Tagged(html, text, Tags(b"".join(tags)))
 
 
 def tagged_pieces(page: Page) -> Iterator[Tagged]:
@@ -89,7 +94,10 @@ def tagged_pieces(page: Page) -> Iterator[Tagged]:
     for piece in pieces(page.tokens):
         markup = parse(piece).markup
         yield _tagged(markup, left)
-        left = max(left - sum(map(markup.count, _FORMULAS)), 0)
+        left -= sum(map(markup.count, _FORMULAS))
+        if left < 0:
+            note("formulas")
+            left = 0
 
 
 def _tagged(markup: bytes, formulas: int = MAX_FORMULAS) -> Tagged:
@@ -98,6 +106,8 @@ def _tagged(markup: bytes, formulas: int = MAX_FORMULAS) -> Tagged:
     html_size, text_size, count = sizes(plan)
     html, text = np.empty(html_size, np.uint8), np.empty(text_size, np.uint8)
     tags = np.empty((count, 3), np.int32)
+    if plan[LEFT_OUT]:
+        note("long-attributes")
     html_end, text_end, count = write(source, plan, html, text, tags)
     return Tagged(
         str(html[:html_end].data, "utf-8", "replace"),
@@ -113,7 +123,9 @@ def _plan(markup: bytes, formulas: int) -> tuple[Bytes, Plan]:
         from fyke.convert.mathml import with_formulas  # which needs a reader of XML; few pages have formulas
 
         markup = with_formulas(markup, formulas)
-    markup = markup[:MAX_MARKUP]
+    if len(markup) > MAX_MARKUP:
+        note("markup-bytes")
+        markup = markup[:MAX_MARKUP]
     source = np.frombuffer(markup, np.uint8)
     steps = len(markup) // _BYTES_PER_STEP
     while not make_plan(source, plan := empty_plan(markup, steps)):
@@ -148,23 +160,32 @@ def document(
     read = text if blocks is None else blocks
     said = describe(facts, read if media_type in _PAGES else "", main or read, pairs, table)
     return Document(
-        html, text, tags, said.title, said.language, media_type, origin.encoding, origin.how, origin.replaced,
-        said.meta, resolve(page.links(), page.base, url) if links is None else links,
-    )  # fmt: skip
+        html=html,
+        text=text,
+        tags=tags,
+        title=said.title,
+        language=said.language,
+        media_type=media_type,
+        encoding=origin.encoding,
+        encoding_from=origin.how,
+        replaced=origin.replaced,
+        meta=said.meta,
+        links=resolve(page.links(), page.base, url) if links is None else links,
+    )
 
 
 def text_document(
-    page: Page, decoded: Utf8, url: Url, media_type: str, main: str, blocks: str, language: Language
-) -> Document:
+    page: Page, decoded: Utf8, url: Url, media_type: str, main: str, blocks: str, language: Language,
+    undated: bool = False,
+) -> Document:  # fmt: skip
     """Return the document of a page that is kept as text: as ``document``, without HTML, tags and links.
 
-    ``language`` is what its text is likely in.
+    ``language`` is what its text is likely in; ``undated`` says that it is known to name no date.
     """
-    said = describe(
-        Facts(page, url.href), blocks if media_type in _PAGES else "", main or blocks, language=language
-    )  # fmt: skip
+    text = blocks if media_type in _PAGES else ""
+    said = describe(Facts(page, url.href), text, main or blocks, language=language, undated=undated)
     return Document(
-        "", blocks, Tags(), said.title, said.language, media_type, decoded.encoding, decoded.how, decoded.replaced,
+        "", blocks, _NO_TAGS, said.title, said.language, media_type, decoded.encoding, decoded.how, decoded.replaced,
         said.meta,
     )  # fmt: skip
 

@@ -196,7 +196,8 @@ def _snappy(data: bytes, out: bytearray, room: int) -> None:
                 back, at = int.from_bytes(data[at : at + width], "little"), at + width
             if not 0 < back <= len(out) - start:
                 raise ValueError("a copy of nothing")
-            piece = bytes(out[len(out) - back :][:size])
+            begin = len(out) - back
+            piece = bytes(out[begin : begin + size])
             out += (piece * (size // len(piece) + 1))[:size]
         if len(out) > room:
             raise ValueError("the archive is too large")

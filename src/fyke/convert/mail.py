@@ -21,6 +21,7 @@ from fyke.formats.encoding import decoded
 from fyke.formats.mbox import messages
 from fyke.formats.media_types import EMAIL
 from fyke.formats.tags import date
+from fyke.limits import note
 from fyke.values import Document
 
 _HEADERS = ("Subject", "From", "To", "Date")
@@ -35,6 +36,8 @@ class _Bounded(email.policy.EmailPolicy):
     """Reads the beginning of a header, however long it is."""
 
     def header_fetch_parse(self, name: str, value: str) -> str:
+        if len(value) > MAX_HEADER:
+            note("mail-header")
         found: str = super().header_fetch_parse(name, value[:MAX_HEADER])
         return found
 

@@ -1,4 +1,4 @@
-"""Words in the marks of a page, and names in quotation marks, as scripts have them.
+"""Words in the marks of a page, names in quotation marks, as scripts have them, and where elements end.
 
 Marks are classes, ids and other names by which authors tell what an element is.
 """
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fyke.bits.jit import inlined, kernel, leaf, trailing_zeros
 from fyke.bits.search_kernels import find_byte
 from fyke.formats.markup_names import ATTRIBUTE
-from fyke.formats.markup_rows import FIRST, NAME, VALUE, VALUE_END
+from fyke.formats.markup_rows import CLOSE, ELEMENT_, FIRST, KIND, NAME, OPEN, SELF_CLOSING, VALUE, VALUE_END
 
 Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[np.int32]
@@ -20,6 +20,8 @@ MAX_MARKS = 20_000
 """Classes, ids and such of a page that are looked at."""
 _IS_MARK = np.zeros(256, np.uint8)
 _IS_MARK[[ATTRIBUTE[name] for name in ("class", "id", "rel", "itemprop", "property", "role")]] = 1
+_MAX_ELEMENT = 1 << 16
+"""Tokens of an element in which its end is looked for."""
 _NO_BITS, _FIRST_BIT = np.uint64(0), np.uint64(1)
 _QUOTE = np.uint8(ord('"'))
 
@@ -92,3 +94,18 @@ def find_names(page: Bytes, names: Bytes, places: npt.NDArray[np.int64]) -> None
             if names[n, k] == 0:
                 places[n] = at + k
         at = find_byte(page, at, _QUOTE)
+
+
+@kernel
+def element_end(tokens: Rows, token: int, implied: Bytes) -> int:
+    """Return the token that ends the element opened at ``token``: its end tag, or the start of an ``implied`` one."""
+    name, depth = tokens[token, ELEMENT_] & (SELF_CLOSING - 1), 0
+    for at in range(token, min(tokens.shape[0], token + _MAX_ELEMENT)):
+        kind, element = tokens[at, KIND], tokens[at, ELEMENT_] & (SELF_CLOSING - 1)
+        if kind == OPEN and at > token and implied[element]:
+            return at
+        if element == name and (kind == OPEN or kind == CLOSE):
+            depth += 1 if kind == OPEN else -1
+            if depth <= 0:
+                return at
+    return min(token + _MAX_ELEMENT, int(tokens.shape[0]) - 1)

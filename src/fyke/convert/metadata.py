@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from fyke.convert.authors import author
-from fyke.convert.facts import Facts
+from fyke.convert.facts import Facts, Joiner
 from fyke.convert.publication import UNDATED, modified, published
 from fyke.convert.structured import (
     ARTICLES,
@@ -29,12 +28,9 @@ from fyke.convert.structured import (
     things,
     types,
 )
-from fyke.errors import UrlError
-from fyke.formats.lazy import lazy
 from fyke.formats.tags import NO_META, TABLE, Table, canonical
 from fyke.text.language import LIKELY, Language, identify, primary
 from fyke.text.placeholders import is_placeholder
-from fyke.url import Url
 from fyke.values import Described, Meta
 
 KINDS = {
@@ -85,18 +81,24 @@ def describe(
     pairs: Iterable[tuple[str, str]] = (),
     table: Table = TABLE,
     language: Language | None = None,
+    undated: bool = False,
 ) -> Described:
     """Return what a page says of itself.
 
     ``text`` is what can be read of it, ``main`` its main content: a date is looked for in the one, the language and a
     description in the other. ``pairs`` are tags that a container gives (a feed's, a mail's): they count before the
-    page's own. ``table`` may know a user's names of tags. ``language`` is that of the text, where it is known already.
+    page's own. ``table`` may know a user's names of tags. ``language`` is that of the text, where it is known already;
+    ``undated`` says that the text is known to name no date.
     """
     pairs = list(pairs)
     language = language or identify(main or text)
     if not pairs and not facts.speaks:
-        return _plain(facts, text, main, language)
-    said = [thing for script in facts.linked_data for thing in things([decode_json_ld(script)])]
+        return _plain(facts, text, main, language, undated)
+    said = [
+        thing
+        for _, script, plain in facts.linked_data
+        for thing in things([plain if plain is not None else decode_json_ld(script)])
+    ]
     own = _articles_first(thing for thing in said if _is_page(thing)) if said else []
     marked = _articles_first(things([*microdata(facts), *rdfa(facts)])) if facts.has_items else []
     speaks = bool(facts.metas or said or marked)
@@ -106,8 +108,8 @@ def describe(
         given, given_title = canonical(pairs, table) if pairs else (NO_META, "")
     title = (given_title and _first([given_title], "container")) or _title(facts, own, marked)
     changed = modified(facts, own, marked) if speaks else UNDATED
-    when, in_text = published(facts, own, marked, text, changed)
-    join = _Joiner(facts)
+    when, in_text = published(facts, own, marked, "" if undated else text, changed)
+    join = Joiner(facts)
     fields: dict[str, Found] = {
         "author": (given.author and _first([given.author], "container", author=True)) or author(facts, own, marked),
         "published": (given.published, "container") if given.published else when,
@@ -130,9 +132,9 @@ def describe(
     return _described(facts, title, known, sources, language)
 
 
-def _plain(facts: Facts, text: str, main: str, language: Language) -> Described:
+def _plain(facts: Facts, text: str, main: str, language: Language, undated: bool) -> Described:
     """Return ``describe`` of a page that says nothing of itself but what it is called."""
-    when, changed = published(facts, [], [], text, UNDATED)
+    when, changed = published(facts, [], [], "" if undated else text, UNDATED)
     known: dict[str, Any] = {}
     sources = []
     for name, value, source in (
@@ -378,27 +380,3 @@ def _alternates(facts: Facts, join: Callable[[str], str]) -> tuple[tuple[str, st
         if relation.hreflang and relation.href and "alternate" in relation.rel.split()
     }
     return tuple(list(found.items())[:MAX_ALTERNATES])
-
-
-class _Joiner:
-    """Makes an address absolute, as far as the page's own is known."""
-
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
-
-    @lazy
-    def _root(self) -> Url | None:
-        found: Url | None = None
-        for part in (self._facts.url, self._facts.base):
-            with suppress(UrlError):
-                if part:
-                    found = found.join(part) if found else Url.parse(part)
-        return found
-
-    def __call__(self, href: str) -> str:
-        if href.startswith(("https://", "http://")):
-            return href
-        with suppress(UrlError):
-            if base := self._root:
-                return base.join(href).href
-        return href

@@ -89,8 +89,9 @@ _OPENING = 20
     FORMULA,  # the code that is wished for is a formula
     _ALLOWANCE,  # bytes left for links
     PRES,  # open pre blocks: white space counts
+    LEFT_OUT,  # addresses and titles that were too long
     WANT,  # how often each style is wished for
-) = range(24)
+) = range(25)
 _STEP_OF = WANT + len(_STYLES)  # the steps that opened styles, -1 for none
 KINDS = _STEP_OF + len(_STYLES)  # stack: kinds of the open blocks
 _OPENERS = KINDS + MAX_DEPTH + 2  # stack: the steps that opened them
@@ -264,6 +265,7 @@ def prepare(plan: Plan) -> None:
 def _open_link(plan: Plan) -> None:
     length = plan[WANT_END] - plan[WANT_A] + 10
     if length > MAX_TARGET or plan[_ALLOWANCE] < length:
+        plan[LEFT_OUT] += 1
         plan[WANT_A] = -1
         return
     plan[_ALLOWANCE] -= length
@@ -274,3 +276,5 @@ def _open_link(plan: Plan) -> None:
     if plan[WANT_TITLE] >= 0 and 0 < length <= MAX_TARGET and plan[_ALLOWANCE] >= length:
         plan[_ALLOWANCE] -= length
         add_attribute(plan, DO_TITLE + AS, plan[WANT_TITLE], plan[WANT_TITLE_END])
+    elif plan[WANT_TITLE] >= 0 and length > MAX_TARGET:
+        plan[LEFT_OUT] += 1

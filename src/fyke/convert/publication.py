@@ -132,7 +132,7 @@ def _ranked(facts: Facts, in_url: str, seen: _Seen, changed: Dated, american: bo
     metas = facts.metas
     for name in ("description", "og:description") if metas else ():
         yield from (Dated(date.iso, "meta") for said in metas.get(name, ()) for date in dates_in(said, american))
-    if "script" in facts.tags:
+    if facts.has_scripts:
         yield from (Dated(iso, "script") for iso in _in_scripts(facts, american))
     for image in metas.get("og:image", ()) if metas else ():
         yield Dated(date_in_url(image), "image")
@@ -210,7 +210,7 @@ NOT_SEEN = _Seen()
 
 def _in_text(text: str, facts: Facts, american: bool) -> _Seen:
     text = text[:MAX_TEXT]
-    dates = list(dates_in(text, american))
+    dates = list(dates_in(text, american)) if text else ()
     if not dates:
         return NOT_SEEN
     heading = facts.heading

@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.convert.facts import Facts
-from fyke.formats.markup import CLOSE, ELEMENT_COLUMN, KIND, OPEN, Tag, fold
-from fyke.formats.markup_names import ELEMENT
+from fyke.convert.mark_kernels import element_end
+from fyke.formats.markup import ELEMENT_COLUMN, Tag, fold
+from fyke.formats.markup_names import ELEMENT, marked
+from fyke.limits import note
 
 Thing = dict[str, object]
 
@@ -51,6 +53,8 @@ ARTICLES = frozenset({
 
 def decode_json_ld(script: str) -> object:
     """Return what a script of JSON-LD says, mended where it is not JSON; None where it cannot be understood."""
+    if len(script) > MAX_SCRIPT:
+        note("linked-data")
     script = script[:MAX_SCRIPT].strip("\ufeff \t\r\n;")
     if not script:
         return None
@@ -117,6 +121,8 @@ def things(values: Iterable[object]) -> Iterator[Thing]:
         elif isinstance(value, dict):
             yield value
             waiting.extend(value[key] for key in ("mainEntityOfPage", "mainEntity", "@graph") if key in value)
+    if waiting:
+        note("structured-data")
 
 
 def strings(value: object, most: int = 10) -> list[str]:
@@ -154,8 +160,9 @@ _VOID = frozenset(
     ELEMENT[name]
     for name in "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905 - as HTML lists them
 )
+_NONE = marked()
 _IMPLIED = {
-    ELEMENT[name]: [ELEMENT[other] for other in others]
+    ELEMENT[name]: marked(*others)
     for names, others in (
         (("dd", "dt"), ("dd", "dt")),
         (("td", "th"), ("td", "th", "tr")),
@@ -180,10 +187,10 @@ def rdfa(facts: Facts, join: Join = str) -> list[Thing]:
     found = _items(facts, tags, join, "property", "typeof", "typeof")
     page: Thing = {name: said for name, said in facts.metas.items() if ":" in name}
     for tag in facts.annotated("rel"):
-        if target := tag.get("resource") or tag.get("href") or tag.get("src"):
-            for name in tag.get("rel").split():
-                if ":" in name or tag.name == "link":
-                    _add(page, name, join(target))
+        names = [name for name in tag.get("rel").split() if ":" in name or tag.name == "link"]
+        if names and (target := tag.get("resource") or tag.get("href") or tag.get("src")):
+            for name in names:
+                _add(page, name, join(target))
     return [*found, page] if page else found
 
 
@@ -194,6 +201,8 @@ def _items(facts: Facts, tags: list[Tag], join: Join, prop: str, scope: str, kin
     open_things: list[tuple[int, Thing]] = []
     rows = facts.tokens.tokens
     made: list[tuple[Tag, object]] = []
+    if len(tags) > MAX_THINGS:
+        note("structured-data")
     for tag in tags[:MAX_THINGS]:
         while open_things and open_things[-1][0] <= tag.token:
             open_things.pop()
@@ -267,19 +276,4 @@ def end_of(rows: npt.NDArray[np.int32], token: int) -> int:
     name = int(rows[token, ELEMENT_COLUMN]) & _NAME_MASK
     if name in _VOID:
         return token + 1
-    for limit in (256, 1 << 12, 1 << 16):
-        some = rows[token : token + limit]
-        kind = some[:, KIND]
-        if name in _IMPLIED:
-            element = some[1:, ELEMENT_COLUMN] & _NAME_MASK
-            ends = np.flatnonzero(
-                np.isin(element, _IMPLIED[name]) & (kind[1:] == OPEN) | (element == name) & (kind[1:] == CLOSE)
-            )
-            if len(ends):
-                return token + 1 + int(ends[0])
-        own = np.flatnonzero((some[:, ELEMENT_COLUMN] & _NAME_MASK == name) & ((kind == OPEN) | (kind == CLOSE)))
-        depth = np.cumsum(np.where(kind[own] == OPEN, 1, -1))
-        closed = np.flatnonzero(depth <= 0)
-        if len(closed):
-            return token + int(own[closed[0]])
-    return min(token + (1 << 16), len(rows) - 1)
+    return element_end(rows, token, _IMPLIED.get(name, _NONE))

@@ -15,7 +15,7 @@ from fyke.convert.markup_kernels import (  # isort: skip
 from fyke.convert.plan_kernels import (  # isort: skip
     AS, BRS, CELLS, CODE_LEVEL, DEPTH, DISTANCES, DO_ALIGN, DO_CHECK, DO_COLSPAN, DO_IMAGE, DO_LANGUAGE, DO_PRE_TEXT,
     DO_ROWSPAN, DO_RULE, DO_SRC, DO_TAB, DO_TEXT, DO_TITLE, FIRST, FORMULA, FRESH, HEAD, HOLDS, IN_CODE, KINDS,
-    LEVEL_OF, LINES, MARGIN, MAX_DEPTH, MAX_TARGET, OPENED, OVER, OWN, PRES, SPACE, STEPS, TAG_COUNT, VALUES,
+    LEFT_OUT, LEVEL_OF, LINES, MARGIN, MAX_DEPTH, MAX_TARGET, OPENED, OVER, OWN, PRES, SPACE, STEPS, TAG_COUNT, VALUES,
     VALUE_ENDS, WANT,
     WANT_A, WANT_END, WANT_TITLE, WANT_TITLE_END, Plan, add_attribute, add_step, boundary, break_lines, close_inline,
     close_tag, open_blocks, open_tag, pop_block, prepare, push_block,
@@ -60,9 +60,11 @@ def _image(source: Bytes, i: int, plan: Plan) -> None:
     while start < end and source[start] <= 32:
         start += 1
     if start < 0 or end - start > MAX_TARGET:
+        plan[LEFT_OUT] += start >= 0
         start = end = 0
     begin, stop = picture(source, i)
     if stop - begin > MAX_TARGET:
+        plan[LEFT_OUT] += 1
         begin = stop = 0
     if start < end:
         prepare(plan)

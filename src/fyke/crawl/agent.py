@@ -81,43 +81,19 @@ class Agent:
     ) -> None:
         """``means`` are what contacts are made with; ``discovery`` reads sitemaps and feeds, where they are wanted."""
         processor.key_by(store.secret)
-        seen = SeenSet()
-        self.queues = Queues(store, frontier, ways.prioritizer or DefaultPrioritizer(), seen, rules.worth)
-        self.queues.post.strict = ties.durable is not None
-        self._seen_runs = SeenRuns(seen, store.path)
         self.frontier = frontier
-        if ways.order is not None:
-            self.queues.order = ways.order(Reserve(store, frontier, self.queues.write_site, ways.concurrency))
-            self.queues.anchors.shown = defaultdict(list)
+        self._ways, self._ties, self._clock, self._limit = ways, ties, means.clock, means.limit
+        seen = SeenSet()
+        self._seen_runs = SeenRuns(seen, store.path)
+        self.revisits = Revisits(ways.revisits) if ways.revisits else None
+        self.queues = self._make_queues(store, means, rules, seen)
         self.idle = Idle(0.0, Why.EMPTY)
         """What the agent last waited for."""
         self.discovery = discovery or Discovery(processor, sitemaps=False)
-        self._ways, self._ties, self._clock, self._limit = ways, ties, means.clock, means.limit
         self._examination = Examination(self.queues, rules.learn, ties.ask, ties.thread)
         self.delivery = Delivery(self.queues, self._examination, means.clock, ties.send, self._begin)
-        self.queues.admit = rules.admit
-        if means.names is not None:
-            self.queues.prefetch = means.names.prefetch
-        self.revisits = Revisits(ways.revisits) if ways.revisits else None
-        if self.revisits is not None:
-            self.queues.judge = self.revisits.judge
-            self.queues.rate = self.revisits.rate
-        self.keeper = Keeper(
-            self.queues, rules, processor, self.discovery, self._examination, means.clock,
-            work_on=ties.work_on, revisits=self.revisits,
-        )  # fmt: skip
-        self.keeper.captures = ties.captures
-        if ways.requisites:
-            self.keeper.requisites = Requisites(self.queues, rules)
-        if ways.form_requests:
-            from fyke.crawl.discovery.forms import Forms
-
-            self.keeper.forms = Forms(
-                self.queues, rules, self._permits, post=ways.post_forms, budget=ways.form_requests
-            )
         self._stored: list[Page] = []  # committed, and not yet told of
-        if ties.follow is not None:
-            self.keeper.follow = self._stored.append
+        self.keeper = self._make_keeper(rules, processor)
         self.tally = self.keeper.tally
         means.gate = means.gate or Gate(frontier.politeness, MAX_FETCH)
         self.visits = Visits(means, self.queues, self.keeper, self.discovery, self.revisits, self._begin, self._notice)
@@ -131,6 +107,37 @@ class Agent:
         self._settled = False  # ``idle`` is what the frontier says now
         self._restored = False
         self._durability = Durability(store, self.queues.post, ties.durable)
+
+    def _make_queues(self, store: Store, means: Means, rules: Rules, seen: SeenSet) -> Queues:
+        ways = self._ways
+        queues = Queues(store, self.frontier, ways.prioritizer or DefaultPrioritizer(), seen, rules.worth)
+        queues.post.strict = self._ties.durable is not None
+        queues.admit = rules.admit
+        if means.names is not None:
+            queues.prefetch = means.names.prefetch
+        if ways.order is not None:
+            queues.order = ways.order(Reserve(store, self.frontier, queues.write_site, ways.concurrency))
+            queues.anchors.shown = defaultdict(list)
+        if self.revisits is not None:
+            queues.judge, queues.rate = self.revisits.judge, self.revisits.rate
+        return queues
+
+    def _make_keeper(self, rules: Rules, processor: Processor) -> Keeper:
+        ways, ties = self._ways, self._ties
+        keeper = Keeper(
+            self.queues, rules, processor, self.discovery, self._examination, self._clock,
+            work_on=ties.work_on, revisits=self.revisits,
+        )  # fmt: skip
+        keeper.captures = ties.captures
+        if ways.requisites:
+            keeper.requisites = Requisites(self.queues, rules)
+        if ways.form_requests:
+            from fyke.crawl.discovery.forms import Forms
+
+            keeper.forms = Forms(self.queues, rules, self._permits, post=ways.post_forms, budget=ways.form_requests)
+        if ties.follow is not None:
+            keeper.follow = self._stored.append
+        return keeper
 
     def _permits(self, url: Url) -> bool:
         """Whether robots.txt, as far as it is known, allows a URL of one of this agent's hosts."""
@@ -196,11 +203,6 @@ class Agent:
         self.keeper.lister.push(url, offers)
         self._settled = False
         self._awake.set()
-
-    @property
-    def stopped(self) -> bool:
-        """Whether it was told to stop before it was done."""
-        return self._stopping
 
     async def run(self, seeds: Sequence[Url] = ()) -> Tally:
         """Go on where an earlier run stopped, and crawl from ``seeds``. Raises what a disk or a bug raised."""

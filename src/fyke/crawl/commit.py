@@ -29,8 +29,8 @@ from fyke.crawl.order.order import Visit
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.later import AGAIN
 from fyke.crawl.queue.queues import Queues
-from fyke.crawl.revisit.retaking import Retaker
 from fyke.crawl.revisit.revisits import Revisits
+from fyke.crawl.revisit.writing import RevisitWriter
 from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.runtime import log
 from fyke.crawl.run.tally import Tally
@@ -103,7 +103,7 @@ class Keeper:
         """Told of a fault of ours with a visit, while it is handled."""
         self.beside: Callable[[Coroutine[None, None, None]], None] = lambda work: work.close()
         """Runs what must wait for somebody."""
-        self._retaker = Retaker(self, revisits, clock) if revisits is not None else None
+        self._retaker = RevisitWriter(self, revisits, clock) if revisits is not None else None
         self._documents: set[int] = set()
         self.troubles: dict[str, str] = {}
         """Sites that could not be reached, and why."""

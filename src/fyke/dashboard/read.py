@@ -32,7 +32,7 @@ _LOG_END, _EVENTS = 16_384, 20  # bytes of the log that are read, and lines that
 T = TypeVar("T")
 
 
-class Rarely(Generic[T]):
+class Cached(Generic[T]):
     """A value that costs something: made anew when it is old, at most a two-hundredth of the time."""
 
     def __init__(self, make: Callable[[], T], least: float = 10.0) -> None:
@@ -64,9 +64,9 @@ class StoreFacts:
         self.name = str(path)
         self._path, self._clock = path, clock
         self._store = Store.open(path, "r")
-        self._hosts = Rarely(self._read_hosts)
-        self._sample = Rarely(self._read_sample)
-        self._past = Rarely(lambda: history.together(history.read(path)))
+        self._hosts = Cached(self._read_hosts)
+        self._sample = Cached(self._read_sample)
+        self._past = Cached(lambda: history.together(history.read(path)))
 
     def close(self) -> None:
         """Close the store."""

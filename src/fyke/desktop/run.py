@@ -20,9 +20,9 @@ from fyke.desktop.converter import Converter, claimed_type
 from fyke.desktop.documents import Documents, File, RefusedFile
 from fyke.desktop.files import Files
 from fyke.desktop.ignore import MAX_BYTES, Policy, Rules, Verdict
-from fyke.desktop.pace import Pace
 from fyke.desktop.plan import Plan, Root
 from fyke.desktop.state import Difference, identity, is_inside, is_same, is_unsure, size_and_time
+from fyke.desktop.throttle import Throttle
 from fyke.desktop.walk import Listing, is_file, mounts, rules_of, walk
 from fyke.errors import UserError
 from fyke.store import Store
@@ -114,17 +114,17 @@ class Desktop:
     # ---- looking
 
     def scan(
-        self, roots: Iterable[Root], ask: Ask, progress: Progress | None = None, pace: Pace | None = None
+        self, roots: Iterable[Root], ask: Ask, progress: Progress | None = None, throttle: Throttle | None = None
     ) -> Report:
         """Look at all files of folders and do what follows; ``progress`` is told how many are done, and of how many."""
         began = time.monotonic()
-        pace = pace or Pace(1.0, pauses=False)
+        throttle = throttle or Throttle(1.0, pauses=False)
         self.work.add(self.apply(self.look(roots, ask), ask))
         total = len(self.work)
         while self.work:
-            if wait := pace.wait():
+            if wait := throttle.wait():
                 time.sleep(wait)
-            with pace.step():
+            with throttle.step():
                 self.take(self.work.next())
             if progress is not None:
                 progress(total - len(self.work), total)

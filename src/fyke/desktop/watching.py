@@ -16,10 +16,10 @@ import msgspec
 
 from fyke.desktop import plan as plans
 from fyke.desktop.ignore import MARKS, OTHERS, OWN, PROFILES
-from fyke.desktop.pace import Pace, give_back
 from fyke.desktop.plan import Root
 from fyke.desktop.run import FILES, Ask, Desktop
 from fyke.desktop.state import Difference, Settling, outermost
+from fyke.desktop.throttle import Throttle, give_back
 from fyke.desktop.watch import Watcher
 from fyke.errors import UNREADABLE, StorageError
 
@@ -63,8 +63,8 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
 class Watching:
     """A watch over the folders of a store."""
 
-    def __init__(self, desktop: Desktop, watcher: Watcher, pace: Pace, store: Path) -> None:
-        self._desktop, self._watcher, self._pace, self._store = desktop, watcher, pace, store
+    def __init__(self, desktop: Desktop, watcher: Watcher, throttle: Throttle, store: Path) -> None:
+        self._desktop, self._watcher, self._throttle, self._store = desktop, watcher, throttle, store
         self._settling = Settling()
         self._roots: tuple[Root, ...] = ()
         self._rescan = self._worked = time.monotonic()
@@ -102,7 +102,7 @@ class Watching:
         elif settled:
             self._see(settled)
         elif self._may_step():
-            with self._pace.step():
+            with self._throttle.step():
                 self._again(self._desktop.take(self._desktop.work.next(STEP, STEP_BYTES)))
         elif now >= self._rescan:
             self._rescan_some()
@@ -118,7 +118,7 @@ class Watching:
     def _may_step(self) -> bool:
         """Whether a step of the backlog may be done; a short one is not worth waiting for."""
         left = len(self._desktop.work)
-        return 0 < left <= FILES or (left > 0 and not self._pace.wait())
+        return 0 < left <= FILES or (left > 0 and not self._throttle.wait())
 
     def _wait(self) -> float:
         """Seconds until the next thing that is due by itself."""
@@ -128,7 +128,7 @@ class Watching:
         if settling is not None:
             due.append(settling)
         if self._desktop.work:
-            due.append(0.0 if self._may_step() else self._pace.wait())
+            due.append(0.0 if self._may_step() else self._throttle.wait())
         elif not self._resting:
             due.append(max(0.1, IDLE - (now - self._worked)))
         return min(due)
@@ -178,7 +178,7 @@ class Watching:
     def status(self) -> Status:
         """Return what is being done."""
         report, work = self._desktop.told(), len(self._desktop.work)
-        waits = self._pace.waits_for if work > FILES else "folder" if self._missing() else ""
+        waits = self._throttle.waits_for if work > FILES else "folder" if self._missing() else ""
         return Status(
             process=os.getpid(),
             when=time.time(),

@@ -53,7 +53,7 @@ def _nat64(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     return None
 
 
-class Veto:
+class AddressPolicy:
     """The rule of one crawl."""
 
     def __init__(

@@ -23,7 +23,7 @@ import pycurl
 from fyke import __version__
 from fyke.clock import LoopLag
 from fyke.config import option
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolution, Resolver
 from fyke.fetch.driver import Driver
 from fyke.fetch.proxy import Proxies, Proxy
@@ -92,7 +92,7 @@ class HttpTransport:
         self,
         settings: FetchSettings,
         resolver: Resolver,
-        veto: Veto,
+        veto: AddressPolicy,
         clock: Clock,
         sessions: Sessions | None = None,
         proxies: Proxies | None = None,

@@ -134,9 +134,11 @@ class Sessions:
             curl.setopt(pycurl.COOKIELIST, line)
         self._given = ()
 
-    def met_cookies(self, curl: pycurl.Curl) -> None:
-        """A response set cookies: see now and then that they do not grow without end."""
+    def met_cookies(self, curl: pycurl.Curl, said: Sequence[str] = ()) -> None:
+        """A response set cookies, and ``said`` so: see now and then that they do not grow without end."""
         self.met += 1
+        if any(len(each) > MAX_COOKIE and len(each.partition(";")[0]) > MAX_COOKIE for each in said):
+            note("cookie-bytes")  # libcurl leaves it out
         if self.met % _LOOK_EVERY == 0 and len(curl.getinfo(pycurl.INFO_COOKIELIST)) > MAX_COOKIES:
             note("cookies")
             curl.setopt(pycurl.COOKIELIST, "SESS")

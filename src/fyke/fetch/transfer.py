@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pycurl
 
 from fyke.clock import boot_time
-from fyke.fetch.address import Veto
+from fyke.fetch.address import AddressPolicy
 from fyke.fetch.proxy import Proxy
 from fyke.fetch.sessions import Credentials, Sessions, header_line, redacted, shown_line
 from fyke.formats.http import outcome, parse_head
@@ -60,7 +60,7 @@ class Transfer:
     def __init__(
         self,
         settings: FetchSettings,
-        veto: Veto,
+        veto: AddressPolicy,
         on_sent: Callable[[str], None] = lambda host: None,
         sessions: Sessions | None = None,
         proxy: Proxy | None = None,
@@ -195,7 +195,7 @@ class Transfer:
         head = parse_head(response_head)
         private = not self._sessions.plain and self._sessions.is_private(url)
         if head.get("set-cookie"):
-            self._sessions.met_cookies(self.curl)
+            self._sessions.met_cookies(self.curl, head.get_all("set-cookie"))
             if private:
                 response_head = redacted(response_head)
         if self._overflow:

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from fyke.formats.damage import Report, Window
 from fyke.formats.streams import CHUNK, Readable
 from fyke.formats.warc_record import Record, record_of
+from fyke.limits import note
 
 _MAX_LINE = 1 << 17
 """Bytes of a header line: a URL at its longest, and room for the rest."""
@@ -93,7 +94,9 @@ def _old_record(match: re.Match[bytes], source: _Lines, first: int, offset: int,
         if not line.strip():
             break
         name, colon, value = line.partition(b":")
-        if colon and len(headers) < _MAX_FIELDS:
+        if colon and len(headers) >= _MAX_FIELDS:
+            note("arc-fields")
+        elif colon:
             said = name.strip().decode("latin-1")
             headers.append((_SINCE.get(said.lower(), said), value.strip().decode("latin-1")))
     block, truncated = source.block(max(length - used, 0), cap, offset, uri)

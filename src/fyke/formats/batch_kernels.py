@@ -7,20 +7,21 @@ import numpy as np
 from fyke.bits.jit import kernel, leaf
 from fyke.formats.link_kernels import write_anchors
 from fyke.formats.markup_kernels import MAX_FOREIGN, Bytes, Rows, tokenize
-from fyke.formats.markup_names import ATTRIBUTE, ELEMENT
+from fyke.formats.markup_names import ATTRIBUTE, ELEMENT, marked
 from fyke.formats.markup_rows import END as TEXT_END
 
 from fyke.formats.markup_rows import (  # isort: skip
-    ATTRIBUTE_COLUMNS, CLOSE, ELEMENT_, FIRST, KIND, NAME, RAW, SELF_CLOSING, START, TEXT,
+    ATTRIBUTE_COLUMNS, CLOSE, ELEMENT_, FIRST, KIND, NAME, RAW, SELF_CLOSING, START, TEXT, VALUE, VALUE_END,
 )  # fmt: skip
 
 BEGIN, END, TOKEN, TOKEN_END, ATTRIBUTE_, ATTRIBUTE_END, TITLE, NOTED, HREFS, TEXTS, RELS, HELD, COLUMNS = range(13)
 """Of a page, in its row: where its bytes, tokens (the one that ends them too) and attributes begin and end; the token
 of its own that is its title's text, or -1; where its noted tokens end, and its columns of anchors in the output;
 what its attributes hold."""
-ANNOTATED, MARKED, RELATED, MANY = 1, 2, 4, 8
+ANNOTATED, MARKED, RELATED, MANY, SCRIPTED = 1, 2, 4, 8, 16
 """Bits of HELD: an element but meta and link has microdata or RDFa; some element has a class, an id or another of the
-names by which authors tell what it is; some has a rel; more tags speak of the page than are noted."""
+names by which authors tell what it is; some has a rel; more tags speak of the page than are noted; there is a
+script."""
 NOTED_COLUMNS = 6
 """Of a noted tag: its token, its element, its first attribute among those of noted tags and the one behind its last;
 where the text that is all it holds begins and ends, or 0 and -1."""
@@ -28,7 +29,10 @@ MAX_NOTED = 20_000
 """Tags by which a page speaks of itself (metas, links, frames, times) that are read: each is some hundred bytes."""
 _MAX_SAID = 256
 """Attributes of one of them: there are fewer names."""
-_TITLE, _META, _LINK = ELEMENT["title"], ELEMENT["meta"], ELEMENT["link"]
+_TITLE, _META, _LINK, _SCRIPT = (ELEMENT[name] for name in ("title", "meta", "link", "script"))
+_TYPE, _AMPERSAND = ATTRIBUTE["type"], ord("&")
+_JSON = np.array([*b"json"], np.uint8)
+_HEADINGS = marked("h1", "h2", "h3")
 _BITS = np.zeros(256, np.uint8)
 _BITS[[ATTRIBUTE[name] for name in ("class", "id", "role")]] = MARKED
 _BITS[ATTRIBUTE["rel"]] = MARKED | RELATED
@@ -62,21 +66,48 @@ def held_by(tokens: Rows, attributes: Rows) -> int:
 
 
 @leaf
-def complete(tokens: Rows, attributes: Rows, noted: Rows, said: Rows, size: int) -> int:
-    """Complete the rows of noted tags; copy their attributes to ``said`` from ``size`` on, and return the new size."""
+def holds_data(page: Bytes, attributes: Rows, first: int, last: int) -> bool:
+    """Whether a script with these attributes may be JSON-LD: its type says so, or has entities."""
+    for a in range(first, last):
+        if attributes[a, NAME] == _TYPE:
+            same = 0
+            for at in range(attributes[a, VALUE], attributes[a, VALUE_END]):
+                byte = page[at] | 32
+                same = same + 1 if byte == _JSON[same] else 1 if byte == _JSON[0] else 0
+                if same == _JSON.size or page[at] == _AMPERSAND:
+                    return True
+            return False
+    return False
+
+
+@leaf
+def complete(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, said: Rows, size: int) -> tuple[int, int, bool]:
+    """Complete the rows of noted tags; copy their attributes to ``said`` from ``size`` on.
+
+    Scripts that hold no data are left out, and the attributes of headings. Return how many rows there are then, the new
+    size, and whether there is any script.
+    """
+    count, scripted = 0, False
     for n in range(noted.shape[0]):
-        row = noted[n]
-        first, last, row[2] = row[2], min(row[3], row[2] + _MAX_SAID), size
-        for a in range(first, last):
-            for column in range(ATTRIBUTE_COLUMNS):
-                said[size, column] = attributes[a, column]
-            size += 1
+        token, element, first, last = noted[n, 0], noted[n, 1], noted[n, 2], noted[n, 3]
+        if element == _SCRIPT:
+            scripted = True
+            if not holds_data(page, attributes, first, last):
+                continue
+        row = noted[count]
+        count += 1
+        row[0], row[1], row[2] = token, element, size
+        if not _HEADINGS[element]:
+            for a in range(first, min(last, first + _MAX_SAID)):
+                for column in range(ATTRIBUTE_COLUMNS):
+                    said[size, column] = attributes[a, column]
+                size += 1
         row[3] = size
-        text, close = tokens[row[0] + 1], tokens[min(row[0] + 2, tokens.shape[0] - 1)]
+        text, close = tokens[token + 1], tokens[min(token + 2, tokens.shape[0] - 1)]
         row[4], row[5] = 0, -1
-        if text[KIND] == TEXT and close[KIND] == CLOSE and close[ELEMENT_] == row[1]:
+        if text[KIND] == TEXT and close[KIND] == CLOSE and close[ELEMENT_] == element:
             row[4], row[5] = text[START], text[TEXT_END]
-    return size
+    return count, size, scripted
 
 
 @kernel
@@ -105,9 +136,9 @@ def cut_pages(
         row[BEGIN], row[END], row[TOKEN], row[ATTRIBUTE_] = bounds[page], bounds[page + 1], t, a
         row[TITLE] = find_title(own, noted[n:], sizes[2])
         row[HELD] = held_by(own, named) | (MANY if sizes[2] > MAX_NOTED else 0)
-        own_noted = noted[n : n + min(sizes[2], MAX_NOTED)]
-        s = complete(own, named, own_noted, said, s)
-        t, a, n = t + sizes[0] + 1, a + sizes[1], n + own_noted.shape[0]
+        count, s, scripted = complete(source, own, named, noted[n : n + min(sizes[2], MAX_NOTED)], said, s)
+        row[HELD] |= SCRIPTED if scripted else 0
+        t, a, n = t + sizes[0] + 1, a + sizes[1], n + count
         row[TOKEN_END], row[ATTRIBUTE_END], row[NOTED] = t, a, n
         o = write_anchors(source, own, named, out, o, row[HREFS : RELS + 1])
     return bounds.size - 1

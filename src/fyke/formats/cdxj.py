@@ -24,6 +24,7 @@ from fyke.formats.surt import surt
 from fyke.formats.warc_exchange import split_head
 from fyke.formats.warc_record import Record, sha1_base32, timestamp
 from fyke.formats.warc_write import Written
+from fyke.limits import note
 
 _MAX_LINE = 1 << 17
 """Bytes of a line: a URL at its longest, twice, and the rest."""
@@ -153,17 +154,23 @@ def lookup(index: Seekable, url: str) -> Iterator[IndexLine]:
         else:
             high = middle
     index.seek(low)
-    rest = b""
+    rest, long = b"", False  # ``long``: in a line that is no line
     while chunk := index.read(_STEP):
         lines = (rest + chunk).split(b"\n")
         rest = lines.pop()
+        if long and lines:
+            del lines[0]
+            long = False
+        if len(rest) > _MAX_LINE or long:
+            note("cdxj-line")
+            rest, long = b"", True
         for line in lines:
             if line.startswith(wanted):
                 if (found := parse_line(line)) is not None:
                     yield found
             elif line > wanted:
                 return
-    if rest.startswith(wanted) and (found := parse_line(rest)) is not None:
+    if not long and rest.startswith(wanted) and (found := parse_line(rest)) is not None:
         yield found
 
 

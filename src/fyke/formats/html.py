@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy as np
 from fyke.errors import UserError
 from fyke.formats import linked_data
 from fyke.formats.lazy import lazy
-from fyke.formats.markup import OPEN, RAW, START, Cut, Tag, cut, fold, value_of
+from fyke.formats.markup import OPEN, RAW, START, Cut, Tag, cut, fold, unescape, value_of
 from fyke.formats.markup_names import ELEMENT
 
 if TYPE_CHECKING:
@@ -252,17 +251,27 @@ class Page:
             said = tag.get("datetime") or fold(self.tokens.inside(tag, _TIME_TOKENS))
             yield "pubdate" in tag.attributes, said
 
-    @property
-    def linked_data(self) -> Iterator[str]:
-        """The JSON-LD scripts."""
+    @lazy
+    def linked_scripts(self) -> list[tuple[str, str, object]]:
+        """The scripts whose type speaks of JSON-LD: type, text, and what it is as JSON; None where it is none."""
+        found = []
         for tag in self._of("script"):
-            if tag.get("type").partition(";")[0].strip().lower() == "application/ld+json":
-                yield self.raw(tag) or ""
+            kind = tag.attributes.get("type", "").lower()
+            if "ld+json" in kind:
+                script = self.raw(tag) or ""
+                found.append((kind, script, linked_data.decode_plain(script)))
+        return found
 
     @lazy
     def linked_items(self) -> list[object]:
         """What the JSON-LD scripts hold, decoded (linked_data); what is no JSON is left out."""
-        return [item for script in self.linked_data if (item := linked_data.decode(script)) is not None]
+        found = []
+        for kind, script, plain in self.linked_scripts:
+            if kind.partition(";")[0].strip() == "application/ld+json":
+                item = plain if plain is not None else linked_data.decode(script)
+                if item is not None:
+                    found.append(item)
+        return found
 
     def meta(self, name: str) -> str:
         """The content of the first ``<meta>`` of that name (lower case) that is not empty; else empty."""

@@ -65,9 +65,9 @@ def _undo(codings: list[str], data: bytes, cap: int) -> Decoded:
         data = step.body
         if step.problem:
             return Decoded(data, truncated, step.problem)
-    if len(data) > cap:
-        return Decoded(data[:cap], True)
-    return Decoded(data, truncated)
+    if len(data) >= cap and (truncated or len(data) > cap) and cap == MAX_BODY:
+        note("body-files")
+    return Decoded(data[:cap], True) if len(data) > cap else Decoded(data, truncated)
 
 
 def _tokens(head: Head, name: str) -> list[str]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from unicodedata import category
 from urllib.parse import quote
 
-from fyke.formats.blocks import Image, Run, Style
+from fyke.formats.block_tree import Image, Run, Style
 
 _FOLD = re.compile(r"\s+")
 """White space of all scripts: readers of Markdown trim it from lines."""

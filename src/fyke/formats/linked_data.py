@@ -28,6 +28,14 @@ _COMMA = re.compile(r",\s*([}\]])")
 _decode = msgspec.json.Decoder().decode
 
 
+def decode_plain(script: str) -> Any:
+    """Return what a script says that is JSON as it stands; else None."""
+    if len(script) <= MAX_SCRIPT:
+        with suppress(*UNREADABLE):
+            return _decode(script)
+    return None
+
+
 def decode(script: str) -> Any:
     """Return what a script says; None where that is no JSON, or none that can be mended."""
     if len(script) > MAX_SCRIPT:

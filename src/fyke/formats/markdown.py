@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from fyke.formats import blocks
-from fyke.formats.blocks import Block, Kind, Run
+from fyke.formats.block_tree import Block, Kind, Run
 from fyke.formats.inline_markdown import lines, one_line
 
 MAX_COLUMNS = 256
@@ -28,7 +28,9 @@ def markdown(markup: str) -> str:
     """Return canonical markup as Markdown. Linear; never raises. Ends with a newline unless it is empty."""
     writer = _Writer(len(markup) // _MARKUP_PER_CELL)
     writer.write(blocks.stream(markup))
-    return "\n".join(writer.out) + "\n" if writer.out else ""
+    if writer.out:
+        writer.out.append("")
+    return "\n".join(writer.out)
 
 
 class _Writer:

@@ -6,14 +6,15 @@ for: entities resolved by the rules of text or of attributes. Nothing raises, wh
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
-from html import unescape
 from html.entities import html5
 from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from fyke.formats.batch_kernels import COLUMNS, MANY, NOTED, NOTED_COLUMNS, TOKEN_END, cut_pages
 from fyke.formats.markup_kernels import Bytes, Rows
@@ -50,21 +51,41 @@ BEHIND = 8
 _FEW_TOKENS = 8
 """Tokens of an element that are read at a time: headings and names have fewer."""
 _ENTITY = re.compile(r"&(#(?:\d+|[xX][0-9a-fA-F]+)|[A-Za-z][A-Za-z0-9]*)(;|(?![=A-Za-z0-9]))")
+_REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)")
+"""What ``html.unescape`` looks at."""
+_REMEMBERED = 4_096
 _NAME_MASK = SELF_CLOSING - 1
 np.empty(1 << 22, np.uint8)
 """Freed at once: the C library's allocator now keeps that much, where it would have every page's arrays mapped and
 zeroed anew. That is a third of the time of a page of 150 KB."""
 
 
-class Tag(NamedTuple):
-    """A start tag: its element's name, the number of its token, and its listed attributes, the first of each."""
+class Tag:
+    """A start tag: its element's name, the number of its token, and its listed attributes, decoded when asked for."""
 
-    name: str
-    token: int
-    attributes: dict[str, str]
-    start: int = 0
-    end: int = -1
-    """Where the text that is all it holds stands in the page, if that is known."""
+    __slots__ = ("_attributes", "_data", "_rows", "end", "name", "start", "token")
+
+    def __init__(
+        self, name: str, token: int, data: bytes, rows: Sequence[Sequence[int]], start: int = 0, end: int = -1
+    ) -> None:
+        """``rows`` are its attributes in ``data``."""
+        self.name, self.token, self._data, self._rows = name, token, data, rows
+        self.start, self.end = start, end
+        """Where the text that is all it holds stands in the page, if that is known."""
+        self._attributes: dict[str, str] | None = None
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Its listed attributes, the first of each name."""
+        made = self._attributes
+        if made is None:
+            made = self._attributes = {}
+            data = self._data
+            for number, start, end in self._rows:
+                name = ATTRIBUTES[number]
+                if name not in made:
+                    made[name] = value_of(data[start:end])
+        return made
 
     def get(self, name: str) -> str:
         """The attribute's value, trimmed; empty where there is none."""
@@ -124,25 +145,31 @@ class Markup:
     def tag(self, token: int) -> Tag:
         """A start tag with all its listed attributes."""
         (_, element, _, _, first), (_, _, _, _, last) = self.tokens[token : token + 2].tolist()
-        attributes = self._values(self.attributes[first:last].tolist()) if last > first else {}
-        return Tag(ELEMENTS[element & _NAME_MASK], token, attributes)
+        rows = self.attributes[first:last].tolist() if last > first else ()
+        return Tag(ELEMENTS[element & _NAME_MASK], token, self.data, rows)
 
     def noted_tags(self) -> list[Tag]:
-        """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), in order."""
-        said = self._said
+        """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), in order.
+
+        Of scripts those that may hold data; headings come without attributes.
+        """
+        data, said = self.data, self._said
         return [
-            Tag(ELEMENTS[element], token, self._values(said[first:last]) if last > first else {}, start, end)
+            Tag(ELEMENTS[element], token, data, said[first:last], start, end)
             for token, element, first, last, start, end in self._noted
         ]
 
-    def _values(self, rows: list[list[int]]) -> dict[str, str]:
-        data = self.data
-        if len(rows) == 1:
-            ((number, start, end),) = rows
-            return {ATTRIBUTES[number]: value_of(data[start:end])}
-        found: dict[str, str] = {}
-        for number, start, end in rows:
-            found.setdefault(ATTRIBUTES[number], value_of(data[start:end]))
+    def tags_at(self, places: npt.NDArray[np.int64]) -> list[Tag]:
+        """The start tags that these tokens are, in the order given."""
+        firsts = self.tokens[places, FIRST]
+        counts = self.tokens[places + 1, FIRST] - firsts
+        ends = np.cumsum(counts)
+        said = self.attributes[np.arange(counts.sum()) + np.repeat(firsts - (ends - counts), counts)].tolist()
+        elements = (self.tokens[places, ELEMENT_COLUMN] & _NAME_MASK).tolist()
+        data, found, begin = self.data, [], 0
+        for token, element, end in zip(places.tolist(), elements, ends.tolist(), strict=True):
+            found.append(Tag(ELEMENTS[element], token, data, said[begin:end]))
+            begin = end
         return found
 
     def tags(self, *names: str) -> Iterator[Tag]:
@@ -274,6 +301,24 @@ def _text(source: bytes, kind: int) -> str:
     return unescape(said) if "&" in said and kind != CDATA else said
 
 
+class _Replacements(dict[str, str]):
+    """What character references stand for; bounded."""
+
+    def __missing__(self, reference: str) -> str:
+        said = html.unescape(reference)
+        if len(self) < _REMEMBERED:
+            self[reference] = said
+        return said
+
+
+_replacements = _Replacements()
+
+
+def unescape(text: str) -> str:
+    """Return ``html.unescape`` of a text: the same references come again and again."""
+    return _REFERENCE.sub(lambda found: _replacements[found[0]], text)
+
+
 def value_of(value: bytes) -> str:
     """Return the value of an attribute: there ``&copy=1`` is no entity, nor is ``&copyright``."""
     text = value.decode("utf-8", "replace")
@@ -291,5 +336,5 @@ def fold(text: str) -> str:
 
 __all__ = [
     "CDATA", "CLOSE", "COMMENT", "ELEMENT_COLUMN", "END", "FIRST", "KIND", "MAX_BYTES", "OPEN", "RAW", "START", "TEXT",
-    "Batch", "Cut", "Markup", "Tag", "cut", "fold", "value_of",
+    "Batch", "Cut", "Markup", "Tag", "cut", "fold", "unescape", "value_of",
 ]  # fmt: skip

@@ -51,7 +51,7 @@ Rows = npt.NDArray[np.int32]
 RAW_ELEMENTS = marked("script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes")
 NOTED = marked(
     "html", "base", "title", "meta", "link", "time", "script", "area", "frame", "iframe", "embed", "object", "h1", "h2",
-    "h3", "h4", "h5", "h6",
+    "h3",
 )  # fmt: skip
 """Elements whose start tags are listed apart, for who looks for what a page says of itself."""
 _HOSTS = marked("svg", "math")

@@ -28,6 +28,7 @@ from fyke.formats.damage import Report, Window
 from fyke.formats.http import parse_head
 from fyke.formats.streams import Readable, Writable
 from fyke.formats.warc_record import parse_date, timestamp
+from fyke.limits import note
 from fyke.url import Url
 from fyke.values import Exchange
 
@@ -161,23 +162,25 @@ def _parse(offset: int, data: bytes, tail: bytes, truncated: bool) -> TrecDocume
     begin = number.end() if number else len(b"<DOC>")
     header = _DOCHDR.search(data, begin, begin + _MAX_MARKUP)
     if header is None:
+        if _DOCHDR_END.search(data, begin + _MAX_MARKUP):
+            note("trec-markup")
         return TrecDocument(docno, data[begin:], data[:begin], tail, offset=offset, truncated=truncated)
     first, _, head = header[1].partition(b"\n")
     fields = first.decode("latin-1").split()
     url, address, date, media_type, length = [*fields[:5], *([""] * 5)][:5]
     return TrecDocument(
-        docno,
-        data[header.end() :],
-        data[: header.end()],
-        tail,
-        url,
-        address,
-        parse_date(date) if date.isdigit() else 0.0,
-        media_type,
-        int(length) if length.isdecimal() and len(length) < 19 else 0,
-        head,
-        offset,
-        truncated,
+        docno=docno,
+        body=data[header.end() :],
+        markup=data[: header.end()],
+        tail=tail,
+        url=url,
+        address=address,
+        date=parse_date(date) if date.isdigit() else 0.0,
+        media_type=media_type,
+        length=int(length) if length.isdecimal() and len(length) < 19 else 0,
+        head=head,
+        offset=offset,
+        truncated=truncated,
     )
 
 
@@ -196,18 +199,18 @@ def web_document(
         + b"</DOCHDR>\n"
     )
     return TrecDocument(
-        docno,
-        exchange.body,
-        markup,
-        b"</DOC>\n",
-        url,
-        exchange.address,
-        exchange.started,
-        media_type,
-        length,
-        head,
-        0,
-        exchange.truncated,
+        docno=docno,
+        body=exchange.body,
+        markup=markup,
+        tail=b"</DOC>\n",
+        url=url,
+        address=exchange.address,
+        date=exchange.started,
+        media_type=media_type,
+        length=length,
+        head=head,
+        offset=0,
+        truncated=exchange.truncated,
     )
 
 

@@ -24,6 +24,7 @@ from fyke.formats.http_body import MAX_BODY
 from fyke.formats.streams import CHUNK, GZIP, ZSTD, ZSTD_DICTIONARY, Prefixed, Readable, Seekable, inflated
 from fyke.formats.warc_odd import MAX_HEADER, is_odd, is_padded, member_end, read_odd
 from fyke.formats.warc_record import Record, block_matches, record_of
+from fyke.limits import note
 
 MAX_RECORD = MAX_BODY
 """Bytes of one decoded block; the excess is skipped and the record marked as truncated."""
@@ -286,6 +287,7 @@ def _dictionary_frame(first: bytes, stream: Seekable, start: int) -> bytes:
         return b""
     size = 8 + int.from_bytes(first[4:8], "little")
     if size > _MAX_DICTIONARY:
+        note("warc-dictionary")
         return b""
     stream.seek(start)
     frame = stream.read(size)

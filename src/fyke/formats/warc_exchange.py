@@ -21,6 +21,7 @@ from fyke.formats.damage import Report
 from fyke.formats.http import parse_head
 from fyke.formats.http_body import MAX_BODY, decode_body
 from fyke.formats.warc_record import Record, parse_date
+from fyke.limits import note
 from fyke.url import Url
 from fyke.values import Exchange
 
@@ -315,6 +316,8 @@ def split_head(block: bytes) -> tuple[bytes, bytes]:
     mixed = block.find(b"\n\r\n", 0, _MAX_HEAD if crlf < 0 else crlf + 4)
     ends = [at + size for at, size in ((crlf, 4), (lf, 2), (mixed, 3)) if at >= 0]
     if not ends:
+        if len(block) > _MAX_HEAD:
+            note("warc-head")
         return block[:_MAX_HEAD], block[_MAX_HEAD:]
     end = min(ends)
     return block[:end], block[end:]

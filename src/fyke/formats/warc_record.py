@@ -64,9 +64,21 @@ def record_of(headers: tuple[tuple[str, str], ...], block: bytes, offset: int, t
     if uri[:1] == "<":  # as wget and WARC/1.0's examples write it
         uri = uri[1:].removesuffix(">")
     return Record(
-        kind, id_, uri, parse_date(date), block, headers, offset,
-        content_type, address, concurrent or refers, digest, docno, truncated or stated, segment,
-    )  # fmt: skip
+        kind=kind,
+        id=id_,
+        uri=uri,
+        date=parse_date(date),
+        block=block,
+        headers=headers,
+        offset=offset,
+        content_type=content_type,
+        address=address,
+        partner=concurrent or refers,
+        digest=digest,
+        docno=docno,
+        truncated=truncated or stated,
+        segment=segment,
+    )
 
 
 def parse_date(text: str) -> float:

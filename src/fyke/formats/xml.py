@@ -75,6 +75,9 @@ def events(data: bytes | str) -> Iterator[Event]:
         root = etree.fromstring(raw, parser)
     except (etree.XMLSyntaxError, ValueError):
         return
+    last = parser.error_log.last_error
+    if last is not None and "depth" in last.message:  # the reader stops there
+        note("xml-depth")
     if root is None:
         return
     for what, element in etree.iterwalk(root, events=("start", "end")):
@@ -82,6 +85,8 @@ def events(data: bytes | str) -> Iterator[Event]:
             resolved = unescape(element.text or "")
             if what == "start" and resolved != element.text:
                 yield resolved
+            elif what == "start":
+                note("xml-entities")
         elif what == "start":
             yield Start(_name(element), _attributes(element))
             yield from _text(element.text)

@@ -62,9 +62,18 @@ class Graph:
         window = min(parameters.window, properties.nodes)
         chain = min(parameters.max_chain if parameters.max_chain >= 0 else _UNLIMITED_CHAIN, properties.nodes)
         unindexed = kernels.Stream(
-            words, Codes.of([codes[name] for name in kernels.STREAMS]), properties.nodes, window,
-            parameters.min_interval, max(1, properties.arcs), chain, empty.low, empty.high, empty.ones, empty.low_width,
-        )  # fmt: skip
+            words=words,
+            codes=Codes.of([codes[name] for name in kernels.STREAMS]),
+            nodes=properties.nodes,
+            window=window,
+            min_interval=parameters.min_interval,
+            room=max(1, properties.arcs),
+            max_chain=chain,
+            low=empty.low,
+            high=empty.high,
+            ones=empty.ones,
+            low_width=empty.low_width,
+        )
         graph = cls(base, properties, unindexed)
         if properties.nodes > 8 * len(data) or properties.arcs > properties.nodes**2:
             raise graph._damage("it is too small for its nodes, or these for its arcs")

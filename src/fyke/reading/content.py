@@ -90,6 +90,11 @@ def content_of(page: Page, url: str | None = None, links: bool = True) -> Conten
     )
 
 
+def html_of(page: Page, url: str) -> str:
+    """Return ``content_of(page, url).html``; no text is made."""
+    return _html(main_markup(page, main_texts([page])[0].weights), page, True, url)
+
+
 def _links(page: Page, links: bool, url: str | None) -> tuple[Link, ...]:
     return document_links(page, Url.parse(url) if url else None) if links else ()
 

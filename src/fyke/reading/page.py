@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fyke.formats.encoding import decoded
+from fyke.formats.encoding import as_utf8
 from fyke.formats.html import parse
 from fyke.formats.lazy import lazy
 from fyke.formats.markdown import markdown
-from fyke.reading.content import LARGE, content_of, make_room
+from fyke.reading.content import LARGE, html_of, make_room
 from fyke.reading.conversion import MARKUP
 from fyke.values import Document, Link, Meta
 
@@ -56,14 +56,16 @@ class Page:
     @lazy
     def html(self) -> str:
         """The main content as a clean subset of HTML; of any other format all of it."""
-        if self.type in MARKUP and self.raw:
-            if len(self.raw) > LARGE:
-                make_room()
-            source = decoded(self.raw, self.content_type or self.type).utf8(self.raw)
-            return content_of(parse(source), self.url).html
-        return self.document.html if self.document else ""
+        return self._html()
 
     @lazy
     def markdown(self) -> str:
         """The same as Markdown (CommonMark with GFM's tables)."""
-        return markdown(self.html)
+        return markdown(self.__dict__.get("html") or self._html())
+
+    def _html(self) -> str:
+        if self.type in MARKUP and self.raw:
+            if len(self.raw) > LARGE:
+                make_room()
+            return html_of(parse(as_utf8(self.raw, self.content_type or self.type).data), self.url)
+        return self.document.html if self.document else ""

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from fyke.clean.extract import Select, find
 from fyke.clean.furniture import Hosts
 from fyke.clean.main import NOTHING, Main, main_of, main_texts
+from fyke.convert.dates import undated
 from fyke.convert.html import text_document
 from fyke.dedupe.exact import Digests, text_digest, words_digest
 from fyke.dedupe.sketch import words_sketch
@@ -198,11 +199,12 @@ class Reader:
         found = find_many(
             [(page, url, head) for page, (_, head, url) in zip(cut, given, strict=True)], self._memo, agent=self._agent
         )
+        dateless = undated([main.source for main in mains])
         readings = []
-        for (body, head, url), kind, text, page, main, language, links in zip(
-            given, kinds, texts, cut, mains, languages, found, strict=True
+        for (body, head, url), kind, text, page, main, language, links, no_date in zip(
+            given, kinds, texts, cut, mains, languages, found, dateless, strict=True
         ):  # page by page, while what was made of one is at hand
-            made = text_document(page, text, url, kind, main.text, main.blocks, language)
+            made = text_document(page, text, url, kind, main.text, main.blocks, language, no_date)
             readings.append(Reading(url, body, _linked(made, head, url), links, main))
         return readings
 

@@ -7,6 +7,7 @@ import re
 from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 from fyke.formats.http import Head
+from fyke.limits import note
 from fyke.reading.conversion import MARKUP
 from fyke.sites.requisites import of_page, of_script, of_style
 from fyke.url import Url
@@ -20,6 +21,8 @@ def needed_by(body: bytes, head: Head, url: Url, kind: str, page: Url) -> list[U
     """Return what a body of type ``kind`` at ``url`` needs, shown as or in ``page``. Never raises for what it is."""
     if kind not in MARKUP and kind != "text/css" and not _SCRIPT.search(kind):
         return []
+    if len(body) > MAX_READ:
+        note("requisite-bytes")
     text = decoded(body[:MAX_READ], head.get("content-type")).text
     if kind in MARKUP:
         return of_page(parse(text), url, head)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fyke.graph.graph import Graph
 from fyke.simulate.web import Floats, Ints
 from fyke.topic.quality import path_depth
-from fyke.topic.rank import DAMPING, Known, edges_of
+from fyke.topic.rank import DAMPING, LinkGraph, edges_of
 
 PARTIAL_TOLERANCE = 1e-6
 """Σ|change| of a step that ends: scores are compared one by one, so nearer than the live crawl's."""
@@ -76,7 +76,7 @@ def partial_pagerank(graph: Graph, fetched: Ints, waiting: Ints) -> tuple[Floats
     return ranks, float(DAMPING * lost + 1 - DAMPING) / max(1, len(found))
 
 
-def _known_graph(graph: Graph, fetched: Ints, waiting: Ints, host_of: NDArray[np.int32], hosts: int) -> Known:
+def _known_graph(graph: Graph, fetched: Ints, waiting: Ints, host_of: NDArray[np.int32], hosts: int) -> LinkGraph:
     """Return the links of the pages that were fetched, to these and to those that wait, in this order."""
     number = np.full(graph.nodes, -1, np.int64)
     number[fetched] = np.arange(len(fetched))
@@ -87,4 +87,4 @@ def _known_graph(graph: Graph, fetched: Ints, waiting: Ints, host_of: NDArray[np
     starts = np.r_[0, np.cumsum(kept)][lists.starts]
     degrees = np.full(len(fetched) + len(waiting), -1, np.int32)
     degrees[: len(fetched)] = np.diff(starts)
-    return Known(edges_of(np.arange(len(fetched)), starts, targets[kept]), degrees, host_of, hosts)
+    return LinkGraph(edges_of(np.arange(len(fetched)), starts, targets[kept]), degrees, host_of, hosts)

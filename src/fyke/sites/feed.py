@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from html import unescape
@@ -151,6 +152,14 @@ def joined(text: str, base: str) -> str:
         return whatwg(text, base)
     except UrlError:
         return text
+
+
+def first_enclosures(urls: Iterable[str]) -> tuple[str, ...]:
+    """Return the addresses that are kept of an item's enclosures."""
+    found = tuple(filter(None, urls))
+    if len(found) > MAX_ENCLOSURES:
+        note("feed-enclosures")
+    return found[:MAX_ENCLOSURES]
 
 
 def from_html(text: str) -> str:

@@ -10,7 +10,10 @@ import msgspec
 from fyke.errors import UNREADABLE
 from fyke.formats.tags import canonical
 from fyke.limits import note
-from fyke.sites.feed import MAX_ENCLOSURES, MAX_ITEMS, MAX_TITLE, Feed, FeedFault, FeedKind, Item, address, from_html
+
+from fyke.sites.feed import (  # isort: skip
+    MAX_ENCLOSURES, MAX_ITEMS, MAX_TITLE, Feed, FeedFault, FeedKind, Item, address, first_enclosures, from_html,
+)  # fmt: skip
 
 
 def read_json(data: bytes, url: str, faults: Counter[FeedFault]) -> Feed:
@@ -63,10 +66,10 @@ def _item(row: dict[str, Any], url: str) -> Item:
     meta, title = canonical(pairs)
     found = row.get("attachments")
     attachments = found if isinstance(found, list) else []
-    urls = [address(_text(each, "url"), url) for each in attachments[:MAX_ENCLOSURES] if isinstance(each, dict)]
+    urls = [address(_text(each, "url"), url) for each in attachments[: MAX_ENCLOSURES + 1] if isinstance(each, dict)]
     identity = row.get("id")  # a number, in feeds that do not read the specification
     name = str(identity) if identity else link
-    return Item(name, link, title[:MAX_TITLE], meta, _text(row, "language"), tuple(filter(None, urls)))
+    return Item(name, link, title[:MAX_TITLE], meta, _text(row, "language"), first_enclosures(urls))
 
 
 def _authors(row: dict[str, Any]) -> list[tuple[str, str]]:

@@ -17,7 +17,8 @@ from fyke.formats.xml import Element, XMLSyntaxError, local_name
 from fyke.limits import note
 
 from fyke.sites.feed import (  # isort: skip
-    MAX_ENCLOSURES, MAX_ITEMS, MAX_TEXT, MAX_TITLE, Feed, FeedFault, FeedKind, Item, Rhythm, address, from_html, joined,
+    MAX_ITEMS, MAX_TEXT, MAX_TITLE, Feed, FeedFault, FeedKind, Item, Rhythm, address, first_enclosures, from_html,
+    joined,
 )  # fmt: skip
 
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
@@ -150,8 +151,7 @@ class _Reader:
             link = identity
         if not link:
             self.faults[FeedFault.NO_LINK] += 1
-        kept = tuple(filter(None, enclosures))[:MAX_ENCLOSURES]
-        return Item(identity or link, link, title[:MAX_TITLE], meta, language, kept)
+        return Item(identity or link, link, title[:MAX_TITLE], meta, language, first_enclosures(enclosures))
 
     def item_link(self, element: Element, links: list[tuple[tuple[bool, bool], str]], enclosures: list[str]) -> None:
         """A link of an item: the first alternate that is a page is the best one."""
@@ -191,17 +191,17 @@ class _Reader:
         frequency = max(_number(self.said.get("updatefrequency", "")), 0.0) or 1.0
         ttl = _number(self.said.get("ttl", "")) * 60.0
         return Feed(
-            self.kind,
-            title[:MAX_TITLE],
-            self.link or (self.id if self.id.startswith("http") else ""),
-            self.id,
-            self.said.get("language", "") or self.language,
-            meta,
-            tuple(self.items),
-            Rhythm(max(ttl, 0.0), frozenset(self.skip_hours), frozenset(self.skip_days), period / frequency),
-            self.self_url,
-            tuple(dict.fromkeys(self.hubs)),
-            tuple(sorted(self.faults.items())),
+            kind=self.kind,
+            title=title[:MAX_TITLE],
+            link=self.link or (self.id if self.id.startswith("http") else ""),
+            id=self.id,
+            language=self.said.get("language", "") or self.language,
+            meta=meta,
+            items=tuple(self.items),
+            rhythm=Rhythm(max(ttl, 0.0), frozenset(self.skip_hours), frozenset(self.skip_days), period / frequency),
+            self_url=self.self_url,
+            hubs=tuple(dict.fromkeys(self.hubs)),
+            faults=tuple(sorted(self.faults.items())),
         )
 
 

@@ -291,7 +291,7 @@ class _Reader:
             note("form-options")
             return
         self._options += 1
-        label = fold(self._following(tag.token))[:MAX_TEXT]
+        label = _cut(self._following(tag.token))
         value = tag.attributes.get("value")
         if "disabled" not in tag.attributes:
             self._select[1].append((label if value is None else value, label, "selected" in tag.attributes))
@@ -310,7 +310,7 @@ class _Reader:
         return fold(" ".join([*texts, tag.get("placeholder"), tag.get("aria-label"), tag.get("title")]))
 
     def _text(self, at: int) -> str:
-        return fold(self._markup.content(at, _LABEL_TOKENS))[:MAX_TEXT]
+        return _cut(self._markup.content(at, _LABEL_TOKENS))
 
     def _inner(self, at: int) -> str:
         """The text of a button or a textarea."""
@@ -356,3 +356,10 @@ def _codec(label: str) -> str:
     except LookupError:
         return "utf-8"
     return "utf-8" if name.startswith(("utf", "iso2022", "hz")) else name
+
+
+def _cut(text: str) -> str:
+    text = fold(text)
+    if len(text) > MAX_TEXT:
+        note("form-text")
+    return text[:MAX_TEXT]

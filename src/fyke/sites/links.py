@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +40,7 @@ _RULES_WITH_VALUES = frozenset({"unavailable_after", "max-snippet", "max-image-p
 _MAX_RULES, _MAX_RULE = 32, 100  # directives that are kept, and characters of each
 
 
-@dataclass(frozen=True, slots=True)
-class PageLinks:
+class PageLinks(NamedTuple):
     """What a page points to."""
 
     links: Links
@@ -140,7 +139,8 @@ def _page_links(page: Page, head: Head, directives: Directives, anchors: Known |
             _shorten(others, dropped)
     refresh_header = head.get("refresh")
     refresh = page.refresh or (parse_refresh(refresh_header) if refresh_header else None)
-    for relation in page.relations[:MAX_LINKS]:
+    relations = page.relations
+    for relation in relations[:MAX_LINKS]:
         if not _FOLLOWED_RELATIONS.isdisjoint(relation.rel.split()):
             others.add(relation.href, relation.title, relation.rel)
     if refresh is not None and refresh.href:
@@ -149,8 +149,8 @@ def _page_links(page: Page, head: Head, directives: Directives, anchors: Known |
     return PageLinks(
         links,
         keys,
-        _url(join, page.canonical) if page.relations else None,
-        tuple(feed for relation in page.feeds if (feed := _url(join, relation.href))) if page.relations else (),
+        _url(join, page.canonical) if relations else None,
+        tuple(feed for relation in page.feeds if (feed := _url(join, relation.href))) if relations else (),
         _url(join, refresh.href) if refresh is not None else None,
         read_signals(directives.said, head, page.metas),
         tuple(dropped.items()),

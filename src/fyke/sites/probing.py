@@ -25,6 +25,7 @@ import msgspec
 import xxhash
 
 from fyke.errors import UrlError
+from fyke.sites.form_queries import Ask, Choice, Course
 from fyke.sites.form_safety import choices, free_texts
 from fyke.sites.forms import Form
 from fyke.sites.results import Answer
@@ -32,9 +33,6 @@ from fyke.url import Url
 
 BUDGET = 200
 """Requests of one form."""
-SAMPLE = 10
-DISTINCT = 0.25
-NEW = 0.2
 WINDOW = 20
 STOP = 0.3
 CAPPED = 3
@@ -53,8 +51,6 @@ BEYOND = 3.0
 """A query that met the cap has so many times the hits of it, as far as anybody knows."""
 DOUBT = 5.0
 """Results of the average that a word's own are mixed with."""
-MAX_VALUES = 200
-"""Of a select; they are spread over all where there are more."""
 MAX_CHOICES = 6
 """Selects of a form that are tried."""
 MAX_QUERIES = 500
@@ -65,56 +61,6 @@ MAX_SEEDS = 60
 _HOPELESS = 4
 """Queries in a row without any result before the form is given up, where none ever had one."""
 _NO_CAP = 1 << 40
-
-
-class Choice(msgspec.Struct, array_like=True):
-    """A select, and what is known of it."""
-
-    name: str
-    values: list[str]
-    """Still to be asked for."""
-    sample: int
-    """Of these, how many belong to the sample."""
-    signatures: list[int] = []
-    """Of the answers."""
-    links: int = 0
-    """Of all answers."""
-    new: int = 0
-    """Of these, those that were new."""
-
-    @property
-    def informative(self) -> bool:
-        """Whether its answers differ, and bring something."""
-        distinct = len(set(self.signatures)) >= DISTINCT * max(1, len(self.signatures))
-        return distinct and self.new >= NEW * max(1, self.links)
-
-    @property
-    def worth(self) -> float:
-        """What a value of it brings."""
-        return self.new / max(1, len(self.signatures))
-
-
-class Ask(msgspec.Struct, array_like=True, frozen=True):
-    """One request."""
-
-    href: str
-    worth: float
-    """New results that it is expected to bring; of a next page, what the one before it brought."""
-    query: int
-    """The query that it belongs to, by number."""
-    values: dict[str, str] = {}
-    """What was filled in; empty for a next page."""
-    choice: int = -1
-    """The select that it is a value of."""
-
-
-class Course(msgspec.Struct, array_like=True):
-    """A query whose pages are not at their end."""
-
-    share: float = 0.0
-    """Of the results known when it was asked, those that held its word."""
-    pages: int = 0
-    length: int = 0
 
 
 class Probe(msgspec.Struct, array_like=True):
@@ -176,7 +122,7 @@ class Probe(msgspec.Struct, array_like=True):
         box = free_texts(form)
         return cls(
             1, form.target.href, form.method, [*form.sent, *form.pressed], form.encoding, box[0].name if box else "",
-            [_spread(each.name, [value for value, _ in each.options]) for each in choices(form)[:MAX_CHOICES]],
+            [Choice.of(each.name, [value for value, _ in each.options]) for each in choices(form)[:MAX_CHOICES]],
             _seeds(text), budget, furniture={_hash(url.href) for url in links},
         )  # fmt: skip
 
@@ -376,15 +322,6 @@ class Probe(msgspec.Struct, array_like=True):
         if choice.sample <= 0 and not choice.informative:
             self.nexts = [each for each in self.nexts if each.choice != ask.choice]
             choice.values = []
-
-
-def _spread(name: str, values: list[str]) -> Choice:
-    """A select whose sample, spread over all its values, comes first."""
-    values = [*dict.fromkeys(value for value in values if value)]
-    values = values[:: max(1, len(values) // MAX_VALUES)][:MAX_VALUES]
-    count = min(SAMPLE, len(values))
-    sample = dict.fromkeys(values[i * len(values) // count] for i in range(count))
-    return Choice(name, [*sample, *(value for value in values if value not in sample)], count)
 
 
 def _seeds(text: Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ from fyke.formats.html import Page, parse
 from fyke.formats.markup import CLOSE, OPEN, TEXT, fold
 from fyke.formats.markup_names import ELEMENT
 from fyke.formats.markup_rows import SELF_CLOSING
+from fyke.limits import note
 from fyke.sites.forms import request_of, values_of
 from fyke.text.words import words
 from fyke.url import Url
@@ -82,8 +83,12 @@ def read_answer(body: bytes, content_type: str, asked: Url) -> Answer:
         if url is None or not url.href.startswith(("http://", "https://")):
             continue
         anchors.append((url, text[:80], rel))
-        if url.path != here.path and (url.href in around or len(around) < MAX_RESULTS):
+        if url.path == here.path:
+            continue
+        if url.href in around or len(around) < MAX_RESULTS:
             around.setdefault(url.href, []).append(text)
+        else:
+            note("form-results")
     found = _following(asked, anchors)
     results = tuple(
         Result(href, tuple(dict.fromkeys(words(" ".join(texts)[: 2 * MAX_AROUND]))))

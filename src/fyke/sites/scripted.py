@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fyke.formats.linked_data import decode
+from fyke.limits import note
 from fyke.url import Url
 
 SHORT = 600
@@ -139,6 +140,7 @@ def embedded(body: bytes) -> Embedded:
             script = script[state.end() :].rstrip().rstrip(b";")
         left -= len(script)
         if left < 0:
+            note("scripted-data")
             break
         for name, said in _strings(decode(script.decode("utf-8", "replace"))):
             if _PLACE.fullmatch(said) and (name in _LINKS or said.startswith("http")):
@@ -153,8 +155,11 @@ def embedded(body: bytes) -> Embedded:
 def _strings(value: Any) -> Iterator[tuple[str, str]]:
     """The strings in a value, each with the name that it has; in order, and not too many."""
     waiting: list[tuple[str, Any]] = [("", value)]
-    for _ in range(MAX_STRINGS):
-        if not waiting:
+    seen = 0
+    while waiting:
+        seen += 1
+        if seen > MAX_STRINGS:
+            note("scripted-strings")
             return
         name, each = waiting.pop()
         if isinstance(each, str):

@@ -37,6 +37,7 @@ MAX_BYTES = 50 * 1_048_576
 MAX_EXTENSIONS = 1_000
 """Images, videos and alternates of one entry; Google reads as many images."""
 
+_EXTENSIONS = frozenset({"image", "video", "link"})
 _ROOT = xml.root_pattern("urlset", "sitemapindex", "rss", "feed", "rdf")
 _DECLARED = re.compile(rb"<!ENTITY\s")
 _SUBSET = 65_536  # bytes at the beginning in which entities are declared, if any are
@@ -262,13 +263,15 @@ def _entry(element: Element) -> Entry:
     alternates: list[tuple[str, str]] = []
     for child in element:
         name = local_name(child)
-        if name == "image" and len(images) < MAX_EXTENSIONS:
+        if max(len(images), len(videos), len(alternates)) >= MAX_EXTENSIONS and name in _EXTENSIONS:
+            note("sitemap-extensions")
+        elif name == "image":
             images += [_text(part) for part in child if local_name(part) == "loc"]
-        elif name == "video" and len(videos) < MAX_EXTENSIONS:
+        elif name == "video":
             videos += [_text(part) for part in child if local_name(part) in ("content_loc", "player_loc")]
         elif name == "news":
             news = _news(child)
-        elif name == "link" and len(alternates) < MAX_EXTENSIONS:
+        elif name == "link":
             if child.get("href") and "alternate" in (child.get("rel") or "").split():
                 alternates.append((child.get("hreflang") or "", child.get("href").strip()))
         elif name and name not in said:

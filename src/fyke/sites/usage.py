@@ -53,15 +53,18 @@ def read_signals(robots: tuple[str, ...], head: Head, metas: Iterable[tuple[str,
         if name in _PREFERENCES:
             usage += [Usage(purpose, allowed, name) for purpose, allowed in preferences(value)]
         elif name == _POLICY:
-            policy = policy or value.strip()[:MAX_POLICY]
+            policy = policy or _cut(value.strip())
         elif (reserved := _reserved(value)) is not None:
             usage.append(Usage("tdm", not reserved, _RESERVATION))
-    return Signals(robots, tuple(sorted(set(usage)))[:MAX_USES], policy)
+    kept = tuple(sorted(set(usage)))
+    if len(kept) > MAX_USES:
+        note("usages")
+    return Signals(robots, kept[:MAX_USES], policy)
 
 
 def preferences(value: str) -> Iterator[tuple[str, bool]]:
     """Yield purpose and whether it is allowed, of ``train-ai=n, search=y``; what says neither is left out."""
-    for part in value[:MAX_POLICY].lower().split(","):
+    for part in _cut(value).lower().split(","):
         purpose, _, answer = part.partition(";")[0].partition("=")
         allowed = _VALUES.get(answer.strip())
         if allowed is not None and _PURPOSE.fullmatch(purpose.strip()):
@@ -75,6 +78,12 @@ def joined(own: Signals, site: Signals) -> Signals:
     known = {use.purpose for use in own.usage}
     more = tuple(use for use in site.usage if use.purpose not in known)
     return Signals(own.robots, (own.usage + more)[:MAX_USES], own.policy or site.policy)
+
+
+def _cut(said: str) -> str:
+    if len(said) > MAX_POLICY:
+        note("usage-text")
+    return said[:MAX_POLICY]
 
 
 def _reserved(value: object) -> bool | None:
@@ -121,7 +130,7 @@ def _rule(entry: object) -> _Rule | None:
     if reserved is None:
         return None
     policy = entry.get(_POLICY)
-    policy = policy.strip()[:MAX_POLICY] if isinstance(policy, str) else ""
+    policy = _cut(policy.strip()) if isinstance(policy, str) else ""
     return _Rule(_pattern(entry["location"]), Signals((), (Usage("tdm", not reserved, "tdmrep.json"),), policy))
 
 

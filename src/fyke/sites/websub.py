@@ -25,6 +25,7 @@ import msgspec
 
 from fyke.errors import UrlError
 from fyke.formats.http import header_links
+from fyke.limits import note
 from fyke.sites.feed import Feed
 from fyke.sites.kept import Kept
 from fyke.url import Url
@@ -170,6 +171,8 @@ def verify(subscription: Subscription | None, query: str, now: float) -> Answer:
     """Judge a hub's GET of a callback: ``query`` is what follows the ``?``, ``subscription`` that of the token."""
     if subscription is None:
         return Answer(404, b"", None, Refusal.UNKNOWN)
+    if len(query) > _MAX_HEADER:
+        note("hub-query")
     said = {name: values[0] for name, values in parse_qs(query[:_MAX_HEADER], keep_blank_values=True).items()}
     mode, topic = said.get("hub.mode", ""), said.get("hub.topic", "")
     if topic != subscription.topic:

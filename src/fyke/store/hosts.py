@@ -6,14 +6,14 @@ are there. Records in use stay in memory; the rest is read when it is next touch
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from fyke.errors import UNREADABLE, StorageError
-from fyke.store.cells import after
+from fyke.store.cells import OWN, after
 from fyke.store.codec import dictionary_id
 
 KEPT = 20_000
@@ -77,8 +77,8 @@ def decode_totals(data: bytes) -> Totals:
 class Ledger:
     """The records of one tablet's own family. REQUIRES: its writer's lock is held for anything that changes."""
 
-    def __init__(self, own: Any) -> None:
-        self._own = own
+    def __init__(self, families: Mapping[str, Any]) -> None:
+        self._families = families
         self._totals: dict[bytes, Totals] = {}
         self._counters: dict[str, int] = {}
 
@@ -94,7 +94,7 @@ class Ledger:
         """The counter's value, 0 where it was never counted."""
         value = self._counters.get(name)
         if value is None:
-            stored = self._own.get(COUNTER_RECORD + name.encode())
+            stored = self._families[OWN].get(COUNTER_RECORD + name.encode())
             value = int.from_bytes(stored, "big", signed=True) if stored else 0
             self._counters[name] = value
         return value
@@ -135,7 +135,7 @@ class Ledger:
 
     def dictionary(self, identity: bytes) -> bytes | None:
         """The bytes of a dictionary."""
-        found: bytes | None = self._own.get(DICTIONARY_RECORD + identity)
+        found: bytes | None = self._families[OWN].get(DICTIONARY_RECORD + identity)
         return found
 
     def put_dictionary(self, batch: Any, handle: Any, dictionary: bytes) -> bytes:
@@ -171,7 +171,7 @@ class Ledger:
 
     def _scan(self, kind: bytes) -> Iterator[tuple[bytes, bytes]]:
         end = after(kind)
-        for key, value in self._own.items(from_key=kind):
+        for key, value in self._families[OWN].items(from_key=kind):
             if key >= end:
                 return
             yield key, value
@@ -179,7 +179,7 @@ class Ledger:
     def _get(self, key: bytes) -> Totals:
         totals = self._totals.get(key)
         if totals is None:
-            stored = self._own.get(key)
+            stored = self._families[OWN].get(key)
             totals = decode_totals(stored) if stored else Totals()
             if len(self._totals) >= KEPT:
                 self._totals.pop(next(iter(self._totals)))

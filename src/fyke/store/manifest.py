@@ -184,13 +184,24 @@ def lock(store: Path, tablet: int) -> int:
 
 def check_tablet(path: Path) -> bool:
     """Say whether a tablet's directory holds a database yet. Raises ``StorageError`` where it is missing or gutted."""
-    if not path.is_dir():
-        raise StorageError(f"{path} is missing: its rows are lost unless you restore it from a copy")
-    if (path / "CURRENT").exists():
+    try:
+        names = [entry.name for entry in path.iterdir()]
+    except OSError:
+        raise StorageError(f"{path} is missing: its rows are lost unless you restore it from a copy") from None
+    has_tables = any(name.endswith(".sst") for name in names)
+    if "CURRENT" not in names:
+        if has_tables:
+            raise StorageError(f"{path} has lost its CURRENT file; restore the directory from a copy")
+        return False
+    # RocksDB writes its options last of all: without them, and without anything else, a writer is about to make it.
+    return has_tables or any(name.startswith("OPTIONS-") for name in names) or any(map(_holds, path.glob("*.log")))
+
+
+def _holds(log: Path) -> bool:
+    try:
+        return log.stat().st_size > 0
+    except OSError:  # it was deleted meanwhile: it was a database
         return True
-    if next(path.glob("*.sst"), None) is not None:
-        raise StorageError(f"{path} has lost its CURRENT file; restore the directory from a copy")
-    return False
 
 
 def _ours(name: str) -> bool:

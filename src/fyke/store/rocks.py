@@ -17,7 +17,6 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rocksdict import (
     AccessType,
@@ -252,11 +251,6 @@ def disk_bytes(path: Path) -> int:
         with contextlib.suppress(OSError):
             total += file.stat().st_size
     return total
-
-
-def number(db: Any, name: str) -> int:
-    """An integer property of a column family, 0 where RocksDB does not know it."""
-    return int(db.property_int_value(f"rocksdb.{name}") or 0)
 
 
 def follow(items: Iterator[tuple[bytes, bytes]]) -> Generator[bytes | None, bytes, None]:

@@ -191,6 +191,7 @@ class Shipper:
 
     def _begin_base(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
+        self._tablet.begin()
         self._checkpoint = self._chain.next - 1, self._tablet.sequence
         self._tablet.checkpoint(self._folder)
         if not self._based:  # what the logs held until now is in the checkpoint

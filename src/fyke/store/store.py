@@ -12,44 +12,30 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
-
-import msgspec
+from typing import Any, Literal, Unpack
 
 from fyke.errors import StorageError, UserError
-from fyke.formats.http import parse_head
 from fyke.scratch import Scratch
 from fyke.store import bodies, manifest, rocks
 from fyke.store.cells import (
-    BY_HAND,
-    LAST_STAMP,
-    SEEN_MARK,
-    Anchor,
-    Change,
-    Page,
-    RowMeta,
-    anchor_key,
     host_prefix_known,
     row_of,
     row_range,
 )
-from fyke.store.codec import Codecs, sha1
+from fyke.store.codec import Codecs
 from fyke.store.exports.columns import Derived, Stored
 from fyke.store.exports.dataset import Dataset, to_arrow
 from fyke.store.hosts import HostStats
 from fyke.store.manifest import Manifest, Settings
+from fyke.store.putting import Parts, When, put, stamp_of
 from fyke.store.row import PARTS, Row
 from fyke.store.tablet import Tablet
 from fyke.store.where import Where
 from fyke.url import Url
-from fyke.values import Link
 
 STALE = 0.5
 """Seconds after which a reader looks for new rows, and a writer of single rows syncs its log."""
-
-When = datetime | float | int
 
 
 class Store:
@@ -164,14 +150,15 @@ class Store:
             return tablet
 
     def tablets(self) -> Iterator[Tablet]:
-        """Yield the tablets in the order of their rows; of a reader, those that were ever written to."""
+        """Yield the tablets that were ever written to, in the order of their rows."""
         for number in self.owned:
             if self.exists(number):
                 yield self.tablet(number)
 
     def exists(self, number: int) -> bool:
-        """Whether a tablet was ever written to; a writer makes it when it is asked for."""
-        return self.mode == "w" or number in self._tablets or manifest.check_tablet(self._directory(number))
+        """Whether a tablet was ever written to."""
+        tablet = self._tablets.get(number)
+        return manifest.check_tablet(self._directory(number)) if tablet is None else tablet.was_written
 
     def _directory(self, number: int) -> Path:
         return manifest.tablet_path(self.path, number)
@@ -270,60 +257,17 @@ class Store:
 
     # ---- writing
 
-    def put(
-        self,
-        url: str | Url,
-        *,
-        raw: bytes | None = None,
-        text: str | None = None,
-        title: str | None = None,
-        links: Iterable[Link | str | tuple[str, str]] | None = None,
-        anchors: Mapping[str, str] | None = None,
-        fetched: When | None = None,
-        request_head: bytes = b"",
-        response_head: bytes = b"",
-        columns: Mapping[str, bytes] | None = None,
-        meta: RowMeta | None = None,
-        sync: bool = False,
-    ) -> None:
+    def put(self, url: str | Url, *, sync: bool = False, **parts: Unpack[Parts]) -> None:
         """Put any part of a document as one transaction; it survives kill -9 on return, with ``sync`` a power cut.
 
-        ``raw`` begins a new document; without it the rest is added to the one that is there, as a new version.
-        ``anchors`` maps the URLs of other documents to the text of their link to this one. ``fetched`` (a
-        datetime or seconds since 1970, default now) is the version's time; an older one adds to the history.
+        Parts (fyke.store.putting): ``raw``, ``request_head``, ``response_head``, ``text``, ``title``, ``links``,
+        ``anchors``, ``columns``, ``meta``, ``fetched``. ``raw`` begins a new document; without it the rest is added to
+        the one that is there, as a new version. ``anchors`` maps the URLs of other documents to the text of their link
+        to this one. ``fetched`` (a datetime or seconds since 1970, default now) is the version's time; an older one
+        adds to the history.
         """
         named = url if isinstance(url, Url) else Url.parse(url)
-        key = named.key
-        tablet = self.writable(manifest.tablet_of(key, self.settings.tablets))
-        stamp = time.time_ns() // 1000 if fetched is None else stamp_of(fetched)
-        with tablet.lock:
-            batch = tablet.batch()
-            batch.delete("queue", SEEN_MARK)
-            if anchors:
-                group = stamp
-                while tablet.get("anchor", anchor_key(key, BY_HAND, group)) is not None:
-                    group += 1
-                sources = [Anchor(Url.parse(source).href, text_, stamp / 1e6) for source, text_ in anchors.items()]
-                batch.put_anchors(key, BY_HAND, group, sources)
-            if not (anchors and raw is None and text is None and title is None and links is None and meta is None
-                    and not columns):  # fmt: skip
-                current = tablet.version(key)
-                if fetched is None and current is not None:
-                    stamp = max(stamp, current.stamp + 1)
-                known = meta or (current.meta if current is not None and raw is None else RowMeta())
-                page = None if raw is None else Page(request_head, response_head, raw)
-                batch.put_row(
-                    key,
-                    Change(
-                        _described(known, page, title, stamp),
-                        page,
-                        text,
-                        None if links is None else [_link(named, link) for link in links],
-                        tuple((columns or {}).items()),
-                    ),
-                    stamp,
-                )
-            tablet.write(batch, sync)
+        put(self.writable(self.tablet_of(named)), named, parts, sync)
         self._sync_soon()
 
     def delete(self, url: str | Url) -> None:
@@ -403,39 +347,7 @@ def _anchored(tablet: Tablet, key: bytes) -> Row | None:
     return Row(tablet, key, None) if tablet.anchors(key) else None
 
 
-def stamp_of(when: When) -> int:
-    """Return a time as µs since 1970; a datetime without a zone is UTC. Raises ``UserError`` outside 1970 … 9999."""
-    if isinstance(when, datetime):
-        when = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-    stamp = round(when * 1e6)
-    if not 0 < stamp <= LAST_STAMP:
-        raise UserError(f"{when!r} is no time from 1970 to 9999; give a datetime or seconds since 1970")
-    return stamp
-
-
 def _key(url: str | Url | bytes) -> bytes:
     if isinstance(url, bytes):
         return url
     return url.key if isinstance(url, Url) else Url.parse(url).key
-
-
-def _link(base: Url, link: Link | str | tuple[str, str]) -> Link:
-    if isinstance(link, Link):
-        return link
-    target, text = (link, "") if isinstance(link, str) else link
-    return Link(base.join(target), text)
-
-
-def _described(meta: RowMeta, page: Page | None, title: str | None, stamp: int) -> RowMeta:
-    """Complete what the caller said of a version with what its page shows."""
-    new: dict[str, object] = {"fetched": meta.fetched or stamp / 1e6}
-    if title is not None:
-        new["title"] = title
-    if page is not None:
-        new["length"] = len(page.body)
-        new["digest"] = meta.digest or sha1(page.body)
-        if page.response_head:
-            head = parse_head(page.response_head)
-            new["status"] = meta.status or head.status
-            new["type"] = meta.type or head.media_type
-    return msgspec.structs.replace(meta, **new)

@@ -219,6 +219,21 @@ def end_word(out: Array, at: int, spans: Array, count: int, start: int, end: int
     return at + 1
 
 
+@inlined
+def _entry(buffer: Any, at: Any, end: Any, table: Any) -> Any:
+    """Return (what a character is folded to above its kind in two bits, its bytes)."""
+    size = 1
+    point = int(buffer[at])
+    if point >= 128:
+        point, size = code_point(buffer, at, end)
+    entry = 0
+    if point < TABLE_SIZE:
+        entry = int(table[point])
+    elif point < HAN_PLANES_END:
+        entry = point << 2 | 2
+    return entry, size
+
+
 @leaf
 def fold_words(buffer: Array, start: int, end: int, room: Room) -> tuple[int, int]:
     """Write the words of ``buffer[start:end]`` to ``room``; return (bytes written, words)."""
@@ -229,16 +244,8 @@ def fold_words(buffer: Array, start: int, end: int, room: Room) -> tuple[int, in
     inside = alone = False
     i = start
     while i < end:
-        size = 1
-        point = int(buffer[i])
-        if point >= 128:
-            point, size = code_point(buffer, i, end)
+        entry, size = _entry(buffer, i, end, table)
         i += size
-        entry = 0
-        if point < TABLE_SIZE:
-            entry = int(table[point])
-        elif point < HAN_PLANES_END:
-            entry = point << 2 | 2
         kind = entry & 3
         place += 1
         if kind == 3:

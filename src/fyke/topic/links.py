@@ -15,7 +15,7 @@ behind an irrelevant page are worth less with each step, and nothing but a lot a
 *Exploration*: ``explore`` of all links, chosen by a hash of the URL, get a worth by lot, if it is above their own.
 *Host share*: a host beyond its share of all pages is worth less in proportion.
 
-Checkpoint: ``Kept``, sealed (topic/sealed.py) as "fyke-links" (docs/focused.md).
+Checkpoint: ``Checkpoint``, sealed (topic/sealed.py) as "fyke-links" (docs/focused.md).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _LEVELS = (_LOOK, _LOOK_AT, _HOST, _HOST_AT)
 _CLUE = struct.Struct("<BB")
 
 
-class Kept(msgspec.Struct, frozen=True, array_like=True):
+class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
     """A checkpoint: weights and sums of squares that differ from the start, as little-endian u32, f32 and f32."""
 
     sequence: int
@@ -130,7 +130,7 @@ class LinkModel:
     def encode(self, sequence: int = 0) -> bytes:
         """Return this as a checkpoint; ``sequence`` says up to where it has learnt."""
         places = np.flatnonzero((self.squares != 0) | (self.weights != _INITIAL))
-        kept = Kept(
+        kept = Checkpoint(
             sequence, self.learnt, places.astype("<u4").tobytes(),
             self.weights[places].astype("<f4").tobytes(), self.squares[places].astype("<f4").tobytes(),
         )  # fmt: skip
@@ -140,7 +140,7 @@ class LinkModel:
     def decode(cls, data: bytes) -> tuple[LinkModel, int]:
         """Read a checkpoint: the model and its sequence. Raises ``StorageError``."""
         try:
-            kept = unseal(data, MAGIC, VERSION, Kept, 1 << 26)
+            kept = unseal(data, MAGIC, VERSION, Checkpoint, 1 << 26)
             model = cls()
             places = np.frombuffer(kept.places, "<u4")
             model.weights[places] = np.frombuffer(kept.weights, "<f4")

@@ -8,7 +8,7 @@ and 0 where its language or media type is not asked for. x is the page's vector 
 h the number of the topic's words that it has, n = min(3, a quarter of them, at least 1) and
 f = min(1, distinct features / √(8·words)) the dampening of stuffed pages: in honest prose words are new far more often.
 
-The file is ``Kept``, sealed (topic/sealed.py) as "fyke-topic".
+The file is ``ModelFile``, sealed (topic/sealed.py) as "fyke-topic".
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Measured(msgspec.Struct, frozen=True, array_like=True):
     """Under the ROC curve: how often a relevant example is above an irrelevant one. 0.5 is chance."""
 
 
-class Kept(msgspec.Struct, frozen=True, array_like=True):
+class ModelFile(msgspec.Struct, frozen=True, array_like=True):
     """What the file holds: the weights that are not 0, as little-endian u32 places and f32 values."""
 
     topic: Topic
@@ -141,7 +141,7 @@ class PageModel:
     def encode(self) -> bytes:
         """Return this as a file."""
         places = np.flatnonzero(self.weights)
-        kept = Kept(
+        kept = ModelFile(
             self.topic, self.measured, self.bias, self.slope, self.shift,
             places.astype("<u4").tobytes(), self.weights[places].astype("<f4").tobytes(), WORDS,
         )  # fmt: skip
@@ -152,7 +152,7 @@ class PageModel:
         """Read what ``encode`` wrote; any bytes are safe. Raises ``UserError``, which names the file."""
         again = "make it anew with `fyke topic train`"
         try:
-            kept = unseal(data, MAGIC, VERSION, Kept, MAX_FILE)
+            kept = unseal(data, MAGIC, VERSION, ModelFile, MAX_FILE)
             places, values = np.frombuffer(kept.places, "<u4"), np.frombuffer(kept.weights, "<f4")
         except ValueError as error:
             raise UserError(f"{name} is no topic model that can be read: {error}; {again}") from None

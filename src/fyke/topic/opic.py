@@ -9,7 +9,7 @@ cannot make itself important; a stuffed page's cash goes to the virtual page.
 
 A page is its 64-bit key of the seen-set; a slot holds key, cash, bank and links seen: 28 bytes, at most 0.7 full.
 
-Checkpoint: ``Kept``, sealed (topic/sealed.py) as "fyke-cash" (docs/focused.md).
+Checkpoint: ``Checkpoint``, sealed (topic/sealed.py) as "fyke-cash" (docs/focused.md).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_FILE = 8 << 30
 """Bytes of a checkpoint: 300 million pages, more than a tablet's table could hold in memory."""
 
 
-class Kept(msgspec.Struct, frozen=True, array_like=True):
+class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
     """A checkpoint: the slots in use, as little-endian u64, f64, f64, u32."""
 
     sequence: int
@@ -106,7 +106,7 @@ class Cash:
         """Return this as a checkpoint."""
         keys, used = self._table.items()
         columns = self._table.columns
-        kept = Kept(
+        kept = Checkpoint(
             self.sequence, self.endowed, self.virtual_page, keys.astype("<u8").tobytes(),
             columns["cash"][used].astype("<f8").tobytes(), columns["bank"][used].astype("<f8").tobytes(),
             columns["links"][used].astype("<u4").tobytes(),
@@ -117,7 +117,7 @@ class Cash:
     def decode(cls, data: bytes) -> Cash:
         """Read a checkpoint. Raises ``StorageError``."""
         try:
-            kept = unseal(data, MAGIC, VERSION, Kept, MAX_FILE)
+            kept = unseal(data, MAGIC, VERSION, Checkpoint, MAX_FILE)
             cash = cls()
             slots = cash._table.slots(np.frombuffer(kept.keys, "<u8").astype(np.uint64))
             columns = cash._table.columns

@@ -65,14 +65,14 @@ class Numbering:
         self.pages.held, self.hosts.held = (int(count) for count in self._counts)
         return int(read)
 
-    def known(self) -> Known:
+    def known(self) -> LinkGraph:
         """The graph so far."""
         pages, hosts = self._counts.tolist()
-        return Known(self._edges[: self._used], self._degrees[:pages], self._host_of[:pages], hosts)
+        return LinkGraph(self._edges[: self._used], self._degrees[:pages], self._host_of[:pages], hosts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class LinkGraph:
     """A graph: edge lists (page, count, targets), and of each known page its outdegree (−1: it waits) and host."""
 
     edges: Numbers

@@ -251,7 +251,7 @@ class _Worker:
         deadline = time.monotonic() + seconds
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        pending = memoryview(wire.framed(job) if job is not None else b"")
+        pending = memoryview(b"" if job is None else wire.head(job))
         got = bytearray()
         with selectors.DefaultSelector() as selector:
             os.set_blocking(self._process.stdin.fileno(), False)
@@ -266,6 +266,8 @@ class _Worker:
                 for key, _ in ready:
                     if key.fileobj is self._process.stdin:
                         pending = self._send(pending)
+                        if not pending and job is not None:
+                            pending, job = memoryview(job), None
                         if not pending:
                             selector.unregister(self._process.stdin)
                         continue

@@ -59,16 +59,16 @@ class Plan:
     topic: str
     language: str
     template: Template
-    format: str
-    encoding: str
-    declared: str
-    declared_by: str
-    """``header``, ``meta`` or nothing."""
     title_bits: int
-    rate: float
-    born: float
-    gone: float
-    gone_status: int
+    format: str = "html"
+    encoding: str = "utf-8"
+    declared: str = "utf-8"
+    declared_by: str = "header"
+    """``header``, ``meta`` or nothing."""
+    rate: float = 0.0
+    born: float = START
+    gone: float = float("inf")
+    gone_status: int = 404
 
     @property
     def kind(self) -> int:
@@ -151,10 +151,8 @@ class Plans:
         section, member = section_of(host, index)
         topic = self.section_topic(host, section)
         if member < 0:
-            return Plan(
-                host.number, index, section, member, self.section_path(host, section), topic, host.language,
-                Template.LISTING, "html", "utf-8", "utf-8", "header", bits, 0.0, START, float("inf"), 404,
-            )  # fmt: skip
+            path = self.section_path(host, section)
+            return Plan(host.number, index, section, member, path, topic, host.language, Template.LISTING, bits)
         kind = member % CLASSES
         doc_format = "html"
         if self.config.formats and kind in (0, 8) and (bits >> 8) % 3 == 0:
@@ -172,11 +170,17 @@ class Plans:
             "open/" if member % OPEN_EVERY == 0 and section == PRIVATE_SECTION and has_private_section(host) else ""
         )
         encoding, declared, by = _encoding(self.config, host, bits >> 20, doc_format)
+        path = f"{self.section_path(host, section)}{opened}{first}-{second}-{index}.{doc_format}"
         return Plan(
-            host.number, index, section, member,
-            f"{self.section_path(host, section)}{opened}{first}-{second}-{index}.{doc_format}",
-            topic, host.language, host.template, doc_format, encoding, declared, by, bits,
-            0.0 if still else rate_of(self.config.seed, host.number, index), born, gone, 410 if bits >> 40 & 1 else 404,
+            host.number, index, section, member, path, topic, host.language, host.template, bits,
+            format=doc_format,
+            encoding=encoding,
+            declared=declared,
+            declared_by=by,
+            rate=0.0 if still else rate_of(self.config.seed, host.number, index),
+            born=born,
+            gone=gone,
+            gone_status=410 if bits >> 40 & 1 else 404,
         )  # fmt: skip
 
 

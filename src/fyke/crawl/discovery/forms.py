@@ -30,11 +30,13 @@ from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import Queues
 from fyke.formats.http import parse_head
 from fyke.frontier.keys import Entry, is_form
+from fyke.limits import note
 from fyke.reading.conversion import MARKUP
+from fyke.sites.form_queries import Ask
 from fyke.sites.form_safety import refusal
 from fyke.sites.form_words import Unsafe
 from fyke.sites.forms import Form, forms
-from fyke.sites.probing import BUDGET, PAGE, Ask, Probe
+from fyke.sites.probing import BUDGET, PAGE, Probe
 from fyke.sites.results import Answer, page_words, read_answer
 from fyke.store import Batch
 from fyke.url import Url, host_key
@@ -186,7 +188,10 @@ class Forms:
         if not tags:
             return
         host = self._host(entry.url)
-        if tags <= host.glimpsed or len(host.judged.forms) >= MAX_JUDGED:
+        if tags <= host.glimpsed:
+            return
+        if len(host.judged.forms) >= MAX_JUDGED:
+            note("forms-judged")
             return
         host.glimpsed |= tags
         content_type = parse_head(cell.response_head).get("content-type")

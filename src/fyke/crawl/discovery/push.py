@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from fyke.formats.http import build_head, parse_head
 from fyke.interfaces import Clock
+from fyke.limits import note
 from fyke.sites.websub import MAX_CONTENT, Refusal, Subscription, Topic, check, verify
 from fyke.url import Url
 from fyke.values import Outcome, Request
@@ -56,7 +57,6 @@ class Subscriber:
         ``known`` did.
         """
         self.refusals: Counter[Refusal] = Counter()
-        self.pushes = 0
         self._callback = Url.parse(callback).href
         self._fetch = fetch
         self._clock = clock
@@ -79,6 +79,8 @@ class Subscriber:
             if token is not None:
                 del self._by_token[token]
             self._set(Subscription(topic.topic, topic.hub, self._token(), self._token()))
+        else:
+            note("push-topics")
 
     def is_pushed(self, topic: str) -> bool:
         """Whether a hub pushes ``topic`` now, so that polling it is only a safeguard."""
@@ -137,7 +139,11 @@ class Subscriber:
                     ]
                     writer.write(build_head(status, _REASONS.get(status, ""), headers) + body)
                     await writer.drain()
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
+            else:
+                note("push-connections")
+        except asyncio.LimitOverrunError:
+            note("push-head")
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, ValueError):
             pass  # whoever it was has gone, or speaks no HTTP
         finally:
             self._connections -= 1
@@ -167,6 +173,7 @@ class Subscriber:
         else:
             body = None
         if body is None:
+            note("push-bytes")
             self.refusals[Refusal.TOO_LARGE] += 1
             return 400, b""
         return self._take(subscription, headers.get("x-hub-signature"), body)
@@ -182,7 +189,6 @@ class Subscriber:
     def _take(self, subscription: Subscription, signature: str, body: bytes) -> tuple[int, bytes]:
         refusal = check(subscription, signature, body, self._clock.now())
         if refusal is None:
-            self.pushes += 1
             self._deliver(Pushed(subscription.topic, body))
         else:
             self.refusals[refusal] += 1

@@ -16,10 +16,12 @@ from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import Queues
 from fyke.formats.http import parse_head
 from fyke.frontier.keys import REQUISITE, Entry, is_requisite
+from fyke.limits import note
 from fyke.reading.conversion import MARKUP
 from fyke.reading.requisites import needed_by
 from fyke.store import Batch
 from fyke.url import Url
+from fyke.values import Drop
 
 MAX_NESTING = 5
 """Styles that import styles, and scripts that load scripts: no deeper."""
@@ -43,6 +45,10 @@ class Requisites:
             found, hops = [link.target for link in processed.links if is_requisite(entry.kind)], hops + 1
         elif level < MAX_NESTING:
             found, level, hops = _needed(entry, processed, Url(page)), level + 1, 0
+        elif _needed(entry, processed, Url(page)):
+            note("requisite-nesting")
+        if hops > MAX_HOPS:
+            batch.count("dropped:" + Drop.REDIRECTS)
         if not found or hops > MAX_HOPS:
             return []
         kind, offers = f"requisite{level or ''}:{hops or ''}", []

@@ -12,6 +12,7 @@ from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import Queues
 from fyke.errors import UrlError
 from fyke.interfaces import Clock
+from fyke.limits import note
 from fyke.store import Tablet
 from fyke.url import Url
 from fyke.values import Drop, Exchange, Failed, Fetched, Moved, Outcome, Request
@@ -172,6 +173,7 @@ class Serving:
             if not isinstance(outcome, Moved):
                 return outcome
             url = outcome.target
+        note("subrequest-redirects")
         return Refusal(str(Drop.REDIRECTS))
 
 

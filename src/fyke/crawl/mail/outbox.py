@@ -320,12 +320,12 @@ class Post:
 
 
 def _new_epoch(tablet: Tablet) -> int:
-    """Begin an epoch, durably; return its first number, greater than any that was used before."""
+    """Begin an epoch, durably before any letter; return its first number, greater than any that was used before."""
     stored = tablet.get("outbox", _EPOCH)
     epoch = int.from_bytes(stored, "big") + 1 if stored else 1  # numbers of version 2 are those of epoch 0
     batch = tablet.batch()
     batch.put("outbox", _EPOCH, epoch.to_bytes(8, "big"))
-    tablet.write(batch)
+    tablet.write_first(batch)
     tablet.sync()
     return epoch << _COUNT_BITS
 

@@ -19,6 +19,7 @@ from fyke.formats.encoding import decoded
 from fyke.formats.http import parse_head
 from fyke.formats.media_types import HTML
 from fyke.formats.sniff import sniff
+from fyke.limits import note
 from fyke.sites.forms import forms
 from fyke.url import Url
 from fyke.values import Failed, Fetched, Moved, Outcome, Request
@@ -26,6 +27,7 @@ from fyke.values import Failed, Fetched, Moved, Outcome, Request
 FIRST_WAIT = 300.0
 """Seconds after a login that was refused, then twice as long each time."""
 MAX_WAIT = 6 * 3600.0
+_DOUBLINGS = 10  # of which some lead beyond MAX_WAIT
 MAX_HOPS = 5
 PATIENCE = 3
 """Times that one URL may find the session ended right after a login, until it is believed that it is always so."""
@@ -125,6 +127,8 @@ async def _follow(request: Request, origin: str, fetch: Fetch) -> Outcome:
         if not isinstance(outcome, Moved) or outcome.target.site != origin:
             break
         outcome = await fetch(Request(outcome.target))
+    else:
+        note("login-redirects")
     return outcome
 
 
@@ -177,7 +181,7 @@ class Logins:
         if evidence.is_in:
             state.failures = 0
             return 0.0, evidence.said
-        wait: float = min(FIRST_WAIT * 2**state.failures, MAX_WAIT)
+        wait: float = min(FIRST_WAIT * 2.0 ** min(state.failures, _DOUBLINGS), MAX_WAIT)
         state.failures += 1
         return wait, evidence.said
 

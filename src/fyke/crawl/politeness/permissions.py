@@ -10,6 +10,7 @@ from collections import OrderedDict
 from typing import Protocol
 
 from fyke.formats.http import parse_head
+from fyke.limits import note
 from fyke.sites.standing import Permission, Standing, Verdict, stand
 from fyke.store import Batch, Tablet
 from fyke.url import Url
@@ -64,6 +65,8 @@ class Permissions:
             if not isinstance(outcome, Moved):
                 break
             outcome = await fetch(Request(outcome.target), waits=True)
+        if isinstance(outcome, Moved):
+            note("robots-redirects")
         return outcome
 
     def answered(self, batch: Batch, tablet: Tablet, url: Url, outcome: Outcome, now: float) -> Permission:

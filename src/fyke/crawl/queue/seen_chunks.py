@@ -59,7 +59,7 @@ class SeenChunks:
             yield keys
         batch = self._tablet.batch()
         batch.put("queue", SEEN_MARK, b"")
-        self._tablet.write(batch)
+        self._tablet.write_first(batch)
 
     def _put(self, batch: Batch, keys: Keys) -> None:
         batch.put("queue", _CHUNK + self._next.to_bytes(8, "big"), keys.astype("<u8").tobytes())

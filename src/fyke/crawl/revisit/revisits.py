@@ -25,7 +25,7 @@ from fyke.crawl.discovery.discovery import is_polled, polled_kind
 from fyke.crawl.queue.later import AGAIN
 from fyke.crawl.queue.queues import Queues
 from fyke.crawl.revisit.budget import Budget, RevisitSettings
-from fyke.crawl.revisit.gauge import Gauge
+from fyke.crawl.revisit.freshness import FreshnessSample
 from fyke.crawl.revisit.memory import HostMemory, memory_key
 from fyke.formats.http import Head, http_date, parse_head
 from fyke.frontier.honesty import Honesty
@@ -78,7 +78,7 @@ class Revisits:
         self.budget = Budget(settings)
         self.full: set[str] = set()
         """URLs of which a HEAD said that they changed: the next request is a GET."""
-        self.gauge = Gauge()
+        self.sample = FreshnessSample()
         self._memories: dict[str, HostMemory] = {}
 
     # ---- when
@@ -195,7 +195,7 @@ class Revisits:
         state = visited(ChangeState(text=text_digest(processed), weight=weight, quiet=quiet), now, False)
         state = self.priors.learn(_believing(state, memory), host, meta.type)
         self.budget.pages += 1
-        self.gauge.note(entry.href, host, state)
+        self.sample.note(entry.href, host, state)
         queues.postpone(batch, _entry(entry.href, entry.depth, state), self.due(state))
         return _with(processed, msgspec.structs.replace(meta, change=state.encode()))
 
@@ -205,10 +205,10 @@ class Revisits:
         batch.put("host", memory_key(host), msgspec.msgpack.encode(self._memories.get(host, HostMemory())))
         if seen.due < math.inf:
             state = ChangeState.decode(seen.meta.change)
-            self.gauge.note(entry.href, host, state)
+            self.sample.note(entry.href, host, state)
             queues.postpone(batch, _entry(entry.href, entry.depth, state), seen.due)
         else:
-            self.gauge.drop(entry.href)
+            self.sample.drop(entry.href)
 
     def seen(self, url: Url, outcome: Outcome, processed: Processed | None, tablet: Tablet, now: float) -> Seen:
         """Learn from a revisit. ``processed`` is what became of a body. REQUIRES: the row has a version."""
@@ -289,7 +289,7 @@ class Revisits:
                 elif state.belief[1] > 0:
                     self.priors.learn(msgspec.structs.replace(state, belief=(0.0, 0.0, 0.0)), url.host, meta.type)
                 self.budget.pages += 1
-                self.gauge.note(url.href, url.host, state)
+                self.sample.note(url.href, url.host, state)
                 if len(batch) >= _BATCH:
                     tablet.write(batch)
                     batch = tablet.batch()

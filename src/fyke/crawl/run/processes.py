@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from fyke.crawl.mail.abroad import Abroad
 from fyke.crawl.mail.carrier import Exchange
 from fyke.crawl.mail.outbox import Letter
 from fyke.crawl.politeness.identity import Identity
-from fyke.crawl.revisit.gauge import Log
+from fyke.crawl.revisit.freshness import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.backup import Backup
 from fyke.crawl.run.board import Board, SharedLimit, Sign
@@ -38,8 +39,8 @@ from fyke.crawl.run.room import is_full
 from fyke.crawl.run.runtime import Signals, log, logging_to
 from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.status import Status
-from fyke.crawl.run.steering import Helm
-from fyke.crawl.run.supervisor import FAILED, FAILURE, FULL, Death, Kept, Quarantine, supervise
+from fyke.crawl.run.steering import SteeringReader
+from fyke.crawl.run.supervisor import FAILED, FAILURE, FULL, Death, HelperProcess, Quarantine, supervise
 from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
 from fyke.scratch import Scratch
@@ -129,18 +130,6 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
     apart = replace(run, folder=folder, parent=os.getpid())
     last = 0.0
 
-    def start(number: int) -> Any:
-        process = context.Process(target=_agent_process, args=(apart, make, number), daemon=True)
-        with safe_path():
-            process.start()
-        return process
-
-    def start_index() -> Any:
-        process = context.Process(target=_index_process, args=(apart,), daemon=True)
-        with safe_path():
-            process.start()
-        return process
-
     def poll() -> bool:
         nonlocal last
         index.keep()
@@ -151,17 +140,12 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
             progress(statuses.total(statuses.read(run.store), last))
         return not interrupted
 
-    def died(death: Death) -> None:
-        log.warning(
-            "agent %d died with status %s while working on %s",
-            *(death.agent, death.status, " ".join(death.urls) or "nothing"),
-        )
-
-    helm = Helm(run.store)
-    index = Kept(start_index, "the index of duplicates")
+    helm = SteeringReader(run.store)
+    start = partial(_started, context, _agent_process, apart, make)
+    index = HelperProcess(partial(_started, context, _index_process, apart), "the index of duplicates")
     try:
         with Signals(interrupted.append):
-            supervise(board, start, Quarantine(run.store), poll, died, alone=run.owned is None)
+            supervise(board, start, Quarantine(run.store), poll, _tell_of, alone=run.owned is None)
         progress(statuses.total(statuses.read(run.store), time.time()))
         if not interrupted and run.owned is None and run.backup.is_whole(run.store):
             with Store.open(run.store) as store:
@@ -176,6 +160,19 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
         board.close()
         scratch.close()
         (run.store / NOTE).unlink(missing_ok=True)
+
+
+def _started(context: Any, target: Callable[..., None], *arguments: Any) -> Any:
+    """Start a process that ends with this one."""
+    process = context.Process(target=target, args=arguments, daemon=True)
+    with safe_path():
+        process.start()
+    return process
+
+
+def _tell_of(death: Death) -> None:
+    urls = " ".join(death.urls) or "nothing"
+    log.warning("agent %d died with status %s while working on %s", death.agent, death.status, urls)
 
 
 def _begin() -> None:
@@ -225,12 +222,29 @@ def _index_process(run: Run) -> None:
             sys.exit(1)
 
 
+def _sign_of(agent: Agent, now: float, *, rests: bool) -> Sign:
+    """A sign of life, and until when the agent rests, where it ``rests`` beside its work, too."""
+    resting = agent.idle.until if rests and agent.resting(now) else 0.0
+    return Sign(now, resting, agent.delivery.received, agent.tally.pages)
+
+
+def _may_go_on(run: Run) -> bool:
+    """Whether whoever started this agent is there, and there is room on the disk."""
+    return os.getppid() == run.parent and has_room(run.store, run.plan.settings.min_free_disk)
+
+
+def _share_threshold(board: Board, number: int, agent: Agent) -> None:
+    """Have all agents measure revisits by one threshold."""
+    if agent.revisits is not None:
+        threshold = agent.revisits.budget.threshold
+        threshold.value = board.threshold(number, threshold.value)
+
+
 async def _agent_main(run: Run, make: Make, number: int) -> None:
     board = Board(run.folder / "board", run.agents)
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
-    began = time.time()
-    log_, helm, past = Log(run.store, number), Helm(run.store), History(run.store, number)
+    log_, helm, past, began = Log(run.store, number), SteeringReader(run.store), History(run.store, number), time.time()
     limit = run.limit(board, run.left)
 
     def beat(agent: Agent) -> bool:
@@ -240,23 +254,17 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         statuses.write(run.store, told)
         past.note(told)
         log_freshness(log_, agent)
-        if agent.revisits is not None:
-            threshold = agent.revisits.budget.threshold
-            threshold.value = board.threshold(number, threshold.value)
+        _share_threshold(board, number, agent)
         sketched.stop() if board.stopping else sketched.nodes_changed(run.members())
-        resting = agent.idle.until if agent.resting(now) and not sketched.busy else 0.0
-        board.show(number, Sign(now, resting, agent.delivery.received, agent.tally.pages))
-        if limit is not None and limit.reached:
-            return False
-        return (
-            not board.stopping and os.getppid() == run.parent and has_room(run.store, run.plan.settings.min_free_disk)
-        )
+        board.show(number, _sign_of(agent, now, rests=not sketched.busy))
+        return not board.stopping and not (limit is not None and limit.reached) and _may_go_on(run)
 
     async def send(tablet: int, letters: list[Letter]) -> None:
-        agent = run.agent_of(tablet, count)
-        await (exchange.send(agent, letters) if agent is not None else abroad.send(tablet, letters))
+        to = run.agent_of(tablet, count)
+        await (abroad.send(tablet, letters) if to is None else exchange.send(to, letters))
 
     with (
+        closing(board),
         Store.open(run.store, tablets=run.tablets(number, count), log_ttl=run.backup.log_ttl) as store,
         run.backup.of(store) as shipping,
         closing(Line(run.folder)) as line,
@@ -281,4 +289,3 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
             await exchange.close()
             await transport.close()
             beat(agent)
-    board.close()

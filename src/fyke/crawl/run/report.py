@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fyke import limits
 from fyke.crawl.agent import Agent
-from fyke.crawl.revisit.gauge import Log
+from fyke.crawl.revisit.freshness import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.runtime import log
 from fyke.crawl.run.status import AgentStatus
@@ -33,7 +33,7 @@ def report(number: int, agent: Agent, began: float, steering: int = 0) -> AgentS
     counters |= {f"limits:{name}": count for name, count in limits.counted().items()}
     idle = agent.idle
     resting = counts.leased == 0
-    gauge, now = agent.revisits.gauge if agent.revisits is not None else None, time.time()
+    sample, now = agent.revisits.sample if agent.revisits is not None else None, time.time()
     return AgentStatus(
         version=statuses.VERSION,
         agent=number,
@@ -55,8 +55,8 @@ def report(number: int, agent: Agent, began: float, steering: int = 0) -> AgentS
         troubles=agent.keeper.troubles,
         steering=steering,
         lag=round(agent.visits.means.lag.lost, 3),
-        fresh=gauge.read(now) if gauge is not None else None,
-        fresh_hosts=gauge.hosts(now) if gauge is not None else {},
+        fresh=sample.read(now) if sample is not None else None,
+        fresh_hosts=sample.hosts(now) if sample is not None else {},
     )
 
 
@@ -64,7 +64,7 @@ def log_freshness(log_: Log, agent: Agent) -> None:
     """Note how fresh the collection is, where somebody keeps it fresh."""
     revisits, tally = agent.revisits, agent.tally
     if revisits is not None:
-        log_.note(time.time(), revisits.gauge, tally.revisits, tally.changed, revisits.budget.threshold.value)
+        log_.note(time.time(), revisits.sample, tally.revisits, tally.changed, revisits.budget.threshold.value)
 
 
 def has_room(store: Path, least: int) -> bool:

@@ -19,7 +19,7 @@ import msgspec
 
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.runtime import Signals, log
-from fyke.crawl.run.steering import Helm
+from fyke.crawl.run.steering import SteeringReader
 from fyke.errors import DiskFullError, StorageError
 
 LEAST = 16_000_000
@@ -40,7 +40,7 @@ def wait_for_room(store: Path, least: int, seconds: float, tell: Callable[[str],
     """
     if seconds <= 0:
         return False
-    until, interrupted, helm = time.time() + seconds, list[int](), Helm(store)
+    until, interrupted, helm = time.time() + seconds, list[int](), SteeringReader(store)
     tell(f"the disk of {store} is full; the crawl goes on once there is room, or ends in {seconds:.0f} s")
     log.error("the disk is full; waiting for room")
     gc.collect()  # a tablet that could not write its last bytes is closed when nothing refers to it

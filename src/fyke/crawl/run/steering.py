@@ -102,7 +102,7 @@ def begin(store: Path) -> None:
         change(store, lambda known: msgspec.structs.replace(known, paused=False, stop=False))
 
 
-class Helm:
+class SteeringReader:
     """Has an agent follow what is asked for."""
 
     def __init__(self, store: Path) -> None:

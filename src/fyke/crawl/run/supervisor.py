@@ -108,7 +108,7 @@ class Suspect:
         self._board.close()
 
 
-class Kept:
+class HelperProcess:
     """A helper process of the crawl that is started anew when it dies."""
 
     def __init__(self, start: Callable[[], BaseProcess], name: str) -> None:

@@ -45,7 +45,6 @@ SHARD = 1 << 30
 _PART = re.compile(r"part-\d{5,}\.[a-z.]+")
 
 Progress = Callable[[int], None]
-Batch = dict[str, list[Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from fyke.formats.warc import read_records
 from fyke.formats.warc_exchange import Capture, read_captures
 from fyke.formats.warc_record import Record, sha1_text
 from fyke.formats.zips import member_window
+from fyke.limits import note
 from fyke.store.cells import Change, Page, RowMeta
 from fyke.store.codec import sha1
 from fyke.store.imports.columns import CONVERSION, METADATA, pack_reference
@@ -65,7 +66,7 @@ def _item(capture: Capture) -> Item:
     meta = meta_of(exchange, capture.media_type, capture.docno, capture.url)
     columns: tuple[tuple[str, bytes], ...] = ()
     if capture.metadata:
-        columns = ((METADATA, capture.metadata[:MAX_KEPT]),)
+        columns = ((METADATA, _cut(capture.metadata)),)
     if capture.kind == "metadata":
         return Item(capture.url, Change(RowMeta(fetched=exchange.started), columns=columns), aside=True)
     if capture.kind == "conversion":
@@ -77,10 +78,16 @@ def _item(capture: Capture) -> Item:
     return Item(capture.url, Change(meta, page, columns=columns), reference)
 
 
+def _cut(block: bytes) -> bytes:
+    if len(block) > MAX_KEPT:
+        note("warc-metadata")
+    return block[:MAX_KEPT]
+
+
 def _conversion(capture: Capture) -> Item:
     when, media_type, block = capture.exchange.started, capture.media_type, capture.exchange.body
     if media_type != "text/plain":
-        columns = ((CONVERSION + media_type[:100], block[:MAX_KEPT]),)
+        columns = ((CONVERSION + media_type[:100], _cut(block)),)
         return Item(capture.url, Change(RowMeta(fetched=when), columns=columns), aside=True)
     # Archives convert what was had: a text without its page is that of a page that came.
     meta = RowMeta(200, media_type, len(block), when, language=capture.language, digest=sha1(block) if block else b"")

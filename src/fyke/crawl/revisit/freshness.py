@@ -47,7 +47,7 @@ class Line(msgspec.Struct, frozen=True):
     threshold: float
 
 
-class Gauge:
+class FreshnessSample:
     """A sample of pages, chosen by the hash of their URLs, with what is known of each."""
 
     def __init__(self, sample: int = SAMPLE) -> None:
@@ -161,13 +161,13 @@ class Log:
         self._store, self._agent = store, agent
         self._began = self._next = 0.0
 
-    def note(self, now: float, gauge: Gauge, revisits: int, changed: int, threshold: float) -> None:
+    def note(self, now: float, sample: FreshnessSample, revisits: int, changed: int, threshold: float) -> None:
         """Write a line if it is time for one."""
         self._began = self._began or now
         if now < self._next:
             return
         self._next = now + min(EVERY, max(1.0, (now - self._began) / 100))
-        reading = gauge.read(now)
+        reading = sample.read(now)
         if reading.pages:
             line = (reading.pages, reading.freshness, reading.age, revisits, changed, threshold)
             append(self._store, Line(VERSION, self._agent, now, *line))

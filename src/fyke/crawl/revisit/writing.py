@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fyke.crawl.commit import Keeper
 
 
-class Retaker:
+class RevisitWriter:
     """The part of an agent that takes a page again, and writes what is learnt of it."""
 
     def __init__(self, keeper: Keeper, revisits: Revisits, clock: Clock) -> None:
@@ -41,7 +41,7 @@ class Retaker:
         revisits.budget.done()
         keeper.tally.revisits += 1
         if isinstance(outcome, Moved) and outcome.permanent:
-            revisits.gauge.drop(entry.href)
+            revisits.sample.drop(entry.href)
             keeper.keep(lease, keeper.processor.moved(outcome, entry.depth), contact)
             return True
         if isinstance(outcome, Fetched) and request.method == "GET":

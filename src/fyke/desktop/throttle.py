@@ -1,4 +1,4 @@
-"""Pace: how quietly work is done. Nice 19 and idle I/O always; a share of a core; pauses on battery and under pressure.
+"""How quietly work is done: nice 19 and idle I/O always; a share of a core; pauses on battery and under pressure.
 
 What the user saves passes at once; only the backlog waits, and says for what.
 """
@@ -97,7 +97,7 @@ def _read(path: Path) -> str:
         return ""
 
 
-class Pace:
+class Throttle:
     """When the next step of a backlog may be done. Times are ``clock``'s."""
 
     def __init__(
