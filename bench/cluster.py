@@ -11,8 +11,8 @@ agents each, on the site of ``bench.crawl_site``. What a page costs is the slope
 tablets are at work elsewhere, then wakes: by the server's log, who was met early.
 
 ``python -m bench.cluster rates``: requests a second with 1, 2 and 3 machines: where each may make only two (twelve at
-a time, answers that take six seconds: what a busy machine is late by is little beside these), and where ten hosts bound
-it (one contact each half second).
+a time, answers that take six seconds: what a busy machine is late by is little beside these), and where hosts bound it
+(thirty, one contact each five seconds). ``--rate capped`` or ``bound``: one of them.
 
 ``python -m bench.cluster outage``: the depot cannot be had for a minute in mid-crawl. ``… disk``: the disk of one of
 three machines is full. What is missing, doubled or early at the end.
@@ -62,6 +62,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--megabytes", type=int, default=100, help="in each tablet at the start")
     parser.add_argument("--lease", type=float, default=10.0)
+    parser.add_argument("--rate", choices=["capped", "bound", "both"], default="both")
     parser.add_argument("--least", type=int, default=1, help="machines")
     parser.add_argument("--most", type=int, default=3)
     options = parser.parse_args()
@@ -76,7 +77,7 @@ def main() -> None:
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     with tempfile.TemporaryDirectory(prefix="f") as name:  # short: sockets lie in it
         if options.what == "rates":
-            rates(Path(name), options.least, options.most)
+            rates(Path(name), options.least, options.most, options.rate)
         elif options.what in ("outage", "disk"):
             tempfile.tempdir = os.environ["TMPDIR"] = name
             trouble(Path(name), full=options.what == "disk")
@@ -258,8 +259,9 @@ def contents(folder: Path) -> tuple[set[str], int, list[str]]:
 
 PORT = 28_181
 CAPPED = (300, 3.0, 12, 6.0)
-BOUND = (10, 0.5, 256, 0.0)
+BOUND = (30, 5.0, 256, 0.0)
 """Hosts, the gap of each, visits at a time of a machine, and what an answer takes."""
+RATES = {"capped": [CAPPED], "bound": [BOUND], "both": [CAPPED, BOUND]}
 WARM, LOOK = 12, 40
 """Seconds until the rate is steady, and for which it is looked at."""
 
@@ -289,7 +291,7 @@ async def site() -> None:
         await server.serve_forever()
 
 
-def rates(folder: Path, least: int, most: int) -> None:
+def rates(folder: Path, least: int, most: int, which: str) -> None:
     """The rate of so many machines."""
     found: list[list[object]] = []
     server = subprocess.Popen(
@@ -302,7 +304,7 @@ def rates(folder: Path, least: int, most: int) -> None:
                 if number < least:
                     continue
                 row: list[object] = [number]
-                for hosts, delay, concurrency, latency in (CAPPED, BOUND):
+                for hosts, delay, concurrency, latency in RATES[which]:
                     (folder / "latency").write_text(str(latency))
                     row.append(rate(folder, machines, hosts, delay, concurrency))
                 found.append(row)
@@ -310,7 +312,8 @@ def rates(folder: Path, least: int, most: int) -> None:
     finally:
         server.terminate()
         server.wait()
-    print(table(["machines", "twelve visits of six seconds each", "ten hosts, one each half second"], found))
+    heads = {CAPPED: "twelve visits of six seconds each", BOUND: "thirty hosts, one contact each five seconds"}
+    print(table(["machines", *(heads[each] for each in RATES[which])], found))
 
 
 def rate(folder: Path, machines: Loopback, hosts: int, delay: float, concurrency: int) -> float:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.skipif(not jit.JIT, reason="this is that run")
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_every_kernel_passes_its_tests_without_the_compiler() -> None:
     """The tests with the mark ``kernel`` again, in a process where kernels are plain; there each must run."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}

@@ -12,10 +12,11 @@ import pytest
 
 from fyke.cluster import near
 from fyke.cluster.near import Routing
+from fyke.crawl.duplicates import examination as examining
 from fyke.crawl.duplicates import sketched as sketching
 from fyke.crawl.duplicates.near import ASK, FEED, SKETCH, Answer, LookAlikes, marks_of
 from fyke.crawl.duplicates.sketched import Sketched, Told
-from fyke.crawl.mail.outbox import Question
+from fyke.crawl.mail.outbox import INDEX, Question
 from fyke.dedupe.index import INLINE, SAME_TEXT
 from fyke.dedupe.similarity import jaccard
 from fyke.dedupe.sketch import Sketch, rank_of, sketches_of, stamp_of
@@ -151,21 +152,24 @@ def test_of_copies_that_are_asked_about_at_once_one_is_the_original(tmp_path: Pa
     assert sum(map(bool, found)) > 0.97 * len(found)
 
 
-def test_a_page_is_asked_about_once_it_is_durable(tmp_path: Path) -> None:
+def test_a_page_is_asked_about_once_it_is_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the indices would know a page that is lost with its machine, and call others its copies."""
     with Store.open(tmp_path / "store", settings=Settings(tablets=1)) as store:
         examination = examiner(store)
         post = examination.queues.post
         post.ask_late = True
+        monkeypatch.setattr(examining, "BEHIND", 0)
         put(examination, "http://a.test/", 1, b"words", "words")
         durable = post.syncing()
         put(examination, "http://a.test/later", 2, b"more words", "more words")
-        assert post.questions == 2
+        assert post.waiting(INDEX) == 2
         assert not examination.ready(True)
         assert post.waits_for_sync
+        assert not examination.behind, "a depot that is silent does not stop the crawl"
         assert not post.take_questions(9)
         durable()
         assert examination.ready(True)
+        assert post.may_ask(1)
         assert [letter.notes for letter in post.take_questions(9)] == [[Question("http://a.test/", 1)]]
 
 

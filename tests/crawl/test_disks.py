@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def crawled(words: list[str], **environment: str) -> Any:
     done = subprocess.run(
-        words, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=240
+        words, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=800
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -48,7 +48,7 @@ def test_a_browser_looks_at_a_crawl_of_the_world_and_at_its_store(tmp_path: Path
     with serve(WorldConfig(hosts=4, pages=60, slow=False, flaky=True)) as world, driven() as tab:
         world.write(tmp_path / "w")
         words = [sys.executable, "-m", "fyke", "crawl", f"@{tmp_path / 'w' / 'seeds.txt'}", "--store", str(store)]
-        words += ["--config", str(tmp_path / "w" / "crawl.toml"), "--delay", "1", "--agents", "1", "--max-pages", "40"]
+        words += ["--config", str(tmp_path / "w" / "crawl.toml"), "--delay", "1", "--agents", "1", "--continuous"]
         with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as crawl:
             try:
                 while not store.exists() or not any(each.pages for each in status.read_whole(store)[0]):

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,6 +101,32 @@ def test_a_reader_follows_a_writer_of_twenty_thousand_rows(tmp_path: Path) -> No
     assert lag <= 1
 
 
+class Late:
+    """A family of which a reader sees nothing before it has looked again: its writer puts its log into a file."""
+
+    def __init__(self, tablet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._family, self._refresh, self._seen = tablet._db.families["page"], tablet._db.refresh, False
+        monkeypatch.setitem(tablet._db.families, "page", self)
+        monkeypatch.setattr(tablet._db, "refresh", self.refresh)
+
+    def refresh(self) -> None:
+        self._refresh()
+        self._seen = True
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._family.get(key) if self._seen else None
+
+
+def test_a_reader_that_sees_a_row_before_its_page_looks_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+        store.put("http://a.example/1", raw=b"1")
+        with Store.open(tmp_path / "s", mode="r") as reader:
+            Late(next(reader.tablets()), monkeypatch)
+            row = reader.get("http://a.example/1")
+            assert row is not None
+            assert row.raw == b"1"
+
+
 def test_a_reader_looks_again_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
@@ -167,6 +194,7 @@ def test_read_modify_write_cannot_interleave(tmp_path: Path) -> None:
 FULL = """
 import os, resource, signal, sys
 from pathlib import Path
+from typing import Any
 from fyke.errors import StorageError
 from fyke.store import Settings, Store
 

@@ -13,6 +13,7 @@ import zstandard
 
 from fyke.cli import run
 from fyke.store import RowMeta, Settings, Store
+from fyke.store.imports import tables
 from fyke.world.content import Block, Content
 from fyke.world.files import make_file
 
@@ -245,3 +246,33 @@ def test_an_index_may_lie(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> 
     (tmp_path / "in.cdxj").write_bytes(b"\n".join([*lines, b"nonsense", b" CDX N b a m s k r M S V g"]))
     (done,) = imported(capfd, tmp_path / "s", tmp_path / "in.cdxj")
     assert (done["documents"], done["damage"]) == (0, {"file": 3, "record": 1, "line": 1})
+
+
+def test_one_hostile_record_keeps_no_other_out(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A NUL in the type of a converted document is no name of a column: it once ended the import of the whole file."""
+
+    def record(kind: bytes, media_type: bytes, block: bytes) -> bytes:
+        head = b"WARC/1.0\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:%d>\r\nWARC-Target-URI: http://a.test/%d\r\n"
+        more = b"WARC-Date: 2020-01-01T00:00:00Z\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n"
+        return head % (kind, len(block), len(block)) + more % (media_type, len(block), block)
+
+    page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>words"
+    hostile = record(b"conversion", b"a/\0b\x1b[31m", b"x") + record(b"conversion", b"\xff" * 300, b"xy")
+    (tmp_path / "a.warc").write_bytes(hostile + record(b"response", b"application/http; msgtype=response", page))
+    assert run(["import", str(tmp_path / "a.warc"), "--store", str(tmp_path / "s")]) == 0
+    with Store.open(tmp_path / "s", "r") as store:
+        assert store.get(f"http://a.test/{len(page)}") is not None
+
+
+def test_lines_that_are_too_long_and_values_that_are_none_cost_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tables, "MAX_LINE", 1 << 20)
+    rows: list[dict[str, object]] = [{"url": "http://a.test/1", "text": "one"}]
+    rows += [{"url": "http://a.test/2", "text": "x" * (5 << 20)}]
+    rows += [{"url": "http://a.test/3", "text": "t", "status": said} for said in (99999999999, -1, "abc", [1])]
+    rows += [{"url": "http://a.test/4", "text": "four"}]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert run(["import", str(tmp_path / "a.jsonl"), "--store", str(tmp_path / "s")]) == 0
+    with Store.open(tmp_path / "s", "r") as store:
+        assert sorted(row.url for row in store.scan()) == ["http://a.test/1", "http://a.test/4"]

@@ -23,6 +23,8 @@ from fyke.limits import note
 from fyke.values import BLOCK_END, Block
 
 _MAIN, _TOP = 128, 127
+_FIRST = 1_000_000
+"""Bytes of blocks that are their beginning."""
 
 
 class Main:
@@ -55,6 +57,13 @@ class Main:
     def source(self) -> bytes:
         """The texts of all blocks as UTF-8 with entities, as long as they are that; else empty."""
         return self._blocks if isinstance(self._blocks, bytes) else b""
+
+    @property
+    def first_blocks(self) -> str:
+        """The beginning of ``blocks``, where they are long: what metadata is looked for in."""
+        if isinstance(self._blocks, str) or len(self._blocks) <= _FIRST:
+            return self.blocks
+        return render.decoded(self._blocks[:_FIRST])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Main) and self._told() == other._told()

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
+from fyke.assemble import compile_ahead
 from fyke.cluster.crawl import crawl, job_of
 from fyke.cluster.head import Overview
 from fyke.cluster.loopback import Loopback
@@ -45,6 +46,7 @@ class Story:
 
     def tell(self) -> dict[str, object]:
         """Live through it."""
+        compile_ahead("crawls")  # once, and not by each of the machines
         with Scratch("try") as folder, Loopback(folder) as self._machines:
             self._start(1)
             with ThreadPoolExecutor(self._number) as pool:

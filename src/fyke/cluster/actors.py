@@ -1,21 +1,26 @@
-"""Nodes and the head as actors of Ray's, and how to reach them. Ray is imported here alone."""
+"""Nodes and the head as actors of Ray's, and how to reach them. Ray is imported here alone.
+
+The head's process imports this module, and whoever crawls: what only nodes or jobs need is imported where it is used.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
 from ray._private import worker as ray_worker
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from fyke.cluster import jobs
 from fyke.cluster.head import Head
 from fyke.cluster.messages import Job
-from fyke.cluster.node import Node
 from fyke.errors import FykeError, UserError
+
+if TYPE_CHECKING:
+    from fyke.cluster import jobs
+    from fyke.cluster.office import Bundles
 
 NAMESPACE = "fyke"
 HEAD = "fyke-head"
@@ -36,8 +41,29 @@ class RayHead(Head):
     def _make_node(self, machine: str, name: str) -> Any:
         me = ray.get_runtime_context().current_actor
         place = NodeAffinitySchedulingStrategy(machine, soft=False)
-        made = ray.remote(Node).options(num_cpus=0, max_restarts=0, scheduling_strategy=place)
+        made = ray.remote(RayNode).options(num_cpus=0, max_restarts=0, scheduling_strategy=place)
         return made.remote(name, me, self._job)
+
+
+class RayNode:
+    """A node in an actor."""
+
+    def __init__(self, name: str, head: Any, job: Job) -> None:
+        from fyke.cluster.node import Node
+
+        self._node = Node(name, head, job)
+
+    async def run(self) -> str:
+        """As ``Node.run``."""
+        return await self._node.run()
+
+    async def carry(self, bundles: Bundles) -> list[bytes]:
+        """As ``Node.carry``."""
+        return await self._node.carry(bundles)
+
+    async def look_up(self, sketches: bytes) -> bytes:
+        """As ``Node.look_up``."""
+        return await self._node.look_up(sketches)
 
 
 def connect(address: str, own: str) -> None:
@@ -111,16 +137,22 @@ def run_tasks(job: jobs.Job, numbers: list[int]) -> Iterator[jobs.Done]:
 
 @ray.remote
 def _held(depot: str) -> list[int]:
+    from fyke.cluster import jobs
+
     return jobs.held(depot)
 
 
 @ray.remote
 def _forget(name: str) -> None:
+    from fyke.cluster import jobs
+
     jobs.forget(name)
 
 
 @ray.remote(max_retries=3)
 def _do(job: jobs.Job, number: int) -> jobs.Done:
+    from fyke.cluster import jobs
+
     return jobs.do(job, number)
 
 

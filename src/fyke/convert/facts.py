@@ -20,6 +20,7 @@ from fyke.formats.html import Page
 from fyke.formats.lazy import lazy
 from fyke.formats.markup import FIRST, Tag, fold, unescape
 from fyke.formats.markup_names import ATTRIBUTE
+from fyke.formats.markup_rows import NAME
 from fyke.url import Url
 
 MAX_TAGS = 2_000
@@ -158,10 +159,10 @@ class Facts:
 
     def annotated(self, *attributes: str) -> list[Tag]:
         """The start tags with one of these attributes, in order; bounded."""
-        names = self.tokens.attributes[:, 0]
-        held = np.flatnonzero(np.isin(names, [ATTRIBUTE[name] for name in attributes]))
-        rows = self.tokens.tokens
-        owners = np.unique(np.searchsorted(rows[:, FIRST], held, side="right") - 1)
+        wanted = np.zeros(256, np.bool_)
+        wanted[[ATTRIBUTE[name] for name in attributes]] = True
+        held = np.flatnonzero(wanted[self.tokens.attributes[:, NAME]])
+        owners = np.unique(np.searchsorted(self.tokens.tokens[:, FIRST], held, side="right") - 1)
         return self.tokens.tags_at(owners[:MAX_TAGS])
 
     @property

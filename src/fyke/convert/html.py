@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from html import escape, unescape
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -69,16 +68,21 @@ class Tagged(NamedTuple):
 
 def tagged(page: Page) -> Tagged:
     """Return the tagged text of a page. Linear; well-formed whatever the page."""
-    found = list(tagged_pieces(page))
-    if len(found) == 1:
-        return found[0]
-    found = [each for each in found if each.html]
-    begins = accumulate((len(each.text) + len(_APART) for each in found), initial=0)
-    return Tagged(
-        "".join(each.html for each in found),
-        _APART.join(each.text for each in found),
-        Tags(b"".join(each.tags.moved(by).packed for each, by in zip(found, begins, strict=False))),
-    )
+    htmls: list[str] = []
+    texts: list[str] = []
+    tags: list[bytes] = []
+    begin = 0
+    for each in tagged_pieces(page):
+        if each.html:
+            htmls.append(each.html)
+            texts.append(each.text)
+            tags.append((each.tags.moved(begin) if begin else each.tags).packed)
+            begin += len(each.text) + len(_APART)
+    html = "".join(htmls)
+    htmls.clear()  # a large page has each of its columns twice for a moment, one after the other
+    text = _APART.join(texts)
+    texts.clear()
+    return Tagged(html, text, Tags(b"".join(tags)))
 
 
 def tagged_pieces(page: Page) -> Iterator[Tagged]:

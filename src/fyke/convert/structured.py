@@ -99,7 +99,10 @@ def _mended(script: str) -> str:
 
 def local(name: str) -> str:
     """Return a type or property without its vocabulary: ``https://schema.org/Article`` is ``Article``."""
-    name = _SCHEMA.sub("", name.strip())
+    name = name.strip()
+    if ":" not in name and "/" not in name:
+        return name
+    name = _SCHEMA.sub("", name)
     return name.rpartition("/")[2].rpartition("#")[2] if name.startswith(("http:", "https:")) else name
 
 

@@ -310,6 +310,8 @@ class Page:
     def refresh(self) -> Refresh | None:
         """The page's ``<meta http-equiv=refresh>``, if it has one that a browser obeys."""
         for tag in self._of("meta"):
+            if "http-equiv" not in tag.attributes:
+                continue
             if tag.get("http-equiv").lower() == "refresh" and not self._in_noscript(tag.token):
                 return parse_refresh(tag.get("content"))
         return None

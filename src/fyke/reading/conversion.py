@@ -31,10 +31,11 @@ def convert_here(source: Source) -> Document:
     page, text = parse(text.utf8(source.data)), text._replace(text="")
     links = document_links(page, source.url)
     main = main_texts([page])[0]
+    blocks = main.first_blocks if main.text else main.blocks
     whole = document(
-        page, text, source.url, source.media_type, links=links, table=source.table, main=main.text, blocks=main.blocks
+        page, text, source.url, source.media_type, links=links, table=source.table, main=main.text, blocks=blocks
     )
-    found = replace(whole, text=main.text or main.blocks.replace(BLOCK_END, "\n"))
+    found = replace(whole, text=main.text or blocks.replace(BLOCK_END, "\n"))
     return found if found.whole.strip() else replace(found, failure=Reason.EMPTY, detail="no text")
 
 

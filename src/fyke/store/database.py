@@ -22,6 +22,8 @@ class Database:
         self.path = path
         self._memory = memory
         self._db = db
+        self.follows = False
+        """Whether somebody else writes it."""
         self.families: dict[str, Any] = dict.fromkeys((*FAMILIES, OWN), _NOTHING)
         self.handles: dict[str, Any] = {}
         """What a ``WriteBatch`` names families by."""
@@ -37,7 +39,9 @@ class Database:
     @classmethod
     def follow(cls, path: Path, logs: Path, memory: rocks.Memory) -> Database:
         """Open beside its writer; ``logs`` is a directory of this reader alone. Raises ``StorageError``."""
-        return cls(path, memory, rocks.open_secondary(path, logs, memory))
+        database = cls(path, memory, rocks.open_secondary(path, logs, memory))
+        database.follows = True
+        return database
 
     @property
     def is_made(self) -> bool:

@@ -121,7 +121,8 @@ class RowReader:
             try:
                 return self._row(row, version, {part: self._cell(row, version, part) for part in parts})
             except _PrunedError:
-                continue
+                if self._db.follows:  # it may have seen the files of one family, and not yet those of another
+                    self._db.refresh()
         raise StorageError(f"a cell of {row[2:]!r} in {self.path} is missing; run `fyke store check`")
 
     def multi_read(self, rows: Sequence[bytes], parts: Sequence[str] = PARTS) -> list[Row | None]:

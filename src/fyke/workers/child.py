@@ -13,8 +13,8 @@ import sys
 from typing import BinaryIO
 
 from fyke.bits.kernelcache import cache_directory
-from fyke.footprint import give_back
-from fyke.reading.conversion import convert_here, prepare
+from fyke.footprint import give_back, keep_nothing_large, open_map
+from fyke.reading.conversion import Source, convert_here, prepare
 from fyke.workers import confine, wire
 
 _PAGE, _DOCUMENT = b"<p>one <a href=/>two</a>", b"{\\rtf1 three}"
@@ -31,25 +31,32 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pool's to handle
     confine.begin()
     convert_here(prepare(_PAGE))  # may compile kernels, and keep them
-    give_back()
+    keep_nothing_large()
+    memory = open_map()
     confine.see_only([str(cache_directory())])
     convert_here(prepare(_DOCUMENT))  # the engine starts its threads
+    give_back(memory)
+    if memory is not None:
+        memory.close()
     os.environ.clear()
     confine.bound(int(sys.argv[1]))
     confine.forbid()
     _answer(answers, b"")  # ready
     while (frame := wire.read_frame(jobs.read)) is not None:
         try:
+            source: Source | None
             source, frame = wire.decode_job(frame), b""
             confine.allow_seconds(source.limits.seconds * _CORES)
-            answer = wire.encode_document(convert_here(source))
+            made, source = convert_here(source), None
+            answer = wire.encode_document(made)
+            del made
         except MemoryError:
             os._exit(signal.SIGABRT + 128)
         _answer(answers, answer)
     os._exit(0)  # the engine's threads do not survive an orderly end
 
 
-def _answer(stream: BinaryIO, content: bytes) -> None:
+def _answer(stream: BinaryIO, content: bytes | bytearray) -> None:
     try:
         stream.write(wire.head(content))
         stream.write(content)

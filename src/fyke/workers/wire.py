@@ -52,9 +52,12 @@ def decode_job(frame: bytes) -> Source:
     return Source(job.data, job.media_type, job.content_type, url, job.name, job.limits, table)
 
 
-def encode_document(document: Document) -> bytes:
+def encode_document(document: Document) -> bytearray:
     """Return a document as a frame's content, with the limits that were met since the last one."""
-    return msgspec.msgpack.encode((document, limits.take()), enc_hook=_encode_url)
+    texts = len(document.html) + len(document.text) + len(document.whole)
+    content = bytearray(texts + len(document.tags.packed) + _ROOM)  # as much as it takes: growing would copy it
+    _ENCODER.encode_into((document, limits.take()), content)
+    return content
 
 
 def decode_document(frame: bytes | bytearray) -> Document:
@@ -64,7 +67,7 @@ def decode_document(frame: bytes | bytearray) -> Document:
     return document
 
 
-def head(content: bytes) -> bytes:
+def head(content: bytes | bytearray) -> bytes:
     """Return what stands before a frame's content."""
     return len(content).to_bytes(HEAD, "little")
 
@@ -92,3 +95,8 @@ def _encode_url(value: Any) -> str:
 
 def _decode_url(kind: type[Any], value: Any) -> Any:
     return kind(value)
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_encode_url)
+_ROOM = 4096
+"""Bytes of what is no text of a document; more are found where they are needed."""

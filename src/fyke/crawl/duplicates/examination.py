@@ -74,8 +74,8 @@ class Examination:
 
     @property
     def behind(self) -> bool:
-        """Whether so much waits to be examined that no more should come."""
-        return self.queues.post.questions > BEHIND
+        """Whether so much could be examined and waits that no more should come; what must be durable first does not."""
+        return self.queues.post.may_ask(BEHIND + 1)
 
     def stored(self, batch: Batch, here: int, url: Url, stamp: int, material: Material) -> None:
         """Note, in the batch that stores a page in tablet ``here``, that it is to be examined."""

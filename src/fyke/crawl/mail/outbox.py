@@ -216,13 +216,8 @@ class Post:
         """Letters that wait for a tablet."""
         return len(self._waiting.get(destination, ()))
 
-    @property
-    def questions(self) -> int:
-        """Questions that wait for the index of near copies."""
-        return sum(len(letter.notes) for letter in self._waiting.get(INDEX, ()))
-
     def may_ask(self, least: int) -> bool:
-        """Whether so many questions may leave."""
+        """Whether so many questions to the index of near copies may leave."""
         for letter in takewhile(self._may_ask, self._waiting.get(INDEX, ())):
             least -= len(letter.notes)
             if least <= 0:

@@ -61,8 +61,8 @@ KNOWN: dict[str, tuple[str, ...]] = {
 }
 """What a document has, and how columns that hold it are called; the first that is there is taken."""
 SAID = ("author", "published", "updated", "site", "description", "keywords", "licence", "canonical")
-MAX_LINE = 256 << 20
-"""A longer line of JSON is not read: it would not fit in memory beside its parts."""
+MAX_LINE = 32 << 20
+"""A longer line of JSON is not read: with its parts it would take 300 MB of memory."""
 _BATCH = 256
 _SHAPES = 1000
 """Sets of names of fields that are remembered."""
@@ -175,9 +175,9 @@ def _lines(
 
 
 def _cut(stream: Any, report: Report) -> Iterator[bytes]:
-    """Yield the lines of a stream; what is damaged ends it, and is noted."""
-    rest = b""
-    number = 0
+    """Yield the lines of a stream; what is damaged ends it, and a line that is too long is left out: both are noted."""
+    parts: list[bytes] = []  # of a line that is not whole yet
+    number, held, is_long = 0, 0, False
     while True:
         try:
             chunk = stream.read(1 << 20)
@@ -186,17 +186,22 @@ def _cut(stream: Any, report: Report) -> Iterator[bytes]:
             chunk = b""
         if not chunk:
             break
-        lines = (rest + chunk).split(b"\n")
-        rest = lines.pop()
-        if len(rest) > MAX_LINE:
-            report.note(number, "length", f"line {number + 1} is longer than {MAX_LINE:,} bytes")
-            return
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            lines[0] = b"" if is_long else b"".join([*parts, lines[0]])
+            parts, held, is_long = [], 0, False
         for line in lines:
             number += 1
             if line.strip():
                 yield line
-    if rest.strip():
-        yield rest
+        parts.append(rest)
+        held += len(rest)
+        if held > MAX_LINE:
+            if not is_long:
+                report.note(number, "length", f"line {number + 1} is longer than {MAX_LINE:,} bytes")
+            parts, is_long = [], True
+    if not is_long and b"".join(parts).strip():
+        yield b"".join(parts)
 
 
 def _item(row: Row, path: Path, number: int, changed: float) -> Item:
@@ -214,7 +219,7 @@ def _item(row: Row, path: Path, number: int, changed: float) -> Item:
     signals = Signals(tuple(str(each) for each in robots)) if isinstance(robots, list) else None
     data = body if body is not None else (text or "").encode("utf-8", "replace")
     meta = RowMeta(
-        status=int(row.get("status") or 200), type=media_type, length=len(data), fetched=fetched,
+        status=_status(row.get("status")), type=media_type, length=len(data), fetched=fetched,
         title=_text(row, "title"), language=language, duplicate_of=_text(row, "duplicate_of"),
         similarity=float(row.get("similarity") or 0.0), error=_text(row, "error"), digest=sha1(data) if data else b"",
         document=said if said != Meta() else None, signals=signals, redirect=_text(row, "redirect"),
@@ -264,6 +269,14 @@ def _text(row: Row, field: str) -> str:
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC).isoformat().replace("+00:00", "Z")
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _status(value: Any) -> int:
+    """Raises ``ValueError`` for what is no status."""
+    status = int(value or 200)
+    if not 0 < status < 1000:
+        raise ValueError(f"{status} is no status of HTTP")
+    return status
 
 
 def _when(value: object) -> float:

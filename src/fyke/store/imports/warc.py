@@ -6,6 +6,7 @@ that comes as a conversion (WET) is the text of the version of the same time, or
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
@@ -26,6 +27,8 @@ from fyke.store.imports.items import Item, meta_of, sha1_of
 Aliased = Callable[[str, str, float], None]
 """Is told of a payload whose archive states another digest than that of the decoded body: digest, URL, time."""
 
+_NOT_TYPES = re.compile(r"[^\x21-\x7e]+")
+"""What no media type has, and the name of no column."""
 MAX_KEPT = 1 << 20
 """Bytes of a metadata or conversion record that are kept in a column."""
 
@@ -87,7 +90,7 @@ def _cut(block: bytes) -> bytes:
 def _conversion(capture: Capture) -> Item:
     when, media_type, block = capture.exchange.started, capture.media_type, capture.exchange.body
     if media_type != "text/plain":
-        columns = ((CONVERSION + media_type[:100], _cut(block)),)
+        columns = ((CONVERSION + _NOT_TYPES.sub("", media_type)[:100], _cut(block)),)
         return Item(capture.url, Change(RowMeta(fetched=when), columns=columns), aside=True)
     # Archives convert what was had: a text without its page is that of a page that came.
     meta = RowMeta(200, media_type, len(block), when, language=capture.language, digest=sha1(block) if block else b"")
