@@ -148,3 +148,16 @@ def test_a_signal_after_the_work_changes_nothing(number: int) -> None:
         assert process.stdout.read(5) == "freed"
         process.send_signal(number)
     assert process.returncode == 0
+
+
+def test_resume_takes_other_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fyke.cli import resume_
+    from fyke.crawl.run import plan
+    from fyke.crawl.run.settings import CrawlSettings
+
+    plan.write(tmp_path, plan.Plan(("http://a.test/",), CrawlSettings(max_time=60.0, max_pages=5, delay=2.0)))
+    resumed: list[CrawlSettings] = []
+    monkeypatch.setattr(resume_, "run", lambda seeds, store, settings, *rest: resumed.append(settings))
+    assert run(["resume", "--store", str(tmp_path), "--max-time", "2h"]) == 0
+    assert resumed == [CrawlSettings(max_time=7200.0, max_pages=5, delay=2.0)]
+    assert run(["resume", "--store", str(tmp_path), "--max-time", "soon"]) == 2

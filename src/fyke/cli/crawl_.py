@@ -58,7 +58,7 @@ def crawl(
         show(seeds or [], settings, json)
         return
     confirm(settings, yes)
-    run(read_seeds(seeds or []), store, settings, json, loudness(verbose, quiet))
+    run(read_seeds(seeds or []), store, settings, json, verbosity(verbose, quiet))
 
 
 class Verbosity(Enum):
@@ -69,7 +69,7 @@ class Verbosity(Enum):
     VERBOSE = 2
 
 
-def loudness(verbose: bool, quiet: bool) -> Verbosity:
+def verbosity(verbose: bool, quiet: bool) -> Verbosity:
     """Return what ``-v`` and ``-q`` ask for."""
     if verbose and quiet:
         raise UserError("-v and -q are opposites; give one of them")
@@ -132,7 +132,7 @@ def read_seeds(words: list[str]) -> list[str]:
 
 
 def run(
-    seeds: list[str], store: Path, settings: CrawlSettings, json: bool, loudness: Verbosity = Verbosity.USUAL
+    seeds: list[str], store: Path, settings: CrawlSettings, json: bool, verbosity: Verbosity = Verbosity.USUAL
 ) -> None:
     """Crawl with a live display, and print what it came to."""
     from fyke import assemble
@@ -145,22 +145,22 @@ def run(
     if settings.topic:
         settings = dataclasses.replace(settings, topic=trained(Path(settings.topic), store))
     known = plan.read(store)
-    if known is not None and loudness is not Verbosity.QUIET:
+    if known is not None and verbosity is not Verbosity.QUIET:
         for change in plan.changes(known, plan.Plan(known.seeds, settings)):
             echo(f"fyke: setting changed since the last run: {change}", err=True)
     if (
         not json
-        and loudness is not Verbosity.QUIET
+        and verbosity is not Verbosity.QUIET
         and lacks_contact([*(known.seeds if known else ()), *seeds], settings)
     ):
         echo("fyke: sites cannot reach you about this crawl: --contact MAIL-OR-URL tells them how", err=True)
-    verbose = loudness is Verbosity.VERBOSE
-    with Display(shown=loudness is Verbosity.USUAL) as display:
+    verbose = verbosity is Verbosity.VERBOSE
+    with Display(shown=verbosity is Verbosity.USUAL) as display:
         summary = assemble.crawl(seeds, store, settings=settings, progress=display.show, verbose=verbose)
     if json:
         print_json({**dataclasses.asdict(summary), "trace": _trace(store)} if settings.trace else summary)
-    elif loudness is not Verbosity.QUIET or summary.status:
-        echo(describe(summary, store), err=loudness is Verbosity.QUIET)
+    elif verbosity is not Verbosity.QUIET or summary.status:
+        echo(describe(summary, store), err=verbosity is Verbosity.QUIET)
         if settings.trace:
             show_trace(store, settings.trace)
     if summary.status:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fyke.cli.crawl_ import Quiet, Verbose, loudness, run
+from fyke.cli.crawl_ import Quiet, Verbose, run, verbosity
 from fyke.cli.options import Json, StorePath
 from fyke.errors import UserError
-from fyke.units import parse_size
+from fyke.units import parse_duration, parse_size
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -21,6 +21,7 @@ def resume(
     store: StorePath = Path("fyke-store"),
     max_pages: Annotated[int | None, typer.Option(min=0, help="Another limit than before; 0 for none.")] = None,
     max_bytes: Annotated[str | None, typer.Option(metavar="SIZE", help="The same in bytes: 50GB.")] = None,
+    max_time: Annotated[str | None, typer.Option(metavar="TIME", help="The same in time from now: 2h.")] = None,
     verbose: Verbose = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -32,15 +33,15 @@ def resume(
     from fyke.crawl.run import plan
 
     try:
-        size = None if max_bytes is None else parse_size(max_bytes)
+        limits: dict[str, Any] = {
+            "max_pages": max_pages,
+            "max_bytes": None if max_bytes is None else parse_size(max_bytes),
+            "max_time": None if max_time is None else parse_duration(max_time),
+        }
     except ValueError as error:
         raise UserError(str(error)) from None
     known = plan.read(store)
     if known is None:
         raise UserError(f"{store} holds no crawl; start one with `fyke crawl SEED --store {store}`")
-    settings = known.settings
-    if max_pages is not None:
-        settings = replace(settings, max_pages=max_pages)
-    if size is not None:
-        settings = replace(settings, max_bytes=size)
-    run([], store, settings, json, loudness(verbose, quiet))
+    settings = replace(known.settings, **{name: value for name, value in limits.items() if value is not None})
+    run([], store, settings, json, verbosity(verbose, quiet))
