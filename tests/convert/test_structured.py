@@ -47,6 +47,7 @@ def test_things_are_found_in_lists_and_graphs() -> None:
     assert [types(thing) for thing in found] == [["A"], [], ["B", "C"]]
 
 
+@pytest.mark.kernel
 def test_items_nest_and_borrow() -> None:
     page = Facts(parse(
         """<div itemscope itemtype="http://schema.org/Product" itemref="more"><span itemprop=name>Anvil</span>

@@ -168,7 +168,7 @@ def run(arguments: Sequence[str]) -> int:
         return _run(arguments)
     finally:
         if met := limits.take():
-            note(f"fyke: not all was read, as there was too much of it: {', '.join(sorted(met))} (docs/limits.md)")
+            note(f"fyke: not all was read, as there was too much of it: {', '.join(sorted(met))}")
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -197,13 +197,15 @@ def text(number: int) -> str:
 
 
 def page(folder: Path, name: str, number: int) -> Path:
-    """Write an HTML page with a navigation, two paragraphs, a list and links."""
+    """Write an HTML page with a navigation, two paragraphs, a list and links; every other one tells its date."""
     links = "".join(f'<a href="/{k}.html">page {k}</a> ' for k in range(6))
+    said = "<p itemscope itemtype='https://schema.org/Article'><b itemprop='name'>Page</b> of 12 March 2024</p>"
+    said = said if number % 2 else ""
     body = (
         f"<html><head><title>Page {number}</title><script>1</script></head><body><nav class='menu'>{links}</nav><main>"
         f"<h1>Page {number}"
         f"</h1><p>{text(number)}</p><p>{text(number + 1)} <a href='/1.html'>One</a></p><ul><li>a<li>b</ul></main>"
-        "<footer>contact</footer></body></html>"
+        f"{said}<footer>contact</footer></body></html>"
     )
     path = folder / name
     path.write_text(body, encoding="utf-8")
