@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import time
 
 import pytest
 
-from fyke.clock import SystemClock, VirtualClock
+from fyke.clock import LoopLag, SystemClock, VirtualClock, boot_time
 from fyke.interfaces import Clock
 
 
@@ -90,3 +92,34 @@ def test_time_goes_on_where_the_machine_is_set_back(monkeypatch: pytest.MonkeyPa
     assert clock.now() == 1015, "neither back nor still"
     boot[0], wall[0] = 66.0, 2000.0
     assert clock.now() == 2000, "forward it follows"
+
+
+def test_what_a_loop_lost_is_known_to_whoever_reads_first() -> None:
+    """After a hold sockets are read before timers run: an answer that lay there would seem to have taken as long."""
+
+    async def main() -> tuple[float, float, float]:
+        loop, lag, read = asyncio.get_running_loop(), LoopLag(), asyncio.Event()
+        ours, theirs = socket.socketpair()
+        seen: list[float] = []
+
+        def on_read() -> None:
+            seen.append(lag.lost)
+            loop.remove_reader(ours)
+            read.set()
+
+        with ours, theirs:
+            lag.start()
+            await asyncio.sleep(0)
+            before, began = lag.lost, boot_time()
+            loop.add_reader(ours, on_read)
+            theirs.send(b"an answer")
+            time.sleep(0.5)  # the hold
+            held = boot_time() - began
+            await read.wait()
+            await asyncio.sleep(2 * lag.TICK)
+            lag.stop()
+        return held, seen[0] - before, lag.lost - before
+
+    held, at_reading, afterwards = asyncio.run(main())
+    assert at_reading >= held - 2 * LoopLag.TICK
+    assert afterwards >= at_reading

@@ -58,11 +58,17 @@ class LoopLag:
     _NOISE = 0.005
 
     def __init__(self, on_tick: Callable[[float], None] = lambda late: None) -> None:
-        self.lost = 0.0
+        self._lost = 0.0
         self._on_tick = on_tick
         self._due = 0.0
         self._told = 0.0
         self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def lost(self) -> float:
+        """Seconds so far, and what the timer is late by now: after a hold, sockets are read before timers run."""
+        late = boot_time() - self._due - self._told if self._timer is not None else 0.0
+        return self._lost + late if late > self._NOISE else self._lost
 
     def start(self) -> None:
         """Begin to measure the running loop, unless that is done already."""
@@ -77,7 +83,7 @@ class LoopLag:
 
     def hold(self, seconds: float) -> None:
         """Say that the loop was held for so long."""
-        self.lost += seconds
+        self._lost += seconds
         self._told += seconds
 
     def _wait(self) -> None:
@@ -88,7 +94,7 @@ class LoopLag:
     def _tick(self) -> None:
         late = boot_time() - self._due
         if late - self._told > self._NOISE:
-            self.lost += late - self._told
+            self._lost += late - self._told
         self._wait()
         self._on_tick(late)
 
