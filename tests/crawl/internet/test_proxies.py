@@ -119,10 +119,10 @@ def test_a_proxy_that_is_not_there_loses_nothing() -> None:
 async def no_proxy(net: Internet) -> Any:
     net.host("a.example", "93.184.1.1", site(3))
     await net.open()
-    words = ("http://a.example/", *QUICK, "--patience", "1")
-    first = await net.crawl(*words, "--proxy", "http://127.0.0.1:9")
+    words = ("http://a.example/", *QUICK)
+    first = await net.crawl(*words, "--patience", "1", "--proxy", "http://127.0.0.1:9")
     asked = len(net.log)
-    await net.crawl(*words)
+    await net.crawl(*words, "--patience", "600")  # the site is left alone for some seconds more
     wanted = {f"http://a.example/{i or ''}" for i in range(3)}
     return {"asked": asked, "first": first.summary["errors"], "missing": sorted(wanted - net.pages())}
 
