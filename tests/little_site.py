@@ -69,9 +69,8 @@ def serving(pages: Mapping[str, Answer]) -> Iterator[Site]:
             self.send_header("Content-Length", str(len(said.body)))
             self.end_headers()
             self.wfile.write(said.body[:-1])
-            ended = monotonic()  # before the last byte: nobody can have read it all by then
+            site.spans.append((began, monotonic()))  # before the last byte: the next request cannot be here by then
             self.wfile.write(said.body[-1:])
-            site.spans.append((began, ended))
 
         def log_message(self, *arguments: object) -> None:
             pass
