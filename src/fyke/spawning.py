@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 
 _VARIABLE = "PYTHONSAFEPATH"
@@ -22,6 +23,14 @@ _lock = threading.Lock()
 def python(module: str, *arguments: str) -> list[str]:
     """Return the command that runs a module of ours in this very Python."""
     return [sys.executable, "-P", "-m", module, *arguments]
+
+
+def has_one_thread() -> bool:
+    """Whether this process can be forked: no thread, of Python's or a library's, would be missing in the copy."""
+    try:
+        return sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
+    except OSError:  # no Linux
+        return False
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import os
 import signal
 import sys
 import traceback
@@ -151,6 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if sys.platform == "win32":
         sys.exit("fyke: Windows by itself is not supported; run fyke in WSL, which `wsl --install` sets up")
     gc.set_threshold(YOUNG)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one is enough for us, and where there is one a crawl can fork
     atexit.register(gc.freeze)  # an end that looks for cycles in all that was loaded takes a fifth of a small crawl
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops a service wants no less than Ctrl-C
     status = run(sys.argv[1:] if arguments is None else arguments)

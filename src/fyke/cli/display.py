@@ -81,12 +81,12 @@ class Display:
     def __init__(self, shown: bool = True) -> None:
         err = console(stderr=True)
         live = shown and err.is_terminal
-        self._live = Live(console=err, refresh_per_second=4, transient=True) if live else None
+        self._live = Live(console=err, auto_refresh=False, transient=True) if live else None
 
     def show(self, status: Status) -> None:
         """Replace what is shown."""
         if self._live is not None:
-            self._live.update(table(status))
+            self._live.update(table(status), refresh=True)
 
     def __enter__(self) -> Display:
         if self._live is not None:

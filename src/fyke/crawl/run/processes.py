@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fyke.crawl.agent import Agent
+from fyke.crawl.capture import Processor, warm
 from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.near import FOLDER, RANKED, Line, LookAlikes, serve
 from fyke.crawl.duplicates.sketched import Sketched
@@ -44,7 +45,7 @@ from fyke.crawl.run.supervisor import FAILED, FAILURE, FULL, Death, HelperProces
 from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
 from fyke.scratch import Scratch
-from fyke.spawning import safe_path
+from fyke.spawning import has_one_thread, safe_path
 from fyke.store import Store
 from fyke.url import Url
 
@@ -118,9 +119,8 @@ class Run:
 def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
     """Crawl with ``run.agents`` processes; return why it ended.
 
-    Those of one machine of many are forked, so that they begin at once. REQUIRES: then this process has no threads.
+    REQUIRES: this process has no threads where other machines have the rest of the tablets.
     """
-    context: Any = multiprocessing.get_context("spawn" if run.owned is None else "fork")
     scratch = Scratch("run")  # not in the store: paths of sockets must be short
     folder = scratch.path
     (run.store / NOTE).write_text(str(folder), encoding="utf-8")
@@ -140,9 +140,11 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
             progress(statuses.total(statuses.read(run.store), last))
         return not interrupted
 
+    if has_one_thread():
+        warm(Processor(""))  # once for all that are forked
     helm = SteeringReader(run.store)
-    start = partial(_started, context, _agent_process, apart, make)
-    index = HelperProcess(partial(_started, context, _index_process, apart), "the index of duplicates")
+    start = partial(_started, _agent_process, apart, make)
+    index = HelperProcess(partial(_started, _index_process, apart), "the index of duplicates")
     try:
         with Signals(interrupted.append):
             supervise(board, start, Quarantine(run.store), poll, _tell_of, alone=run.owned is None)
@@ -162,9 +164,11 @@ def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
         (run.store / NOTE).unlink(missing_ok=True)
 
 
-def _started(context: Any, target: Callable[..., None], *arguments: Any) -> Any:
-    """Start a process that ends with this one."""
-    process = context.Process(target=target, args=arguments, daemon=True)
+def _started(target: Callable[..., None], run: Run, *arguments: Any) -> Any:
+    """Start a process that ends with this one: by a fork, so that it begins at once, where no other thread is torn."""
+    forks = run.owned is not None or has_one_thread()
+    context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+    process = context.Process(target=target, args=(run, *arguments), daemon=True)
     with safe_path():
         process.start()
     return process
