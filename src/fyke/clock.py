@@ -37,7 +37,9 @@ class SystemClock:
     def now(self) -> float:
         """Seconds since 1970-01-01T00:00:00Z."""
         boot = boot_time()
-        self._offset = max(self._offset, time.time() - boot)
+        offset = time.time() - boot
+        if offset > self._offset:
+            self._offset = offset
         return boot + self._offset
 
     async def sleep(self, seconds: float) -> None:

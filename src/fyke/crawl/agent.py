@@ -306,7 +306,9 @@ class Agent:
         self.queues.wake(now)
         self._deliver(now)
         self.queues.feed(now, self.tally.pages)
-        while self.visits.under_way < self._ways.concurrency and not self._stopping and not self._is_behind():
+        if self._is_behind():
+            return
+        while self.visits.under_way < self._ways.concurrency and not self._stopping:
             if self._paused:
                 self.idle = Idle(now + self._ways.beat_every, Why.PAUSED)
                 return

@@ -8,7 +8,6 @@ from typing import Any
 from fyke.store.hosts import Totals
 from fyke.store.rocks import WriteBatch
 
-_RANGE = 4  # parts of a step that deletes a range
 Put = Callable[[str, bytes, bytes], None]
 """Puts a value: family, key, value."""
 
@@ -19,8 +18,8 @@ class Steps:
     __slots__ = ("_bytes", "counts", "late", "steps", "totals")
 
     def __init__(self) -> None:
-        self.steps: list[tuple[Any, ...]] = []
-        """In order: (key, value, family), where a value of None deletes; (start, end, family, True) deletes a range."""
+        self.steps: list[tuple[bytes, Any, str]] = []
+        """In order: (key, value, family), where a value of None deletes, and (start, (end,), family) a range."""
         self._bytes = 0
         self.late: dict[Hashable, Callable[[Put], None]] = {}
         """``at_write``."""
@@ -49,7 +48,7 @@ class Steps:
 
     def delete_range(self, family: str, start: bytes, end: bytes) -> None:
         """Delete ``start`` ≤ key < ``end``, at a cost that does not depend on how many there are."""
-        self.steps.append((start, end, family, True))
+        self.steps.append((start, (end,), family))
 
     def count(self, name: str, amount: int = 1) -> None:
         """Add to one of the tablet's counters."""
@@ -66,12 +65,11 @@ def merged(
     late: dict[Hashable, Callable[[Put], None]] = {}
     put, delete = raw.put, raw.delete
     for batch in batches:
-        for step in batch.steps:
-            key, value, family = step[:3]
-            if len(step) == _RANGE:
-                raw.delete_range(key, value, handles[family])
-            elif value is None:
+        for key, value, family in batch.steps:
+            if value is None:
                 delete(key, handles[family])
+            elif type(value) is tuple:
+                raw.delete_range(key, value[0], handles[family])
             else:
                 put(key, value, handles[family])
         late.update(batch.late)
