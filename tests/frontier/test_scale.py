@@ -66,6 +66,25 @@ def test_many_hosts_share_few_back_queues() -> None:
     assert fetches[-1][1] <= 300 * 40 * 0.11 / 9 * 1.05
 
 
+def test_long_delays_leave_nobody_waiting_for_a_back_queue() -> None:
+    """400 hosts that are left in peace for 20 s each, ten fetches at a time: 20 pages/s are possible."""
+    frontier = Frontier(Politeness(delay=20.0), back_queues=30)
+    for i in range(400):
+        frontier.restore(SiteRecord(1, f"h{i}", ((1 + i % 8, 0, 40),)), -21.0)
+    fetches = crawl(frontier, 200.0, 0.2, 10)
+    assert len(fetches) >= 0.95 * 200.0 * 400 / 20.2
+    assert len(list(frontier.back_queues())) <= 480
+
+
+def test_back_queues_are_no_more_than_are_wanted() -> None:
+    """Nobody waits for one where fetches take all the time there is."""
+    frontier = Frontier(Politeness(delay=0.0), back_queues=9, most=100)
+    for i in range(300):
+        frontier.restore(SiteRecord(1, f"h{i}", ((1, 0, 40),)), -1.0)
+    crawl(frontier, 50.0, 1.0, 9)
+    assert frontier.counts().back_queues <= 9
+
+
 def test_a_host_costs_less_than_a_kilobyte() -> None:
     """So that a hundred thousand hosts fit in 100 MB, however many URLs they have on disk."""
     frontier = Frontier()

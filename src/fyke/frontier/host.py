@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 
 from fyke.frontier.keys import VERSION, Entry, SiteRecord
-from fyke.frontier.leases import Lease
+from fyke.frontier.leases import Idle, Lease, Why
 from fyke.frontier.politeness import FRESH, Pace
 
 GIVE_UP = 3
@@ -83,6 +83,12 @@ class Site:
     def is_idle(self) -> bool:
         """Whether nothing of it is queued or under way."""
         return self.back is None and self.lease is None and not self.parked and not self.queued
+
+    def waits_for(self, until: float) -> Idle:
+        """Why it waits ``until`` then: it is closed, its host asks for peace, or it is our own gap."""
+        if self.until >= until:
+            return Idle(until, Why.CLOSED, self.host.name, self.why)
+        return Idle(until, Why.BACKOFF if self.host.asked >= until else Why.DELAY, self.host.name)
 
     def lane(self, priority: int) -> Lane:
         """Return the lane of a priority, made when first used."""
