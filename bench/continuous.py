@@ -28,12 +28,12 @@ from bench.measure import table
 from fyke.clock import VirtualClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
-from fyke.crawl.means import Means
+from fyke.crawl.context import FetchContext
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.run.options import AgentCallbacks, AgentOptions
 from fyke.crawl.run.settings import CrawlSettings
-from fyke.crawl.run.ties import Ties, Ways
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import RevisitPolicy
@@ -120,10 +120,10 @@ def virtual(policy: str, days: float, pages: int) -> list[object]:
     async def main(folder: Path) -> None:
         with Store.open(folder / "store", settings=Settings(tablets=1)) as store:
             agent = Agent(
-                store, Frontier(Politeness(delay=1.0)), Means(transport, Permissions("fyke"), clock),
+                store, Frontier(Politeness(delay=1.0)), FetchContext(transport, Permissions("fyke"), clock),
                 Rules.of(CrawlSettings(scope="any"), seeds), Processor("fyke"),
-                ways=Ways(revisits=settings, beat_every=3600.0),
-                ties=Ties(lambda agent: clock.now() < START + days * DAY),
+                options=AgentOptions(revisits=settings, beat_every=3600.0),
+                callbacks=AgentCallbacks(lambda agent: clock.now() < START + days * DAY),
             )  # fmt: skip
             await agent.run(seeds)
 

@@ -45,7 +45,7 @@ DOORS = {
     "clean: main content, text": ("fyke.reading.reading:main_texts",),
     "dedupe: digests, sketch, index": (
         "fyke.reading.reading:Material.digests",
-        "fyke.crawl.duplicates.near:LookAlikes.ask",
+        "fyke.crawl.duplicates.near:NearIndex.ask",
     ),
     "frontier: queues, politeness, seen-set": (
         *(f"fyke.frontier.frontier:Frontier.{name}" for name in ("next", "done", "add", "record", "supply")),
@@ -57,7 +57,7 @@ DOORS = {
     "store: RocksDB's write": ("fyke.store.tablet:Tablet._write",),
     "crawl: the batch of a page, anchors, mail": (
         "fyke.crawl.capture:Processor.read_many",
-        "fyke.crawl.commit:Keeper.keep",
+        "fyke.crawl.commit:PageWriter.keep",
         "fyke.crawl.mail.anchors:Anchors.step",
         "fyke.crawl.queue.queues:Queues.apply",
         "fyke.crawl.duplicates.examination:Examination._write",

@@ -26,7 +26,7 @@ from fyke.config import build
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor, warm
 from fyke.crawl.discovery.subscriptions import serving
-from fyke.crawl.duplicates.near import FOLDER, Beside
+from fyke.crawl.duplicates.near import FOLDER, LocalNearIndex
 from fyke.crawl.order.choice import prepare
 from fyke.crawl.politeness.identity import Identity, identity_of, without_secrets
 from fyke.crawl.revisit.freshness import Log
@@ -37,9 +37,10 @@ from fyke.crawl.run.backup import Backup
 from fyke.crawl.run.ending import End, failed_seeds
 from fyke.crawl.run.growth import Growth, cores
 from fyke.crawl.run.limit import Bounds, Limit
+from fyke.crawl.run.options import AgentCallbacks, Follow
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.plugins import Plugins
-from fyke.crawl.run.processes import Progress, Run, crawl_apart
+from fyke.crawl.run.processes import Progress, Run, crawl_in_processes
 from fyke.crawl.run.report import has_room, log_freshness, report, starting
 from fyke.crawl.run.room import is_full, wait_for_room
 from fyke.crawl.run.runtime import Signals, log, logging_to
@@ -48,7 +49,6 @@ from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.steering import SteeringReader
 from fyke.crawl.run.summary import Summary, summarize
 from fyke.crawl.run.supervisor import Suspect
-from fyke.crawl.run.ties import Follow, Ties
 from fyke.errors import FykeError, StorageError, UserError
 from fyke.fetch.http import HttpTransport
 from fyke.fetching import parse_url
@@ -162,7 +162,7 @@ def _crawl_while_room(run: Run, own: Own, progress: Progress, most: int) -> End:
             if end is None:
                 log.info("one agent is busy: the crawl goes on with %d", most)
                 run = replace(run, agents=most, left=_left(settings, _counters(run.store), run.left.until))
-        return crawl_apart(run, AgentMaker, progress) if end is None else end
+        return crawl_in_processes(run, AgentMaker, progress) if end is None else end
     except (FykeError, OSError) as error:
         if not is_full(error) or not settings.wait_for_room:
             raise
@@ -179,7 +179,7 @@ def _finish_requisites(run: Run, own: Own, progress: Progress) -> End:
     unlimited = replace(run.plan.settings, max_pages=0)
     left = replace(run.left, documents=Bounds().documents)
     rest = replace(run, only=REQUISITE, left=left, plan=msgspec.structs.replace(run.plan, settings=unlimited))
-    end = _crawl_here(rest, own, progress, None) if rest.agents == 1 else crawl_apart(rest, AgentMaker, progress)
+    end = _crawl_here(rest, own, progress, None) if rest.agents == 1 else crawl_in_processes(rest, AgentMaker, progress)
     return End.LIMIT if end in (None, End.DONE) else end
 
 
@@ -216,7 +216,7 @@ def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(run.store, log_ttl=run.backup.log_ttl))
         shipping = stack.enter_context(run.backup.of(store))
-        index = stack.enter_context(closing(Beside(run.store / FOLDER, store)))
+        index = stack.enter_context(closing(LocalNearIndex(run.store / FOLDER, store)))
         thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
         began, log, helm = time.time(), Log(run.store, 0), SteeringReader(run.store)
         past = history.History(run.store, 0)
@@ -243,9 +243,11 @@ def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -
         suspect.judge()
         make = AgentMaker(run, store, own.prioritizer, own.scope)
         durable = shipping.settle if shipping is not None else None
-        ties = Ties(beat, suspect.work_on, ask=index.ask, thread=thread, follow=own.follow, durable=durable)
+        callbacks = AgentCallbacks(
+            beat, suspect.work_on, ask=index.ask, thread=thread, follow=own.follow, durable=durable
+        )
         with Signals(interrupted.append):
-            run_loop(_run_agent(run, lambda: make(ties, limit), beat))
+            run_loop(_run_agent(run, lambda: make(callbacks, limit), beat))
         if limit is not None and limit.reached:
             return End.LIMIT
         if interrupted or (own.follow is not None and own.follow.over):

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from fyke.clock import SystemClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor, warm
+from fyke.crawl.context import FetchContext
 from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.hooks import PATIENCE as HOOK_PATIENCE
 from fyke.crawl.hooks import Hook
-from fyke.crawl.means import Means
 from fyke.crawl.order.choice import order_of
 from fyke.crawl.politeness.addresses import AddressUse
 from fyke.crawl.politeness.cookies import Cookies, read_kept
@@ -30,12 +30,12 @@ from fyke.crawl.revisit.weights import Weights
 from fyke.crawl.run import trace
 from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.limit import PageLimit, Unlimited
+from fyke.crawl.run.options import AgentCallbacks, AgentOptions
 from fyke.crawl.run.plugins import Plugins
 from fyke.crawl.run.processes import Run
 from fyke.crawl.run.runtime import log, telling
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.supervisor import Quarantine
-from fyke.crawl.run.ties import Ties, Ways
 from fyke.errors import FykeError, UserError
 from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolver
@@ -84,7 +84,7 @@ class AgentMaker:
         politeness = Politeness(self._settings.delay, hosts=self._settings.host_delays())
         self._frontier = Frontier(politeness, back_queues=3 * self._settings.concurrency, only=run.only)
 
-    def __call__(self, ties: Ties, limit: PageLimit | None) -> tuple[Agent, HttpTransport]:
+    def __call__(self, callbacks: AgentCallbacks, limit: PageLimit | None) -> tuple[Agent, HttpTransport]:
         """Return the agent and its transport, which the caller closes."""
         run, settings = self._run, self._settings
         network = self._network()
@@ -96,18 +96,18 @@ class AgentMaker:
         agent = Agent(
             self._store,
             self._frontier,
-            self._means(network, limit),
+            self._context(network, limit),
             rules,
             processor,
             discovery=self._discovery(processor),
-            ways=self._ways(),
-            ties=replace(ties, captures=captures),
+            options=self._options(),
+            callbacks=replace(callbacks, captures=captures),
         )
         if limit is not None:
             limit.fetched = lambda: agent.tally.bytes
         self._hook(agent)
         if settings.render != "never":
-            agent.keeper.rendering = _rendering(run, agent, rules, captures)
+            agent.writer.rendering = _rendering(run, agent, rules, captures)
         if settings.trace:
             trace.attach(agent, run.store, settings.trace)
         return agent, network.transport
@@ -142,9 +142,9 @@ class AgentMaker:
         network.transport.on_sent = lambda host: gate.sent(host, clock.now())
         return gate
 
-    def _means(self, network: Network, limit: PageLimit | None) -> Means:
+    def _context(self, network: Network, limit: PageLimit | None) -> FetchContext:
         quarantine, identity = Quarantine(self._run.store), self._run.identity
-        means = Means(
+        context = FetchContext(
             self._plugins.load("transport") or network.transport,
             Permissions(self._product, ignore=self._settings.no_robots),
             network.clock,
@@ -155,17 +155,17 @@ class AgentMaker:
             quarantine.suspects(),
             quarantine.acquit,
         )
-        means.named = lambda url: network.veto.name(url.host, url.port)
-        means.logins = Logins(identity.logins) if identity.logins else None
-        means.lag = network.transport.lag
-        means.remember = network.remember
+        context.named = lambda url: network.veto.name(url.host, url.port)
+        context.logins = Logins(identity.logins) if identity.logins else None
+        context.lag = network.transport.lag
+        context.remember = network.remember
         if self._run.verbose:
-            means.start = telling(means.start)
-        return means
+            context.start = telling(context.start)
+        return context
 
-    def _ways(self) -> Ways:
+    def _options(self) -> AgentOptions:
         run, settings = self._run, self._settings
-        return Ways(
+        return AgentOptions(
             settings.concurrency,
             float("inf") if settings.websub else settings.patience,
             self._prioritizer,
@@ -186,11 +186,11 @@ class AgentMaker:
 
     def _hook(self, agent: Agent) -> None:
         """Attach the user's own code."""
-        plugins, note = self._plugins, agent.keeper.troubles.__setitem__
+        plugins, note = self._plugins, agent.writer.troubles.__setitem__
         if hook := plugins.load("before-fetch"):
-            agent.visits.means.before_fetch = Hook(plugins.place("before-fetch"), hook, note)
+            agent.visits.context.before_fetch = Hook(plugins.place("before-fetch"), hook, note)
         if hook := plugins.load("after-reading"):
-            agent.keeper.after_reading = Hook(plugins.place("after-reading"), hook, note)
+            agent.writer.after_reading = Hook(plugins.place("after-reading"), hook, note)
 
 
 # ---- small parts
@@ -215,11 +215,12 @@ def _rendering(run: Run, agent: Agent, rules: Rules, captures: WarcDir | None) -
         browser = Chromium(find_program(settings.browser), AT_ONCE if run.agents == 1 else 1)
     except UserError:
         return None
-    means, limits = agent.visits.means, limits_of(settings, settings.keep_subresources)
+    context, limits = agent.visits.context, limits_of(settings, settings.keep_subresources)
     how = How(settings.render == "always", limits, settings.agent, settings.keep_subresources)
     rendering = Rendering(
-        browser, how, agent.queues, rules, agent.keeper.processor, means.permissions, agent.visits.fetch, means.clock
-    )
+        browser, how, agent.queues, rules, agent.writer.processor, context.permissions, agent.visits.fetch,
+        context.clock,
+    )  # fmt: skip
     rendering.captures, rendering.close = captures, browser.close
     return rendering
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fyke.cli import run
-from fyke.crawl.duplicates.near import FOLDER, LookAlikes
+from fyke.crawl.duplicates.near import FOLDER, NearIndex
 from fyke.store import EXACT, RowMeta, Settings, Store
 
 WORDS = [f"word{i}" for i in range(60)]
@@ -31,7 +31,7 @@ def test_similar_finds_copies_of_every_kind(tmp_path: Path, capfd: pytest.Captur
             opened.put(url, raw=text.encode(), text=text, meta=meta)
         opened.put("http://f.test/", raw=b"\0", meta=RowMeta(status=200))
         if indexed:
-            index = LookAlikes(store / FOLDER, opened)
+            index = NearIndex(store / FOLDER, opened)
             index.ask(list(TEXTS.items()))
             index.close()
     assert run(["similar", "http://b.test", "--store", str(store), "--json"]) == 0

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fyke.cluster.ending import NEVER, Quiet, Rounds
-from fyke.crawl.run.board import Sign
+from fyke.crawl.run.board import Heartbeat
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Agent:
     pages: int = 0
     beats: float = 0.0
     outbox: list[int] = field(default_factory=list)
-    sign: Sign = field(default_factory=Sign)
+    sign: Heartbeat = field(default_factory=Heartbeat)
     quiet: Quiet = field(default_factory=Quiet)
     round: int = 0
     said: tuple[int, int] = NEVER
@@ -28,7 +28,7 @@ class Agent:
     def beat(self) -> None:
         self.beats += 1
         resting = not self.work and not self.outbox
-        self.sign = Sign(self.beats, 1.0 if resting else 0.0, self.received, self.pages)
+        self.sign = Heartbeat(self.beats, 1.0 if resting else 0.0, self.received, self.pages)
 
 
 STEPS = st.lists(st.tuples(st.sampled_from(["work", "deliver", "beat", "report", "hear"]), st.integers(0, 2)))
@@ -78,8 +78,8 @@ def test_a_node_without_agents_is_quiet() -> None:
 
 def test_agents_that_are_started_anew_are_not_quiet() -> None:
     quiet = Quiet()
-    resting = Sign(1.0, 5.0, 0, 0)
+    resting = Heartbeat(1.0, 5.0, 0, 0)
     quiet.look([resting], 1)
     quiet.moved()
-    since, _ = quiet.look([Sign(2.0, 5.0, 0, 0)], 3)
+    since, _ = quiet.look([Heartbeat(2.0, 5.0, 0, 0)], 3)
     assert since == 4

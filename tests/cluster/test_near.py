@@ -14,7 +14,7 @@ from fyke.cluster import near
 from fyke.cluster.near import Routing
 from fyke.crawl.duplicates import examination as examining
 from fyke.crawl.duplicates import sketched as sketching
-from fyke.crawl.duplicates.near import ASK, FEED, SKETCH, Answer, LookAlikes, marks_of
+from fyke.crawl.duplicates.near import ASK, FEED, SKETCH, Answer, NearIndex, marks_of
 from fyke.crawl.duplicates.sketched import Sketched, Told
 from fyke.crawl.mail.outbox import INDEX, Question
 from fyke.dedupe.index import INLINE, SAME_TEXT
@@ -35,13 +35,13 @@ class Cluster:
 
     def __init__(self, folder: Path, store: Store, nodes: list[str], shuffled: random.Random | None = None) -> None:
         self._folder, self._store, self._shuffled = folder, store, shuffled
-        self.indices: dict[str, LookAlikes] = {}
+        self.indices: dict[str, NearIndex] = {}
         self.silent = ""
         for node in nodes:
             self.join(node)
 
     def join(self, node: str) -> None:
-        self.indices[node] = LookAlikes(self._folder / node, self._store, 1 << 24)
+        self.indices[node] = NearIndex(self._folder / node, self._store, 1 << 24)
 
     def leave(self, node: str) -> None:
         self.indices.pop(node).close()
@@ -156,21 +156,21 @@ def test_a_page_is_asked_about_once_it_is_durable(tmp_path: Path, monkeypatch: p
     """Else the indices would know a page that is lost with its machine, and call others its copies."""
     with Store.open(tmp_path / "store", settings=Settings(tablets=1)) as store:
         examination = examiner(store)
-        post = examination.queues.post
-        post.ask_late = True
+        outbox = examination.queues.outbox
+        outbox.ask_late = True
         monkeypatch.setattr(examining, "BEHIND", 0)
         put(examination, "http://a.test/", 1, b"words", "words")
-        durable = post.syncing()
+        durable = outbox.syncing()
         put(examination, "http://a.test/later", 2, b"more words", "more words")
-        assert post.waiting(INDEX) == 2
+        assert outbox.waiting(INDEX) == 2
         assert not examination.ready(True)
-        assert post.waits_for_sync
+        assert outbox.waits_for_sync
         assert not examination.behind, "a depot that is silent does not stop the crawl"
-        assert not post.take_questions(9)
+        assert not outbox.take_questions(9)
         durable()
         assert examination.ready(True)
-        assert post.may_ask(1)
-        assert [letter.notes for letter in post.take_questions(9)] == [[Question("http://a.test/", 1)]]
+        assert outbox.may_ask(1)
+        assert [letter.notes for letter in outbox.take_questions(9)] == [[Question("http://a.test/", 1)]]
 
 
 class Agents:
@@ -196,11 +196,11 @@ class Agents:
             for examination, other in zip(self.examined, reversed(self.examined), strict=True):
                 with contextlib.suppress(OSError):  # nobody knows the page; it is asked about later
                     settle(examination)
-                post = examination.queues.post
-                post.syncing()()
-                for letters in post.take(other.queues.store.owned).values():
+                outbox = examination.queues.outbox
+                outbox.syncing()()
+                for letters in outbox.take(other.queues.store.owned).values():
                     other.queues.apply(letters, 0.0)
-                    post.delivered(letters)
+                    outbox.delivered(letters)
 
     def feed(self) -> None:
         """Let the agents ask about their rows anew, where nodes have come or gone."""

@@ -10,9 +10,9 @@ import pytest
 
 from fyke.clock import boot_time
 from fyke.cluster.office import Bundles, Inbox, Office
-from fyke.crawl.mail.abroad import Abroad
-from fyke.crawl.mail.carrier import Exchange
+from fyke.crawl.mail.carrier import MailTransport
 from fyke.crawl.mail.outbox import Letter, Offer
+from fyke.crawl.mail.remote import RemoteMail
 from fyke.store.lineage import Committed
 
 
@@ -21,7 +21,7 @@ def letter(number: int, destination: int = 1) -> Letter:
 
 
 async def between(
-    folder: Path, work: Callable[[Abroad, list[Letter]], Awaitable[None]], owners: dict[int, str], durable: float
+    folder: Path, work: Callable[[RemoteMail, list[Letter]], Awaitable[None]], owners: dict[int, str], durable: float
 ) -> list[Letter]:
     """Run ``work`` with a line to an office, whose other machine has one agent; return what that agent got."""
     got: list[Letter] = []
@@ -41,10 +41,10 @@ async def between(
     async def asked(data: bytes) -> bytes:
         return data[::-1]
 
-    exchange = Exchange(folder, 0, receive)
+    exchange = MailTransport(folder, 0, receive)
     inbox = Inbox(folder, lambda tablet: 0 if tablet == 1 else None, committed)
     office = Office(folder / "office.sock", owners.get, carry, asked)
-    line = Abroad(folder / "office.sock")
+    line = RemoteMail(folder / "office.sock")
     await exchange.open()
     await office.open()
     try:
@@ -59,7 +59,7 @@ async def between(
 
 
 def test_letters_arrive_as_they_were_sent(tmp_path: Path) -> None:
-    async def work(line: Abroad, got: list[Letter]) -> None:
+    async def work(line: RemoteMail, got: list[Letter]) -> None:
         await asyncio.gather(*(line.send(1, [letter(number)]) for number in range(20)))
         assert await line.ask(b"?abc") == b"cba?", "questions about near copies go their own way"
 
@@ -71,7 +71,7 @@ def test_letters_arrive_as_they_were_sent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("owners", [{}, {1: "dead"}, {0: "b"}])
 def test_what_cannot_be_delivered_is_said_so(tmp_path: Path, owners: dict[int, str]) -> None:
-    async def work(line: Abroad, got: list[Letter]) -> None:
+    async def work(line: RemoteMail, got: list[Letter]) -> None:
         tablet = next(iter(owners), 1)
         with pytest.raises(OSError, match="could not be had"):
             await line.send(tablet, [letter(1, tablet)])
@@ -80,7 +80,7 @@ def test_what_cannot_be_delivered_is_said_so(tmp_path: Path, owners: dict[int, s
 
 
 def test_nothing_is_acknowledged_before_it_is_durable(tmp_path: Path) -> None:
-    async def work(line: Abroad, got: list[Letter]) -> None:
+    async def work(line: RemoteMail, got: list[Letter]) -> None:
         sending = asyncio.ensure_future(line.send(1, [letter(1)]))
         committed = Committed(tmp_path, 2)
         while not got or not committed.wanted:  # applied there, and a commit is asked for
@@ -96,6 +96,6 @@ def test_nothing_is_acknowledged_before_it_is_durable(tmp_path: Path) -> None:
 def test_without_other_machines_nothing_can_be_sent() -> None:
     async def main() -> None:
         with pytest.raises(OSError, match="no other machines"):
-            await Abroad(None).send(1, [letter(1)])
+            await RemoteMail(None).send(1, [letter(1)])
 
     asyncio.run(main())

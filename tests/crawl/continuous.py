@@ -10,16 +10,16 @@ from pathlib import Path
 from fyke.clock import VirtualClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
+from fyke.crawl.context import FetchContext
 from fyke.crawl.discovery.discovery import Discovery
-from fyke.crawl.means import Means
 from fyke.crawl.order.order import Order
 from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.revisit import freshness
 from fyke.crawl.revisit.budget import RevisitSettings
+from fyke.crawl.run.options import AgentCallbacks, AgentOptions
 from fyke.crawl.run.settings import CrawlSettings
-from fyke.crawl.run.ties import Ties, Ways
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
@@ -55,14 +55,14 @@ def crawl(
     async def main() -> Ended:
         with Store.open(path, settings=Settings(tablets=2)) as store:
             agent = Agent(
-                store, Frontier(Politeness(delay=1.0)), Means(transport, Permissions("fyke"), clock),
+                store, Frontier(Politeness(delay=1.0)), FetchContext(transport, Permissions("fyke"), clock),
                 Rules.of(CrawlSettings(scope="any"), urls), processor,
                 discovery=Discovery(processor, sitemaps=sitemaps, poll=sitemaps),
-                ways=Ways(
+                options=AgentOptions(
                     revisits=settings, beat_every=1200.0,
                     order=None if order is None else lambda reserve: order(store, reserve),
                 ),
-                ties=Ties(beat),
+                callbacks=AgentCallbacks(beat),
             )  # fmt: skip
             await agent.run(urls)
             counters: Counter[str] = Counter()

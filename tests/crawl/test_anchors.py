@@ -85,7 +85,7 @@ def test_what_a_crash_took_is_made_anew_from_the_links(tmp_path: Path, monkeypat
         queues = queues_of(store)
         queues.restore(5.0)
         queues.anchors.step(5.0, everything=True)
-        again = Anchors(store, queues.post, queues.tablet_of)
+        again = Anchors(store, queues.outbox, queues.tablet_of)
         again.restore(6.0)
         assert not again.pending  # the watermarks say that all are put
     assert read(tmp_path / "s") == expected()
@@ -104,10 +104,10 @@ def test_anchors_of_other_agents_targets_go_by_mail(tmp_path: Path) -> None:
         for agent in agents:
             agent.anchors.step(2.0, everything=True)
         for agent, other in (agents, agents[::-1]):
-            for letters in agent.post.take(other.store.owned).values():
+            for letters in agent.outbox.take(other.store.owned).values():
                 other.apply(letters, 3.0)
                 other.apply(letters, 3.0)  # mail may come twice
-                agent.post.delivered(letters)
+                agent.outbox.delivered(letters)
         assert not any(agent.pending for agent in agents)
     assert read(tmp_path / "s") == expected()
 
@@ -152,7 +152,7 @@ def test_a_letter_may_bring_both(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
         queues = queues_of(store)
         batch = store.tablet(0).batch()
-        queues.post.write(batch, 0, 0, [Offer(URLS[0].href)], [AnchorCells(7, [])])
+        queues.outbox.write(batch, 0, 0, [Offer(URLS[0].href)], [AnchorCells(7, [])])
         store.tablet(0).write(batch)
         queues.deliver(1.0)
         assert queues.frontier.counts().queued == 1

@@ -10,15 +10,15 @@ import pytest
 from fyke.clock import VirtualClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
+from fyke.crawl.context import FetchContext
 from fyke.crawl.mail.outbox import Letter
-from fyke.crawl.means import Means
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.revisit.budget import Budget, RevisitSettings
 from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.run.board import Board
+from fyke.crawl.run.options import AgentCallbacks, AgentOptions
 from fyke.crawl.run.settings import CrawlSettings
-from fyke.crawl.run.ties import Ties, Ways
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.politeness import Politeness
 from fyke.frontier.revisit import DAY, ChangeState
@@ -83,10 +83,10 @@ def test_two_agents_keep_a_collection_fresh_together(tmp_path: Path) -> None:
     async def main(stores: list[Store]) -> None:
         agents.extend(
             Agent(
-                store, Frontier(Politeness(delay=1.0)), Means(transport, Permissions("fyke"), clock),
+                store, Frontier(Politeness(delay=1.0)), FetchContext(transport, Permissions("fyke"), clock),
                 Rules.of(CrawlSettings(scope="any"), urls), processor,
-                ways=Ways(revisits=RevisitSettings(budget=60 / DAY), beat_every=1200.0),
-                ties=Ties(beat, send=send),
+                options=AgentOptions(revisits=RevisitSettings(budget=60 / DAY), beat_every=1200.0),
+                callbacks=AgentCallbacks(beat, send=send),
             )
             for store in stores
         )  # fmt: skip

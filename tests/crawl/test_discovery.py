@@ -13,15 +13,15 @@ from fyke.clock import VirtualClock
 from fyke.convert import Source, convert_here
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
+from fyke.crawl.context import FetchContext
 from fyke.crawl.discovery import discovery, lister
 from fyke.crawl.discovery.discovery import Discovery, places, redirected
 from fyke.crawl.discovery.lister import Lister
 from fyke.crawl.mail.outbox import Offer
-from fyke.crawl.means import Means
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.run.options import AgentCallbacks, AgentOptions
 from fyke.crawl.run.settings import CrawlSettings
-from fyke.crawl.run.ties import Ties, Ways
 from fyke.errors import ConfigError, StorageError
 from fyke.formats.http import build_head, outcome
 from fyke.frontier.frontier import Frontier
@@ -80,13 +80,13 @@ def crawl(path: Path, places: dict[str, Place], *, days: float = 0.0, sitemaps: 
             agent = Agent(
                 store,
                 Frontier(Politeness(delay=settings.delay)),
-                Means(web, Permissions("fyke"), clock),
+                FetchContext(web, Permissions("fyke"), clock),
                 Rules.of(settings, seeds),
                 processor,
                 discovery=Discovery(processor, sitemaps=sitemaps, poll=bool(days)),
                 # Ten days have too many seconds.
-                ways=Ways(patience=1e9 if days else settings.patience, beat_every=3600.0 if days else 1.0),
-                ties=Ties(lambda agent: not days or clock.now() < NOW + days * 86_400),
+                options=AgentOptions(patience=1e9 if days else settings.patience, beat_every=3600.0 if days else 1.0),
+                callbacks=AgentCallbacks(lambda agent: not days or clock.now() < NOW + days * 86_400),
             )
             await agent.run(seeds)
 

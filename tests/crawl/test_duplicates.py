@@ -12,7 +12,7 @@ import pytest
 from fyke.cli import run as fyke_command
 from fyke.crawl.duplicates.exact import Duplicates, strip_all
 from fyke.crawl.duplicates.examination import Examination
-from fyke.crawl.duplicates.near import FOLDER, Answer, Ask, Beside, Line, LookAlikes, serve
+from fyke.crawl.duplicates.near import FOLDER, Answer, Ask, LocalNearIndex, NearIndex, NearIndexClient, serve
 from fyke.crawl.mail.outbox import INDEX, Mark
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import Queues
@@ -62,7 +62,7 @@ def settle(examination: Examination) -> None:
     while examination.ready(True):
         asyncio.run(examination.examine())
     queues = examination.queues
-    while any(queues.post.waiting(number) for number in queues.store.owned):
+    while any(queues.outbox.waiting(number) for number in queues.store.owned):
         queues.deliver(0.0)
 
 
@@ -149,7 +149,7 @@ def test_letters_that_a_crash_left_are_applied_by_the_next_run(tmp_path: Path) -
         examination = examiner(store)
         for href, page in pages_of(0).items():
             put(examination, href, *page)
-        assert examination.queues.post.pending
+        assert examination.queues.outbox.pending
     with opened(tmp_path / "s") as store:
         settle(examiner(store))
         assert counted(store, "exact") == 3
@@ -196,7 +196,7 @@ def test_a_firm_mark_is_not_replaced_by_a_weaker(tmp_path: Path) -> None:
         batch = store.tablet(number).batch()
         weak = Mark("http://b.test/", 2, "http://c.test/", 0.9, "jaccard")
         gone = Mark("http://b.test/gone", 2, "http://c.test/", 0.9, "jaccard")
-        Duplicates(store, examination.queues.post).apply(batch, number, [weak, gone])
+        Duplicates(store, examination.queues.outbox).apply(batch, number, [weak, gone])
         store.tablet(number).write(batch)
         assert marks(store) == {"http://b.test/": ("http://a.test/", EXACT)}
         assert counted(store, "near") == 0
@@ -219,18 +219,18 @@ def test_near_copies_are_marked_and_questions_survive_a_crash(tmp_path: Path) ->
         examination = examiner(store)
         for i, (href, text) in enumerate(pages.items(), 1):
             put(examination, href, i, text.encode(), text)
-        assert examination.queues.post.waiting(INDEX) == len(pages)
+        assert examination.queues.outbox.waiting(INDEX) == len(pages)
     with opened(tmp_path / "s") as store:  # the texts are read from the store again
-        index = Beside(tmp_path / "index", store)
+        index = LocalNearIndex(tmp_path / "index", store)
         examination = examiner(store, index.ask)
         settle(examination)
         index.close()
         assert marks(store) == {f"http://h{i}.test/": (f"http://h{i - 1}.test/", "jaccard") for i in range(1, 8, 2)}
         assert counted(store, "near") == 4
-        examination.queues.post.syncing()()
+        examination.queues.outbox.syncing()()
     with opened(tmp_path / "s") as store:
-        assert examiner(store).queues.post.waiting(INDEX) == 0
-        index = Beside(tmp_path / "index", store)  # as it was left
+        assert examiner(store).queues.outbox.waiting(INDEX) == 0
+        index = LocalNearIndex(tmp_path / "index", store)  # as it was left
         [answer] = asyncio.run(index.ask([("http://new.test/", pages["http://h2.test/"] + " more")]))
         assert answer.original == "http://h2.test/"
         assert answer.method == "jaccard"
@@ -242,7 +242,7 @@ def test_a_near_copy_is_marked_whichever_of_its_twins_is_asked_about_first(tmp_p
     stamps = {"http://base.test/": 1, "http://elder.test/": 2, "http://younger.test/": 3}
     for order in (("elder", "younger"), ("younger", "elder")):  # the elder may have been overtaken by another agent
         with opened(tmp_path / order[0]) as store:
-            index = Beside(tmp_path / order[0] / "index", store)
+            index = LocalNearIndex(tmp_path / order[0] / "index", store)
             examination = examiner(store, index.ask)
             for name in ("base", *order):
                 href, text = f"http://{name}.test/", base if name == "base" else copy
@@ -261,13 +261,13 @@ def test_what_was_deleted_is_no_original(tmp_path: Path, capfd: pytest.CaptureFi
     with opened(tmp_path / "s") as store:
         for href, text in pages.items():
             store.put(href, raw=text.encode(), text=text)
-        index = LookAlikes(tmp_path / "s" / FOLDER, store)
+        index = NearIndex(tmp_path / "s" / FOLDER, store)
         index.ask(list(pages.items()))
         index.close()
     command = ["store", "delete", "--host", "h2.test", "--yes", "--store", str(tmp_path / "s")]
     assert fyke_command(command) == 0, capfd.readouterr().err
     with opened(tmp_path / "s") as store:
-        index = LookAlikes(tmp_path / "s" / FOLDER, store)
+        index = NearIndex(tmp_path / "s" / FOLDER, store)
         asked = [(f"http://new{i}.test/", pages[f"http://h{i}.test/"] + " more") for i in (0, 2, 4)]
         assert [answer.original for answer in index.ask(asked)] == [
             "http://h0.test/", "http://h3.test/", "http://h4.test/",
@@ -278,7 +278,7 @@ def test_what_was_deleted_is_no_original(tmp_path: Path, capfd: pytest.CaptureFi
 def test_a_host_that_says_not_found_with_status_200_is_counted(tmp_path: Path) -> None:
     rules = Rules.of(CrawlSettings(), [])
     with opened(tmp_path / "s") as store:
-        index = Beside(tmp_path / "index", store)
+        index = LocalNearIndex(tmp_path / "index", store)
         examination = Examination(examiner(store).queues, rules.learn, index.ask)
         for i in range(25):
             put(examination, f"http://soft.test/{i}", i + 1, b"not here %d" % i, "this page is not here")
@@ -298,7 +298,7 @@ def test_questions_stay_where_the_index_does_not_answer(tmp_path: Path) -> None:
         put(examination, "http://b.test/", 2, b"a b c", "a b c")
         with pytest.raises(OSError, match="nobody"):
             asyncio.run(examination.examine())
-        assert examination.queues.post.waiting(INDEX) == 2
+        assert examination.queues.outbox.waiting(INDEX) == 2
         assert marks(store) == {}
 
 
@@ -306,13 +306,13 @@ def test_the_index_answers_on_its_socket_and_agents_survive_its_end(tmp_path: Pa
     pages = list(texts(4).items())
 
     async def main(store: Store) -> list[list[Answer]]:
-        line = Line(tmp_path)
+        line = NearIndexClient(tmp_path)
         with pytest.raises(OSError, match="hung up"):
             await line.ask(pages)
         answers = []
         for part in (pages[:2], pages[2:]):  # a second index takes up what the first has left
             done = asyncio.Event()
-            index = LookAlikes(tmp_path / "index", store)
+            index = NearIndex(tmp_path / "index", store)
             server = asyncio.create_task(serve(tmp_path, index, done))
             while not (tmp_path / "duplicates.sock").exists():
                 await asyncio.sleep(0)

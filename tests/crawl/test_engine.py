@@ -10,15 +10,15 @@ from fyke.clock import VirtualClock
 from fyke.convert import Source, convert_here
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
+from fyke.crawl.context import FetchContext
 from fyke.crawl.discovery.discovery import Discovery
-from fyke.crawl.means import Means
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
-from fyke.crawl.queue.later import AGAIN
+from fyke.crawl.queue.later import REVISIT
 from fyke.crawl.queue.queues import Queues
+from fyke.crawl.run.options import AgentOptions
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.tally import Tally
-from fyke.crawl.run.ties import Ways
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
@@ -49,11 +49,11 @@ def crawl(
             agent = Agent(
                 store,
                 Frontier(Politeness(delay=settings.delay)),
-                Means(transport, Permissions("fyke"), clock),
+                FetchContext(transport, Permissions("fyke"), clock),
                 Rules.of(settings, seeds),
                 processor,
                 discovery=Discovery(processor, sitemaps=settings.sitemaps),
-                ways=Ways(patience=settings.patience),
+                options=AgentOptions(patience=settings.patience),
             )
             return await agent.run(seeds)
 
@@ -109,7 +109,7 @@ def test_urls_that_are_tried_again_later_count_as_waiting(tmp_path: Path) -> Non
         url = Url("http://h.test/x")
         batch = first.tablet(url).batch()
         first.postpone(batch, Entry(url.href, 1, 0, tries=1), 50.0)
-        first.postpone(batch, Entry("http://h.test/y", 1, 0, kind=AGAIN), 50.0)
+        first.postpone(batch, Entry("http://h.test/y", 1, 0, kind=REVISIT), 50.0)
         first.tablet(url).write(batch)
         second.restore(0.0)
         assert (first.later.retries, second.later.retries) == (1, 1)

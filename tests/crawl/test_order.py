@@ -11,7 +11,7 @@ import pytest
 from fyke.clock import VirtualClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processed, Processor
-from fyke.crawl.means import Means
+from fyke.crawl.context import FetchContext
 from fyke.crawl.order.cash import Accounts
 from fyke.crawl.order.order import Order
 from fyke.crawl.order.quality import ByQuality
@@ -21,8 +21,8 @@ from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.seen_chunks import SeenChunks
 from fyke.crawl.run.limit import Bounds, Limit, Unlimited
+from fyke.crawl.run.options import AgentOptions
 from fyke.crawl.run.settings import CrawlSettings
-from fyke.crawl.run.ties import Ways
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry
 from fyke.frontier.politeness import Politeness
@@ -78,9 +78,11 @@ def crawl(
         with Store.open(path, settings=Settings(tablets=4)) as store:
             agent = Agent(
                 store, Frontier(Politeness(delay=0.0)),
-                Means(transport, Permissions("fyke"), clock, limit=Limit(Bounds(pages)) if pages else Unlimited()),
+                FetchContext(
+                    transport, Permissions("fyke"), clock, limit=Limit(Bounds(pages)) if pages else Unlimited()
+                ),
                 Rules.of(settings, urls), Processor("fyke"),
-                ways=Ways(
+                options=AgentOptions(
                     concurrency, patience=5.0,
                     order=None if order is None else lambda reserve: order(store, reserve),
                 ),

@@ -15,7 +15,7 @@ from fyke.cli import run
 from fyke.clock import VirtualClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
-from fyke.crawl.means import Means
+from fyke.crawl.context import FetchContext
 from fyke.crawl.politeness.gate import Gate
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
@@ -241,7 +241,7 @@ def test_a_hub_waits_for_a_contact_and_not_for_the_longest_there_could_be(tmp_pa
     async def main() -> float:
         with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
             agent = Agent(
-                store, Frontier(), Means(site, Permissions("fyke"), clock, gate), Rules.of(CrawlSettings(), []),
+                store, Frontier(), FetchContext(site, Permissions("fyke"), clock, gate), Rules.of(CrawlSettings(), []),
                 Processor("fyke"),
             )  # fmt: skip
             assert gate.enter("one.test", clock.now()) == 0.0

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fyke.crawl.mail.carrier import wire
-from fyke.crawl.mail.outbox import Letter, Offer, Post
+from fyke.crawl.mail.outbox import Letter, Offer, Outbox
 
 TABLETS, AGENTS, PAGES = 4, 2, 24
 Key = tuple[str, bytes]
@@ -90,10 +90,11 @@ class Agent:
     def __init__(self, world: World, number: int) -> None:
         self.world, self.number = world, number
         self.store = Store({n: world.tablets[n] for n in range(TABLETS) if n % AGENTS == number})
-        self.post = Post(self.store)  # type: ignore[arg-type]
-        self.post.strict = True
+        self.outbox = Outbox(self.store)  # type: ignore[arg-type]
+        self.outbox.strict = True
         self.lost = False
-        self.under_way: set[int] = set()
+        self.under_way: dict[int, list[Letter]] = {}
+        """By tablet, what was sent and is not acknowledged: over a connection, so what came before it is not meant."""
         self.settling: tuple[set[int], Callable[[], None]] | None = None
 
     def fetch(self, chance: random.Random) -> bool:
@@ -114,7 +115,7 @@ class Agent:
             if target % TABLETS == number:
                 self._take_in(tablet, batch, target, share)
             else:
-                self.post.write(batch, number, target % TABLETS, [Offer(f"{target}", cash=share)])  # type: ignore[arg-type]
+                self.outbox.write(batch, number, target % TABLETS, [Offer(f"{target}", cash=share)])  # type: ignore[arg-type]
         tablet.write(batch)
         return True
 
@@ -132,30 +133,30 @@ class Agent:
         """Let letters to one of our tablets take effect, once (``Queues.apply``)."""
         tablet = self.store.tablet(letters[0].destination)
         batch = tablet.batch()
-        letters = self.post.new(letters)
+        letters = self.outbox.new(letters)
         for letter in letters:
             for offer in letter.offers:
                 self._take_in(tablet, batch, int(offer.href), int(offer.cash))
-        self.post.applied(batch, letters)  # type: ignore[arg-type]
+        self.outbox.applied(batch, letters)  # type: ignore[arg-type]
         tablet.write(batch)
 
     def deliver(self, chance: random.Random) -> bool:
         """To our own tablets at once, to others over the network; return whether anything left."""
-        own = self.post.take(self.store.owned, ours=True)
+        own = self.outbox.take(self.store.owned, ours=True)
         for letters in own.values():
             self.apply(letters)
-            self.post.delivered(letters)
-        abroad = [n for n in range(TABLETS) if n not in self.store.owned and n not in self.under_way]
-        taken = self.post.take(abroad)
+            self.outbox.delivered(letters)
+        remote = [n for n in range(TABLETS) if n not in self.store.owned and n not in self.under_way]
+        taken = self.outbox.take(remote)
         for number, letters in taken.items():
-            self.under_way.add(number)
+            self.under_way[number] = letters
             self.world.network.append((self, number, letters))
         return bool(own or taken)
 
     def settle(self) -> None:
         """Begin to wait until everything is durable; the world tells when it is."""
         if self.settling is None:
-            self.settling = set(range(TABLETS)), self.post.syncing()
+            self.settling = set(range(TABLETS)), self.outbox.syncing()
 
 
 class World:
@@ -209,19 +210,15 @@ class World:
         return True
 
     def _acknowledge(self, sender: Agent, number: int, letters: list[Letter]) -> None:
-        if not sender.lost and number in sender.under_way:
-            sender.under_way.discard(number)
-            sender.post.delivered(letters)
+        if not sender.lost and sender.under_way.get(number) is letters:
+            sender.outbox.delivered(sender.under_way.pop(number))
 
     def hang_up(self, whom: Agent | None = None) -> None:
         """Connections break: what is not acknowledged goes back to its sender; the bundles may arrive all the same."""
         for sender in self.agents:
             for number in list(sender.under_way):
                 if whom is None or number in whom.store.owned:
-                    bundles = [b for s, n, b in (*self.network, *self.waiting) if s is sender and n == number]
-                    if bundles:
-                        sender.under_way.discard(number)
-                        sender.post.give_back(bundles[0])
+                    sender.outbox.give_back(sender.under_way.pop(number))
         self.waiting = [w for w in self.waiting if whom is not None and w[1] not in whom.store.owned]
 
     def lose(self, agents: list[Agent]) -> None:
@@ -262,9 +259,6 @@ class World:
         """Nothing goes wrong any more."""
         self.network.clear()
         self.hang_up()
-        for agent in self.agents:
-            for number in list(agent.under_way):  # the bundle itself was dropped with the network
-                agent.under_way.discard(number)
         self.lose(list(self.agents))  # the outboxes are read again, as at a resume
         quiet = 0
         while quiet < 3:  # acknowledged in one round, deleted in the next

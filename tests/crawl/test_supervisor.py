@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fyke.crawl.run import supervisor
-from fyke.crawl.run.board import Board, SharedLimit, Sign
+from fyke.crawl.run.board import Board, Heartbeat, SharedLimit
 from fyke.crawl.run.limit import Bounds
 from fyke.crawl.run.supervisor import Death, HelperProcess, Quarantine, supervise
 from fyke.errors import FykeError
@@ -37,7 +37,7 @@ def _deadly(path: Path, number: int, marker: Path, deaths: int) -> None:
         board.work_on(0, ["http://deadly.test/"])
         os.kill(os.getpid(), signal.SIGKILL)
     while not board.stopping:
-        board.show(number, Sign(time.time(), time.time() + 1000, 5, 5))
+        board.show(number, Heartbeat(time.time(), time.time() + 1000, 5, 5))
         time.sleep(0.02)
 
 

@@ -15,14 +15,14 @@ from fyke import limits
 from fyke.clock import SystemClock
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor
+from fyke.crawl.context import FetchContext
 from fyke.crawl.discovery import push, subscriptions
 from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.discovery.push import Pushed, Subscriber
-from fyke.crawl.means import Means
 from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
+from fyke.crawl.run.options import AgentOptions
 from fyke.crawl.run.settings import CrawlSettings
-from fyke.crawl.run.ties import Ways
 from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport
@@ -342,11 +342,11 @@ def test_a_crawl_subscribes_and_fetches_what_is_pushed(tmp_path: Path, monkeypat
                 agent = Agent(
                     store,
                     Frontier(Politeness(delay=0.0)),
-                    Means(scene.transport, Permissions("fyke"), scene.clock),
+                    FetchContext(scene.transport, Permissions("fyke"), scene.clock),
                     Rules.of(settings, [seed]),
                     processor,
                     discovery=Discovery(processor, poll=True),
-                    ways=Ways(patience=float("inf")),
+                    options=AgentOptions(patience=float("inf")),
                 )
                 async with subscriptions.serving(agent, settings, scene.clock):
                     running = asyncio.create_task(agent.run([seed]))

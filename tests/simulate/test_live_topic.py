@@ -15,7 +15,7 @@ import fyke
 from fyke.archive.archive import Archive
 from fyke.collection.build import build, graph_of, hosts_of
 from fyke.collection.pages import Source
-from fyke.crawl.mail.outbox import Post
+from fyke.crawl.mail.outbox import Outbox
 from fyke.crawl.order.cash import Accounts
 from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.order.topic import Focus
@@ -152,6 +152,6 @@ def test_kill_and_resume_keep_the_cash(tmp_path: Path, served: Served) -> None:
 
 def in_the_mail(store: Store) -> float:
     """Cash in letters that have not taken effect."""
-    post = Post(store)
+    post = Outbox(store)
     letters = [letter for taken in post.take(store.owned).values() for letter in post.new(taken)]
     return sum(offer.cash for letter in letters for offer in letter.offers)

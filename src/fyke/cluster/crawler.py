@@ -34,7 +34,7 @@ from fyke.crawl.run import status as statuses
 from fyke.crawl.run.board import Board
 from fyke.crawl.run.ending import End
 from fyke.crawl.run.limit import Bounds
-from fyke.crawl.run.processes import Run, crawl_apart
+from fyke.crawl.run.processes import Run, crawl_in_processes
 from fyke.crawl.run.runtime import log, logging_to
 from fyke.crawl.run.status import Status
 from fyke.errors import FykeError
@@ -171,7 +171,7 @@ def _crawl(run: Run) -> str:
     with logging_to(run.store, run.plan.settings.log_format, run.verbose):
         try:
             statuses.clear(run.store)
-            if crawl_apart(run, AgentMaker, watch) is End.NO_ROOM:
+            if crawl_in_processes(run, AgentMaker, watch) is End.NO_ROOM:
                 return f"the disk under {run.store} is full; free it, or lower --min-free-disk"
         except (FykeError, OSError) as error:
             log.error("the node's agents end: %s", error)

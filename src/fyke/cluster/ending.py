@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fyke.crawl.run.board import Sign
+from fyke.crawl.run.board import Heartbeat
 
 NEVER = (0, -1)
 """What a node says that is not quiet."""
@@ -21,12 +21,12 @@ class Quiet:
     """A node's side: since which round its agents rest, and which round that confirms."""
 
     def __init__(self) -> None:
-        self._signs: Sequence[Sign] = ()
+        self._signs: Sequence[Heartbeat] = ()
         self._since, self._confirmed = NEVER
         self._round = 0
-        self._heard: Sequence[Sign] = ()
+        self._heard: Sequence[Heartbeat] = ()
 
-    def look(self, signs: Sequence[Sign], round_: int) -> tuple[int, int]:
+    def look(self, signs: Sequence[Heartbeat], round_: int) -> tuple[int, int]:
         """See the agents' signs, knowing of ``round_``; return the rounds since which and up to which all was quiet."""
         if any(not sign.idle_until for sign in signs):
             self._signs, (self._since, self._confirmed) = (), NEVER
@@ -46,7 +46,7 @@ class Quiet:
         self._since, self._confirmed = NEVER
 
 
-def _work(sign: Sign) -> tuple[int, int]:
+def _work(sign: Heartbeat) -> tuple[int, int]:
     return sign.received, sign.pages
 
 

@@ -1,6 +1,6 @@
 """The office of a machine: its agents' mail to other machines' tablets, gathered per node and forwarded as bytes.
 
-Nothing is decoded on the way. Agents talk to it by a local socket (fyke.crawl.mail.abroad); a bundle travels with
+Nothing is decoded on the way. Agents talk to it by a local socket (fyke.crawl.mail.remote); a bundle travels with
 others to the same node in one call, is handed to the agent of its tablet there, and is acknowledged once its effect is
 durable in that node's depot. Whatever fails, or has moved to another node meanwhile, is answered with nothing: the
 letters stay in their outbox, and are sent again.
@@ -16,8 +16,8 @@ from pathlib import Path
 
 from fyke.clock import boot_time
 from fyke.crawl.duplicates.near import SKETCHES
-from fyke.crawl.mail.abroad import HEAD, INDEX
 from fyke.crawl.mail.carrier import put_bytes, socket_path, take_frame
+from fyke.crawl.mail.remote import HEAD, INDEX
 from fyke.store.lineage import Committed
 
 GATHER = 0.1

@@ -9,7 +9,7 @@ from pathlib import Path
 from fyke.clock import boot_time
 from fyke.cluster.crawler import Crawler
 from fyke.cluster.office import Bundles, Inbox
-from fyke.crawl.run.board import Board, Sign, board_bytes
+from fyke.crawl.run.board import Board, Heartbeat, board_bytes
 from fyke.crawl.run.processes import NOTE, Run
 from fyke.store.lineage import Committed
 
@@ -46,7 +46,7 @@ class Shift:
                     self._inbox = Inbox(folder, lambda tablet: self.run.agent_of(tablet, self._count), self._committed)
         return self._board
 
-    def signs(self) -> list[Sign]:
+    def signs(self) -> list[Heartbeat]:
         """What the agents show of themselves; none where they have not begun."""
         board = self.board()
         return [board.sign(agent) for agent in range(board.agents)] if board is not None else []

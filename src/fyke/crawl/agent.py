@@ -8,8 +8,8 @@
         url ← website.nextURL()
         if website.permitsCrawl(url):                          visits.begin: permission, gate
           text ← retrieveURL(url)                              visits.begin: the fetch; it arrives some ticks later
-          storeDocument(url, text)                             _take: keeper.take reads all that arrived, commits them
-          for each url in parse(text): frontier.addURL(url)    keeper.offers, queues.offer
+          storeDocument(url, text)                             _take: writer.take reads all that arrived, commits them
+          for each url in parse(text): frontier.addURL(url)    writer.offers, queues.offer
         frontier.releaseSite(website)                          frontier.done
 
 A tick takes a few of the visits that have arrived, reads their pages in one call, writes one batch for each tablet,
@@ -27,7 +27,8 @@ from functools import partial
 
 from fyke.clock import boot_time
 from fyke.crawl.capture import Processor
-from fyke.crawl.commit import Keeper
+from fyke.crawl.commit import PageWriter
+from fyke.crawl.context import FetchContext
 from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.exact import strip_all
@@ -35,7 +36,6 @@ from fyke.crawl.duplicates.examination import Examination
 from fyke.crawl.mail.delivery import Delivery
 from fyke.crawl.mail.durability import Durability
 from fyke.crawl.mail.outbox import Letter, Offer
-from fyke.crawl.means import Means
 from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.politeness.gate import Gate
 from fyke.crawl.politeness.rules import Rules
@@ -43,8 +43,8 @@ from fyke.crawl.queue.queues import Queues
 from fyke.crawl.queue.seen_runs import SeenRuns
 from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.run.board import ROOM
+from fyke.crawl.run.options import AgentCallbacks, AgentOptions
 from fyke.crawl.run.tally import Tally
-from fyke.crawl.run.ties import Ties, Ways
 from fyke.crawl.visit import Visits
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.leases import Idle, Why
@@ -71,33 +71,33 @@ class Agent:
         self,
         store: Store,
         frontier: Frontier,
-        means: Means,
+        context: FetchContext,
         rules: Rules,
         processor: Processor,
         *,
         discovery: Discovery | None = None,
-        ways: Ways = Ways(),  # noqa: B008 - frozen
-        ties: Ties = Ties(),  # noqa: B008 - frozen
+        options: AgentOptions = AgentOptions(),  # noqa: B008 - frozen
+        callbacks: AgentCallbacks = AgentCallbacks(),  # noqa: B008 - frozen
     ) -> None:
-        """``means`` are what contacts are made with; ``discovery`` reads sitemaps and feeds, where they are wanted."""
+        """``context`` is what contacts are made with; ``discovery`` reads sitemaps and feeds, where wanted."""
         processor.key_by(store.secret)
         self.frontier = frontier
-        self._ways, self._ties, self._clock, self._limit = ways, ties, means.clock, means.limit
-        seen = SeenSet()
-        self._seen_runs = SeenRuns(seen, store.path)
-        self.revisits = Revisits(ways.revisits) if ways.revisits else None
-        self.queues = self._make_queues(store, means, rules, seen)
+        self._options, self._callbacks, self._clock, self._limit = options, callbacks, context.clock, context.limit
+        self._seen_runs = SeenRuns(seen := SeenSet(), store.path)
+        self.revisits = Revisits(options.revisits) if options.revisits else None
+        self.queues = self._make_queues(store, context, rules, seen)
         self.idle = Idle(0.0, Why.EMPTY)
         """What the agent last waited for."""
         self.discovery = discovery or Discovery(processor, sitemaps=False)
-        self._examination = Examination(self.queues, rules.learn, ties.ask, ties.thread)
-        self.delivery = Delivery(self.queues, self._examination, means.clock, ties.send, self._begin)
+        self._examination = Examination(self.queues, rules.learn, callbacks.ask, callbacks.thread)
+        self.delivery = Delivery(self.queues, self._examination, context.clock, callbacks.send, self._begin)
         self._stored: list[Page] = []  # committed, and not yet told of
-        self.keeper = self._make_keeper(rules, processor)
-        self.tally = self.keeper.tally
-        means.gate = means.gate or Gate(frontier.politeness, MAX_FETCH)
-        self.visits = Visits(means, self.queues, self.keeper, self.discovery, self.revisits, self._begin, self._notice)
-        self.keeper.ended, self.keeper.fault, self.keeper.beside = self.visits.end, self.visits.fault, self._begin
+        self.writer = self._make_writer(rules, processor)
+        self.tally = self.writer.tally
+        context.gate = context.gate or Gate(frontier.politeness, MAX_FETCH)
+        queues, writer = self.queues, self.writer
+        self.visits = Visits(context, queues, writer, self.discovery, self.revisits, self._begin, self._notice)
+        writer.ended, writer.fault, writer.beside = self.visits.end, self.visits.fault, self._begin
         self.network = self.visits.network
         self._beside: set[asyncio.Task[None]] = set()  # what waits for somebody
         self._awake = asyncio.Event()
@@ -106,42 +106,43 @@ class Agent:
         self._next_beat = 0.0
         self._settled = False  # ``idle`` is what the frontier says now
         self._restored = False
-        self._durability = Durability(store, self.queues.post, ties.durable)
+        self._durability = Durability(store, self.queues.outbox, callbacks.durable)
 
-    def _make_queues(self, store: Store, means: Means, rules: Rules, seen: SeenSet) -> Queues:
-        ways = self._ways
-        queues = Queues(store, self.frontier, ways.prioritizer or DefaultPrioritizer(), seen, rules.worth)
-        queues.post.strict = self._ties.durable is not None
+    def _make_queues(self, store: Store, context: FetchContext, rules: Rules, seen: SeenSet) -> Queues:
+        options = self._options
+        queues = Queues(store, self.frontier, options.prioritizer or DefaultPrioritizer(), seen, rules.worth)
+        queues.outbox.strict = self._callbacks.durable is not None
         queues.admit = rules.admit
-        if means.names is not None:
-            queues.prefetch = means.names.prefetch
-        if ways.order is not None:
-            queues.order = ways.order(Reserve(store, self.frontier, queues.write_site, ways.concurrency))
+        if context.names is not None:
+            queues.prefetch = context.names.prefetch
+        if options.order is not None:
+            queues.order = options.order(Reserve(store, self.frontier, queues.write_site, options.concurrency))
             queues.anchors.shown = defaultdict(list)
         if self.revisits is not None:
             queues.judge, queues.rate = self.revisits.judge, self.revisits.rate
         return queues
 
-    def _make_keeper(self, rules: Rules, processor: Processor) -> Keeper:
-        ways, ties = self._ways, self._ties
-        keeper = Keeper(
+    def _make_writer(self, rules: Rules, processor: Processor) -> PageWriter:
+        options, callbacks = self._options, self._callbacks
+        writer = PageWriter(
             self.queues, rules, processor, self.discovery, self._examination, self._clock,
-            work_on=ties.work_on, revisits=self.revisits,
+            work_on=callbacks.work_on, revisits=self.revisits,
         )  # fmt: skip
-        keeper.captures = ties.captures
-        if ways.requisites:
-            keeper.requisites = Requisites(self.queues, rules)
-        if ways.form_requests:
+        writer.captures = callbacks.captures
+        if options.requisites:
+            writer.requisites = Requisites(self.queues, rules)
+        if options.form_requests:
             from fyke.crawl.discovery.forms import Forms
 
-            keeper.forms = Forms(self.queues, rules, self._permits, post=ways.post_forms, budget=ways.form_requests)
-        if ties.follow is not None:
-            keeper.follow = self._stored.append
-        return keeper
+            post = options.post_forms
+            writer.forms = Forms(self.queues, rules, self._permits, post=post, budget=options.form_requests)
+        if callbacks.follow is not None:
+            writer.follow = self._stored.append
+        return writer
 
     def _permits(self, url: Url) -> bool:
         """Whether robots.txt, as far as it is known, allows a URL of one of this agent's hosts."""
-        known = self.visits.means.permissions.known(url, self.queues.tablet(url), self._clock.now())
+        known = self.visits.context.permissions.known(url, self.queues.tablet(url), self._clock.now())
         return known is None or known.allows(url)
 
     def _seed(self, urls: Sequence[Url]) -> None:
@@ -167,7 +168,7 @@ class Agent:
 
     def exclude(self, judge: Callable[[Url], Drop | None]) -> None:
         """Neither follow nor fetch what ``judge`` has a reason against, in the place of what was excluded so before."""
-        refusals = self.keeper.rules.refusals
+        refusals = self.writer.rules.refusals
         if self.visits.refuses is not None:
             refusals.remove(self.visits.refuses)
         refusals.append(judge)
@@ -176,8 +177,8 @@ class Agent:
     def add(self, seeds: Sequence[Url]) -> None:
         """Crawl from further seeds."""
         for url in seeds:
-            self.keeper.rules.admit(url)
-            self.visits.means.named(url)
+            self.writer.rules.admit(url)
+            self.visits.context.named(url)
         self._seed(seeds)
         self._notice()
 
@@ -194,13 +195,13 @@ class Agent:
         """Show a sign of life during a long step."""
         now = self._clock.now()
         if now >= self._next_beat:
-            self._next_beat = now + self._ways.beat_every
-            if not self._ties.beat(self):
+            self._next_beat = now + self._options.beat_every
+            if not self._callbacks.beat(self):
                 self.stop()
 
     def push(self, url: Url, offers: Sequence[Offer]) -> None:
         """Take in what a hub pushed from the feed at ``url``."""
-        self.keeper.lister.push(url, offers)
+        self.writer.lister.push(url, offers)
         self._settled = False
         self._awake.set()
 
@@ -208,8 +209,8 @@ class Agent:
         """Go on where an earlier run stopped, and crawl from ``seeds``. Raises what a disk or a bug raised."""
         self.restore()
         self._seed(seeds)
-        if self._ties.follow is not None:
-            self._ties.follow.wake = partial(asyncio.get_running_loop().call_soon_threadsafe, self._notice)
+        if self._callbacks.follow is not None:
+            self._callbacks.follow.wake = partial(asyncio.get_running_loop().call_soon_threadsafe, self._notice)
         try:
             while not self._done():
                 self._take()
@@ -223,28 +224,28 @@ class Agent:
                 task.cancel()
             await asyncio.gather(*self._beside, return_exceptions=True)
             await self._seen_runs.finish()
-            if self.keeper.rendering is not None:
-                await asyncio.to_thread(self.keeper.rendering.close)
+            if self.writer.rendering is not None:
+                await asyncio.to_thread(self.writer.rendering.close)
             await self._durability.end()
-            if self._ties.captures is not None:
-                self._ties.captures.close()
+            if self._callbacks.captures is not None:
+                self._callbacks.captures.close()
         self.queues.anchors.step(self._clock.now(), everything=True)
         await self.delivery.finish(self._clock.now())
-        self.visits.means.remember()
+        self.visits.context.remember()
         if self.queues.order is not None:
             self.queues.order.checkpoint(force=True)
         durable = await self._durability.settle()
         while durable and self.queues.deliver(self._clock.now()):  # what waited for that
             durable = await self._durability.settle()
         # All tablets are ours, and durable: nothing to wait for.
-        if durable and self._ties.send is None and not self._stopping:
+        if durable and self._callbacks.send is None and not self._stopping:
             strip_all(self.queues.store)
         return self.tally
 
     def _done(self) -> bool:
         if self._busy:
             return False
-        return self._stopping or (self._ties.send is None and self.resting(self._clock.now()))
+        return self._stopping or (self._callbacks.send is None and self.resting(self._clock.now()))
 
     @property
     def _busy(self) -> bool:
@@ -260,7 +261,7 @@ class Agent:
 
     def _waits_long(self, now: float) -> bool:
         """Whether what the agent waits for is beyond the patience. Our own gap between two contacts never is."""
-        long = self.idle.why is not Why.DELAY and self.idle.until > now + self._ways.patience
+        long = self.idle.why is not Why.DELAY and self.idle.until > now + self._options.patience
         return long and not self.frontier.keeps_a_gap()
 
     def _take(self) -> None:
@@ -273,7 +274,7 @@ class Agent:
             href = each.lease.entry.href
             size += len(each.outcome.exchange.body) if each.outcome.exchange is not None else 0
             room -= len(href.encode()) + 1
-            alone = href in self.visits.means.suspects
+            alone = href in self.visits.context.suspects
             if count and (alone or size > BYTES_AT_ONCE or room < 0):
                 break
             count += 1
@@ -281,15 +282,15 @@ class Agent:
                 break
         some, self.visits.arrived = arrived[:count], arrived[count:]
         began = boot_time()
-        self.keeper.take(self.visits.take(some))
+        self.writer.take(self.visits.take(some))
         self.queues.flush()
         self._tell()
-        self.visits.means.lag.hold(boot_time() - began)
+        self.visits.context.lag.hold(boot_time() - began)
         self._settled = False  # what they found may have changed what there is to wait for
 
     def _tell(self) -> None:
         """Hand over the documents that are written. REQUIRES: nothing is committed that is not."""
-        follow = self._ties.follow
+        follow = self._callbacks.follow
         if follow is not None:
             if self._stored:
                 some, self._stored[:] = self._stored[:], []
@@ -306,11 +307,10 @@ class Agent:
         self.queues.wake(now)
         self._deliver(now)
         self.queues.feed(now, self.tally.pages)
-        if self._is_behind():
-            return
-        while self.visits.under_way < self._ways.concurrency and not self._stopping:
+        behind = self._is_behind()
+        while not behind and self.visits.under_way < self._options.concurrency and not self._stopping:
             if self._paused:
-                self.idle = Idle(now + self._ways.beat_every, Why.PAUSED)
+                self.idle = Idle(now + self._options.beat_every, Why.PAUSED)
                 return
             self.queues.refill(now)
             if self.revisits is not None and (wait := self.revisits.budget.pace(now)):
@@ -337,8 +337,8 @@ class Agent:
 
     def _is_behind(self) -> bool:
         """Whether so much is under way that no more should come; what is received is taken in all the same."""
-        follow = self._ties.follow
-        return self._examination.behind or self.queues.post.is_full or (follow is not None and follow.behind)
+        follow = self._callbacks.follow
+        return self._examination.behind or self.queues.outbox.is_full or (follow is not None and follow.behind)
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         """Run what must wait for somebody: names, robots.txt, converters, mail."""
@@ -374,15 +374,15 @@ class Agent:
         now = self._clock.now()
         if now < self._next_beat:
             return
-        self._next_beat = now + self._ways.beat_every
+        self._next_beat = now + self._options.beat_every
         self._deliver(now, beat=True)
-        self.visits.means.remember()
+        self.visits.context.remember()
         if self.queues.order is not None:
             self.queues.order.checkpoint()
         self.queues.duplicates.strip(now)
         self._seen_runs.relieve()
-        self._durability.begin(not self._busy and self.queues.post.waits_for_sync)
-        if not self._ties.beat(self):
+        self._durability.begin(not self._busy and self.queues.outbox.waits_for_sync)
+        if not self._callbacks.beat(self):
             self.stop()
 
     def _deliver(self, now: float, beat: bool = False) -> None:
@@ -390,7 +390,7 @@ class Agent:
         if self._stopping:  # what is left over stays in the outbox
             return
         self.delivery.deliver(now, eager=beat or not self._busy)
-        if not self._busy and self.queues.post.waits_for_sync and not self._durability.is_under_way:
+        if not self._busy and self.queues.outbox.waits_for_sync and not self._durability.is_under_way:
             self._next_beat = now  # nothing else is to be done: sync at once
 
     async def receive(self, letters: list[Letter]) -> None:

@@ -19,7 +19,7 @@ import msgspec
 
 from fyke.crawl.arrival import MAX_TRIES, PASSING, Arrival, contact_of
 from fyke.crawl.capture import Processed, Processor, page_of
-from fyke.crawl.discovery.discovery import Discovery, Listing, is_guess, is_poll, is_sitemap, redirected, tell
+from fyke.crawl.discovery.discovery import Discovery, Listing, completed, is_guess, is_poll, is_sitemap, redirected
 from fyke.crawl.discovery.lister import Lister
 from fyke.crawl.discovery.requisites import Requisites
 from fyke.crawl.duplicates.examination import Examination
@@ -27,7 +27,7 @@ from fyke.crawl.hooks import Hook, edited
 from fyke.crawl.mail.outbox import Offer
 from fyke.crawl.order.order import Visit
 from fyke.crawl.politeness.rules import Rules
-from fyke.crawl.queue.later import AGAIN
+from fyke.crawl.queue.later import REVISIT
 from fyke.crawl.queue.queues import Queues
 from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.revisit.writing import RevisitWriter
@@ -59,7 +59,7 @@ _TROUBLES = 1000
 """Sites whose last trouble is remembered, so that a crawl can tell why it came to nothing."""
 
 
-class Keeper:
+class PageWriter:
     """The part of an agent that writes: the rows of first visits, and (with ``revisits``) of further ones."""
 
     def __init__(
@@ -103,7 +103,7 @@ class Keeper:
         """Told of a fault of ours with a visit, while it is handled."""
         self.beside: Callable[[Coroutine[None, None, None]], None] = lambda work: work.close()
         """Runs what must wait for somebody."""
-        self._retaker = RevisitWriter(self, revisits, clock) if revisits is not None else None
+        self._revisit_writer = RevisitWriter(self, revisits, clock) if revisits is not None else None
         self._documents: set[int] = set()
         self.troubles: dict[str, str] = {}
         """Sites that could not be reached, and why."""
@@ -146,8 +146,8 @@ class Keeper:
     def _sort(self, each: Arrival) -> str:
         """Settle an arrival that needs no reading, or have it read beside; of a page, return its type."""
         outcome, entry = each.outcome, each.lease.entry
-        settled = self._retaker.settle(each) if self._is_revisit(entry) and self._retaker else self._settle(each)
-        if settled:
+        revisit = self._revisit(entry)
+        if self._settle(each) if revisit is None else revisit.settle(each):
             self.ended(each.lease)
             return ""
         assert isinstance(outcome, Fetched)
@@ -156,8 +156,8 @@ class Keeper:
             self.beside(self._take_beside(each, outcome))
         return page
 
-    def _is_revisit(self, entry: Entry) -> bool:
-        return self._revisits is not None and entry.kind == AGAIN
+    def _revisit(self, entry: Entry) -> RevisitWriter | None:
+        return self._revisit_writer if entry.kind == REVISIT else None
 
     def _settle(self, each: Arrival) -> bool:
         """Take an outcome in; return False of a document, which is to be read."""
@@ -242,11 +242,11 @@ class Keeper:
     def _finish(self, each: Arrival, processed: Processed) -> None:
         """Commit what was read of a document."""
         lease, entry = each.lease, each.lease.entry
-        if self._is_revisit(entry) and self._retaker is not None and processed.change.meta.error != Reason.UNREADABLE:
-            self._retaker.finish(each, processed)
+        if (revisit := self._revisit(entry)) is not None and processed.change.meta.error != Reason.UNREADABLE:
+            revisit.finish(each, processed)
         else:
             contact = contact_of(each.outcome, 0.0, self._clock.now())
-            self.keep(lease, processed if entry.told is None else tell(processed, entry.told), contact)
+            self.keep(lease, processed if entry.from_feed is None else completed(processed, entry.from_feed), contact)
 
     async def _take_beside(self, each: Arrival, outcome: Fetched) -> None:
         """Read a document that is no page, or a large one, or one that lists pages; commit what follows."""
@@ -276,7 +276,7 @@ class Keeper:
     async def _listing(self, each: Arrival, outcome: Fetched) -> Listing | None:
         """Commit what a sitemap or feed lists, where the document is one."""
         lease, entry = each.lease, each.lease.entry
-        if self._is_revisit(entry):
+        if self._revisit(entry) is not None:
             return None
         listing = await self.discovery.read(outcome, entry, self._clock.now())
         if listing is None:
@@ -369,9 +369,9 @@ class Keeper:
     def offers(self, batch: Batch, lease: Lease, processed: Processed) -> list[Offer]:
         """The links that are new and that belong to the crawl."""
         entry = lease.entry
-        depth, kind, hops, told = entry.depth + 1, "", 0, None
+        depth, kind, hops, from_feed = entry.depth + 1, "", 0, None
         if processed.redirected:  # as far from the seeds as the page that sent us there
-            depth, told = entry.depth, entry.told
+            depth, from_feed = entry.depth, entry.from_feed
             kind, hops = redirected(entry.kind)
             if not entry.depth and not is_sitemap(entry.kind):  # a seed is where it leads
                 self.rules.admit(processed.links[0].target)
@@ -394,7 +394,7 @@ class Keeper:
             if hops > MAX_HOPS:
                 why = Drop.REDIRECTS
             if why is None:
-                offers.append(Offer(url.href, depth, kind=kind, told=told))
+                offers.append(Offer(url.href, depth, kind=kind, from_feed=from_feed))
             else:
                 batch.count("dropped:" + why)
         return self.rules.numbered(offers, hop) if hop else offers

@@ -10,9 +10,9 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 
 from fyke.crawl.duplicates.exact import Duplicates, strip_all
-from fyke.crawl.duplicates.near import FOLDER, LookAlikes
+from fyke.crawl.duplicates.near import FOLDER, NearIndex
 from fyke.crawl.mail.anchors import Anchors
-from fyke.crawl.mail.outbox import Mark, Note, Offer, Post, Sighting
+from fyke.crawl.mail.outbox import Mark, Note, Offer, Outbox, Sighting
 from fyke.dedupe.index import SAME_TEXT
 from fyke.reading.reading import Material
 from fyke.store import Batch, Change, Store
@@ -22,7 +22,7 @@ from fyke.url import Url
 from fyke.values import BLOCK_END
 
 
-class _Direct(Post):
+class _Direct(Outbox):
     """A post that keeps notes in memory until they are applied."""
 
     def __init__(self) -> None:
@@ -40,10 +40,10 @@ class Settled:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._post = _Direct()
-        self._duplicates = Duplicates(store, self._post)
-        self._anchors = Anchors(store, self._post, store.tablet_of, marking=False)
-        self._index = LookAlikes(store.path / FOLDER, store)
+        self._outbox = _Direct()
+        self._duplicates = Duplicates(store, self._outbox)
+        self._anchors = Anchors(store, self._outbox, store.tablet_of, marking=False)
+        self._index = NearIndex(store.path / FOLDER, store)
 
     def __call__(self, put: Sequence[tuple[Url, int, Change]]) -> None:
         """Take versions that were put."""
@@ -74,8 +74,8 @@ class Settled:
         self._deliver()
 
     def _deliver(self) -> None:
-        while self._post.notes:
-            number, notes = self._post.notes.popleft()
+        while self._outbox.notes:
+            number, notes = self._outbox.notes.popleft()
             tablet = self._store.tablet(number)
             batch = tablet.batch()
             self._duplicates.apply(batch, number, notes)

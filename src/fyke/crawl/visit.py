@@ -21,13 +21,13 @@ from dataclasses import replace
 
 from fyke.crawl.arrival import Arrival, contact_of
 from fyke.crawl.capture import refused
-from fyke.crawl.commit import Keeper
+from fyke.crawl.commit import PageWriter
+from fyke.crawl.context import FetchContext
 from fyke.crawl.discovery.discovery import Discovery, places
 from fyke.crawl.hooks import Hook, before_fetch
-from fyke.crawl.means import Means
 from fyke.crawl.politeness.login import Logins, Session
 from fyke.crawl.politeness.network import UNREACHABLE, Network, rest
-from fyke.crawl.queue.later import AGAIN
+from fyke.crawl.queue.later import REVISIT
 from fyke.crawl.queue.queues import Queues
 from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.run.runtime import log
@@ -57,9 +57,9 @@ class Visits:
 
     def __init__(
         self,
-        means: Means,
+        context: FetchContext,
         queues: Queues,
-        keeper: Keeper,
+        writer: PageWriter,
         discovery: Discovery,
         revisits: Revisits | None,
         beside: Callable[[Coroutine[None, None, None]], None],
@@ -67,19 +67,19 @@ class Visits:
     ) -> None:
         """``beside(work)`` runs what must wait for somebody; ``wake()`` tells that a visit has arrived."""
         self.network = Network()
-        self.means = means
+        self.context = context
         self.under_way = 0
         """Visits that have begun and not ended."""
         self.refuses: Callable[[Url], Drop | None] | None = None
         """Why a URL that was queued is no longer wanted."""
         self.arrived: list[Arrival] = []
         """Visits whose answer has come."""
-        self._clock = means.clock
-        assert means.gate is not None
-        self._gate = means.gate
+        self._clock = context.clock
+        assert context.gate is not None
+        self._gate = context.gate
         self._queues = queues
         self._frontier = queues.frontier
-        self._keeper = keeper
+        self._writer = writer
         self._discovery = discovery
         self._revisits = revisits
         self._beside = beside
@@ -99,7 +99,7 @@ class Visits:
 
     def _begin(self, lease: Lease) -> None:
         url, now = lease.entry.url, self._clock.now()
-        permission = self.means.permissions.known(url, self._queues.tablet(url), now)
+        permission = self.context.permissions.known(url, self._queues.tablet(url), now)
         if why := self._frontier.sites.dead(lease.site, now):
             self.arrived.append(Arrival(lease, Request(url), Failed(url, Reason(why)), is_answer=False))
         elif permission is not None and permission.standing.verdict is Verdict.DENY:
@@ -109,19 +109,19 @@ class Visits:
             self._refuse(lease, Drop.ROBOTS)
         elif self.refuses is not None and (refusal := self.refuses(url)):
             self._refuse(lease, refusal)
-        elif url.href in self.means.quarantined:
+        elif url.href in self.context.quarantined:
             self._refuse(lease, Reason.QUARANTINED)
-        elif is_posted(lease.entry.kind) and not (self._keeper.forms is not None and self._keeper.forms.post):
+        elif is_posted(lease.entry.kind) and not (self._writer.forms is not None and self._writer.forms.post):
             self._refuse(lease, Drop.POST)  # of a run that was allowed to
         elif is_requisite(lease.entry.kind) and self._queues.tablet(url).version(url.key) is not None:
-            self._keeper.lister.forget(lease, None)  # a page of the crawl, too
+            self._writer.lister.forget(lease, None)  # a page of the crawl, too
             self.end(lease)
-        elif self.means.names is None:
+        elif self.context.names is None:
             self._enter(lease, permission)
-        elif (found := self.means.names.known(lease.host)) is not None:
+        elif (found := self.context.names.known(lease.host)) is not None:
             self._enter(lease, permission, found)
         else:
-            self._beside(self._resolve(lease, permission, self.means.names))
+            self._beside(self._resolve(lease, permission, self.context.names))
 
     async def _resolve(self, lease: Lease, permission: Permission | None, names: Names) -> None:
         try:
@@ -146,10 +146,10 @@ class Visits:
             self.end(lease)
         elif permission is None:
             self._beside(self._ask_permission(lease))
-        elif self.means.logins is not None and self.means.logins.wants(lease.site):
-            self._beside(self._log_in(lease, self.means.logins))
-        elif self.means.before_fetch is not None:
-            self._beside(self._ask_hook(lease, self.means.before_fetch))
+        elif self.context.logins is not None and self.context.logins.wants(lease.site):
+            self._beside(self._log_in(lease, self.context.logins))
+        elif self.context.before_fetch is not None:
+            self._beside(self._ask_hook(lease, self.context.before_fetch))
         else:
             self._fetch_page(lease)
 
@@ -171,7 +171,7 @@ class Visits:
     def _fetch_page(self, lease: Lease, headers: tuple[tuple[str, str], ...] = ()) -> None:
         entry, tablet = lease.entry, self._queues.tablet(lease.entry.url)
         try:
-            if entry.kind == AGAIN and self._revisits is not None:
+            if entry.kind == REVISIT and self._revisits is not None:
                 request = self._revisits.request(entry, tablet, self._clock.now())
             elif is_posted(entry.kind):
                 request = request_of(entry.url)
@@ -188,7 +188,7 @@ class Visits:
             self.arrived.append(Arrival(lease, request, outcome))
             self._wake()
 
-        self.means.start(request, done)
+        self.context.start(request, done)
 
     # ---- what came
 
@@ -206,7 +206,7 @@ class Visits:
         return telling
 
     def _tells(self, lease: Lease, outcome: Outcome) -> bool:
-        logins = self.means.logins
+        logins = self.context.logins
         if logins is not None and logins.knows(lease.site):
             session, now = logins.look(lease.site, outcome), self._clock.now()
             if session is Session.ENDED:
@@ -228,22 +228,22 @@ class Visits:
     def end(self, lease: Lease) -> None:
         """A visit is over: what followed from it is committed."""
         self.under_way -= 1
-        if self._keeper.came_to_document(lease):
-            self.means.limit.spend()
-            if lease.entry.href in self.means.suspects:
-                self.means.acquit(lease.entry.href)
+        if self._writer.came_to_document(lease):
+            self.context.limit.spend()
+            if lease.entry.href in self.context.suspects:
+                self.context.acquit(lease.entry.href)
         else:
-            self.means.limit.give_back()
+            self.context.limit.give_back()
 
     def fault(self, lease: Lease) -> None:
         """Note a fault of ours, which has just been raised: the URL's row says that it could not be read."""
         log.exception("a fault of ours with %s", lease.entry.href)
         if self._frontier.holds(lease):  # else it is still queued on disk, for the next run
-            self._keeper.keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.UNREADABLE), None)
+            self._writer.keep(lease, refused(lease.entry.depth, self._clock.now(), Reason.UNREADABLE), None)
         self.end(lease)
 
     def _refuse(self, lease: Lease, why: Drop | Reason) -> None:
-        self._keeper.keep(lease, refused(lease.entry.depth, self._clock.now(), why), None)
+        self._writer.keep(lease, refused(lease.entry.depth, self._clock.now(), why), None)
         self.end(lease)
 
     def _heard(self, lease: Lease, outcome: Outcome) -> bool:
@@ -254,12 +254,12 @@ class Visits:
             return False
         self._frontier.sites.reached(lease.site)
         if (
-            self._keeper.troubles
+            self._writer.troubles
             and exchange is not None
             and not isinstance(outcome, Failed)
             and not exchange.incomplete
         ):
-            self._keeper.troubles.pop(lease.site, None)
+            self._writer.troubles.pop(lease.site, None)
         if self.network.answered(now):
             opened = self._frontier.open(UNREACHABLE, now)
             log.warning("the network is back; %d sites are tried again", opened)
@@ -288,9 +288,9 @@ class Visits:
             failures = (self.network.unnamed if resolver_silent else self.network.silence)(lease.host)
         until, why = now + rest(failures), outcome.reason if counts else UNREACHABLE
         contact = None if outcome.reason is Reason.DNS else Contact(now, 0.0)
-        self._keeper.troubled(site, outcome)
+        self._writer.troubled(site, outcome)
         if frontier.sites.close(site, until, why, weight):
-            self._keeper.fail(lease, outcome, contact, now, final=True)
+            self._writer.fail(lease, outcome, contact, now, final=True)
             self.end(lease)
         else:
             self._close(lease, until, why, contact)
@@ -314,7 +314,7 @@ class Visits:
         async def fetch(request: Request) -> Outcome:
             nonlocal entered
             waits, entered = not entered, False
-            self._keeper.tally.contacts += 1
+            self._writer.tally.contacts += 1
             return await self._pass_gate(request, waits=waits)
 
         try:
@@ -322,10 +322,10 @@ class Visits:
             now = self._clock.now()
             if wait:
                 log.warning("login refused: %s (%s)", lease.site, said)
-                self._keeper.troubled(lease.site, Failed(lease.entry.url, Reason.LOGIN, detail=said))
+                self._writer.troubled(lease.site, Failed(lease.entry.url, Reason.LOGIN, detail=said))
                 self._close(lease, now + wait, "login refused")
             else:
-                self._keeper.troubles.pop(lease.site, None)
+                self._writer.troubles.pop(lease.site, None)
                 self._frontier.done(lease, now, Contact(now, 0.0), keep=True)
                 self.end(lease)
         except (FykeError, OSError):
@@ -337,7 +337,7 @@ class Visits:
     async def _ask_permission(self, lease: Lease) -> None:
         started, url = self._clock.now(), lease.entry.url
         try:
-            self._answered(lease, await self.means.permissions.ask(url, self._pass_gate), started)
+            self._answered(lease, await self.context.permissions.ask(url, self._pass_gate), started)
         except (FykeError, OSError):
             raise
         except Exception:
@@ -346,13 +346,13 @@ class Visits:
 
     def _answered(self, lease: Lease, outcome: Outcome, started: float) -> None:
         url, now = lease.entry.url, self._clock.now()
-        self._keeper.tally.contacts += 1
+        self._writer.tally.contacts += 1
         if isinstance(outcome, Failed) and outcome.url.site == url.site:
             if outcome.reason in UNREACHED:
                 self._unreached(lease, outcome)
                 return
             if outcome.reason is Reason.PRIVATE_ADDRESS:
-                self._keeper.fail(lease, Failed(url, outcome.reason, detail=outcome.detail), None, now)
+                self._writer.fail(lease, Failed(url, outcome.reason, detail=outcome.detail), None, now)
                 self.end(lease)
                 return
         if not self._heard(lease, outcome) and self.network.down_since:
@@ -361,20 +361,20 @@ class Visits:
         number = self._queues.tablet_of(url)
         tablet = self._queues.store.tablet(number)
         batch = tablet.batch()
-        permission = self.means.permissions.answered(batch, tablet, url, outcome, now)
+        permission = self.context.permissions.answered(batch, tablet, url, outcome, now)
         if permission.standing.verdict is Verdict.DENY and isinstance(outcome, Failed):
-            self._keeper.troubled(lease.site, outcome, "robots.txt: ")
+            self._writer.troubled(lease.site, outcome, "robots.txt: ")
         self._frontier.set_crawl_delay(lease.host, permission.delay)
         self._frontier.done(lease, now, contact_of(outcome, started, now), keep=True)
         self._queues.write_site(batch, lease.site)
         if self._discovery.sitemaps:
-            self._queues.offer(batch, number, self._keeper.lister.wanted(batch, places(url, permission)), now)
+            self._queues.offer(batch, number, self._writer.lister.wanted(batch, places(url, permission)), now)
         self._queues.commit(number, batch)
         self.end(lease)
 
     async def fetch(self, request: Request) -> Outcome:
         """Fetch what is no page of the crawl (a hub is asked), once its host may be contacted."""
-        self._keeper.tally.contacts += 1
+        self._writer.tally.contacts += 1
         return await self._pass_gate(request, waits=True)
 
     async def _pass_gate(self, request: Request, *, waits: bool) -> Outcome:
@@ -384,6 +384,6 @@ class Visits:
             # A contact under way is claimed for as long as it may take, and mostly over in a moment.
             await self._clock.sleep(min(busy - self._clock.now(), GATE_RETRY))
         try:
-            return await self.means.transport.fetch(request)
+            return await self.context.transport.fetch(request)
         finally:
             self._gate.leave(host, self._clock.now())

@@ -49,7 +49,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A changed priority appends a new entry with a higher generation; older ones are dropped when popped."""
     kind: str = ""
     """What is expected there: a page, or a sitemap or feed (fyke.crawl.discovery); and how often it was redirected."""
-    told: Meta | None = None
+    from_feed: Meta | None = None
     """What a feed said of it."""
     clue: bytes = b""
     """What the link that led here looked like, for a crawl that learns from it (fyke.topic.links)."""

@@ -177,7 +177,9 @@ class Discovery:
         offers = tuple(_items(feed, outcome.url, entry.depth + 1, now))
         counts = [("feeds", 1), ("feed-items", len(offers))]
         counts += [(f"feed-faults:{fault}", count) for fault, count in feed.faults]
-        told = tuple((offer.href, when) for offer in offers if offer.told and 0 < (when := _changed(offer.told)) <= now)
+        told = tuple(
+            (offer.href, when) for offer in offers if offer.from_feed and 0 < (when := _changed(offer.from_feed)) <= now
+        )
         topic = discover(head.get_all("link"), feed, outcome.url.href)
         age = max_age(head.get("cache-control"))
         return Listing(processed, offers, tuple(counts), told, feed.rhythm, age, topic=topic)
@@ -241,15 +243,15 @@ def _read(queues: Queues, entry: Entry) -> Polled | None:
     return msgspec.msgpack.decode(stored, type=Polled) if stored else None
 
 
-def _changed(told: Meta) -> float:
-    return moment(told.updated) or moment(told.published)
+def _changed(meta: Meta) -> float:
+    return moment(meta.updated) or moment(meta.published)
 
 
-def tell(processed: Processed, told: Meta) -> Processed:
+def completed(processed: Processed, from_feed: Meta) -> Processed:
     """What was made of a page, with what a feed told of it where the page itself says nothing."""
     meta = processed.change.meta
     said = meta.document or Meta()
-    blank = {name: value for name in Meta.__slots__ if (value := getattr(told, name)) and not getattr(said, name)}
+    blank = {name: value for name in Meta.__slots__ if (value := getattr(from_feed, name)) and not getattr(said, name)}
     if not blank:
         return processed
     meta = msgspec.structs.replace(meta, document=replace(said, **blank))
@@ -301,14 +303,14 @@ def _pages(found: Sitemap, base: Url, now: float) -> Iterator[Offer]:
         if url is None:
             continue
         worth = entry.priority if url.domain == domain else -1.0
-        told = None
+        news = None
         if entry.news is not None:
-            told = Meta(published=date(entry.news.published), source=entry.news.name)
+            news = Meta(published=date(entry.news.published), source=entry.news.name)
             fresh = moment(entry.news.published) > now - FRESH
             if url.domain == domain:
                 worth = 1.0 if fresh and first > 0 else min(worth, _LATE_NEWS)
             first -= fresh
-        yield Offer(url.href, 1, worth, told=told)
+        yield Offer(url.href, 1, worth, from_feed=news)
 
 
 def _items(feed: Feed, base: Url, depth: int, now: float) -> Iterator[Offer]:
@@ -317,7 +319,7 @@ def _items(feed: Feed, base: Url, depth: int, now: float) -> Iterator[Offer]:
     for item, url in zip(feed.items, _urls((item.link for item in feed.items), base), strict=True):
         if url is not None and item.link:
             worth = _FEED_WORTH if item.published > now - FRESH else _OLD_WORTH
-            yield Offer(url.href, depth, worth if url.domain == domain else -1.0, told=item.meta)
+            yield Offer(url.href, depth, worth if url.domain == domain else -1.0, from_feed=item.meta)
 
 
 def is_polled(tablet: Tablet, url: Url) -> bool:

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from fyke.crawl.mail.outbox import Mark, Note, Post, Sighting
+from fyke.crawl.mail.outbox import Mark, Note, Outbox, Sighting
 from fyke.store import EXACT, Batch, RowMeta, Store, bodies
 from fyke.url import Url
 
@@ -62,9 +62,9 @@ _decode = msgspec.msgpack.Decoder(list[_First]).decode
 class Duplicates:
     """The first-seen tables of the tablets that ``store`` owns, and the marks in their rows."""
 
-    def __init__(self, store: Store, post: Post) -> None:
+    def __init__(self, store: Store, outbox: Outbox) -> None:
         self._store = store
-        self._post = post
+        self._outbox = outbox
         self._surplus: dict[int, deque[bytes]] = {}
 
     def restore(self) -> None:
@@ -83,7 +83,7 @@ class Duplicates:
             if owner == here:
                 self.apply(batch, here, notes)
             else:
-                self._post.write(batch, here, owner, [], notes)
+                self._outbox.write(batch, here, owner, [], notes)
 
     def apply(self, batch: Batch, here: int, notes: list[Note]) -> None:
         """Let notes to tablet ``here`` take effect with ``batch``, which is of it."""
@@ -100,7 +100,7 @@ class Duplicates:
             if owner == here:
                 self.mark(batch, here, mark)
             else:
-                self._post.write(batch, here, owner, [], [mark])
+                self._outbox.write(batch, here, owner, [], [mark])
 
     def _sight(self, batch: Batch, here: int, sightings: list[Sighting]) -> list[Mark]:
         """Enter sightings; return the marks that follow."""
@@ -176,7 +176,7 @@ class Duplicates:
 
 def strip_all(store: Store) -> None:
     """Drop every body that is to go. REQUIRES: the store is all ours, and synced."""
-    duplicates = Duplicates(store, Post(store))
+    duplicates = Duplicates(store, Outbox(store))
     duplicates.restore()
     while duplicates.strip(float(1 << 40)):
         pass

@@ -1,8 +1,8 @@
 """Examination: what of each stored page is a duplicate, found in bundles beside the loop.
 
 A page's batch puts a `Question` into the outbox, so that none is lost. The agent takes questions in bundles; a thread
-makes digests of body and main text; the owners of the digests are told (`duplicates`), the machine's index is asked
-(`lookalikes`), and what it answers is marked in the rows. Pages with the same words are left to the owner of
+makes digests of body and main text; the owners of the digests are told (`exact`), the machine's index is asked
+(`near`), and what it answers is marked in the rows. Pages with the same words are left to the owner of
 their digest, so that of them, too, the lesser (time, URL) is the original.
 """
 
@@ -75,11 +75,11 @@ class Examination:
     @property
     def behind(self) -> bool:
         """Whether so much could be examined and waits that no more should come; what must be durable first does not."""
-        return self.queues.post.may_ask(BEHIND + 1)
+        return self.queues.outbox.may_ask(BEHIND + 1)
 
     def stored(self, batch: Batch, here: int, url: Url, stamp: int, material: Material) -> None:
         """Note, in the batch that stores a page in tablet ``here``, that it is to be examined."""
-        self.queues.post.write(batch, here, INDEX, [], [Question(url.href, stamp)])
+        self.queues.outbox.write(batch, here, INDEX, [], [Question(url.href, stamp)])
         self._size += len(material)
         self._kept[url.href, stamp] = material
         while self._size > KEPT:
@@ -87,16 +87,16 @@ class Examination:
 
     def ready(self, now: bool) -> bool:
         """Whether there are questions that should not wait; with ``now`` none should."""
-        return self.queues.post.may_ask(1 if now else WORTHWHILE)
+        return self.queues.outbox.may_ask(1 if now else WORTHWHILE)
 
     async def examine(self) -> None:
         """Answer a bundle of questions. Raises ``OSError`` where the index does not answer."""
-        post = self.queues.post
-        letters, size = post.take_questions(BUNDLE), 0
+        outbox = self.queues.outbox
+        letters, size = outbox.take_questions(BUNDLE), 0
         questions: list[tuple[int, str, int, Material | None]] = []
         for place, letter in enumerate(letters):
             if size > BUNDLE_SIZE:
-                post.give_back(letters[place:])
+                outbox.give_back(letters[place:])
                 del letters[place:]
                 break
             for note in letter.notes:
@@ -107,13 +107,13 @@ class Examination:
         try:
             answered = await self._answer(questions)
         except BaseException:
-            post.give_back(letters)
+            outbox.give_back(letters)
             raise
         self._write(answered)
         for stamp, href, _, _ in questions:
             if (href, stamp) in self._kept:
                 self._size -= len(self._kept.pop((href, stamp)))
-        post.delivered(letters)
+        outbox.delivered(letters)
 
     async def _answer(self, questions: list[tuple[int, str, int, Material | None]]) -> list[tuple[_Examined, Answer]]:
         questions = sorted(questions, key=lambda question: question[:2])  # a restart brings them tablet by tablet

@@ -1,8 +1,8 @@
 """The index of near copies: one for each machine, asked about the main text of every page once it is stored.
 
-It runs in a thread beside a single agent (`Beside`), and in a process of its own beside several, on a local socket
-(`serve`, `Line`). It is kept in ``duplicates/`` of the store (docs/sketches.md) and opens as it was left, without
-reading a page again. Of near copies the one that was asked about first is the original.
+It runs in a thread beside a single agent (`LocalNearIndex`), and in a process of its own beside several, on a local
+socket (`serve`, `NearIndexClient`). It is kept in ``duplicates/`` of the store (docs/sketches.md) and opens as it was
+left, without reading a page again. Of near copies the one that was asked about first is the original.
 
 Of many machines each has one, and is asked by sketches (crawl/duplicates/sketched.py). There the original is the one of
 the least rank, as of exact copies: whoever hears of which first, all come to the same.
@@ -95,7 +95,7 @@ class _TextMemory:
         return self._texts.get(href)
 
 
-class LookAlikes:
+class NearIndex:
     """The index of a machine. ``store`` is asked for the texts of candidates, so that the true similarity decides.
 
     Of pages with the same words the owner of their digest chooses the original, which need not be the one asked about
@@ -183,12 +183,12 @@ def judged(breeding: Breeding, href: str, original: str) -> Answer:
     return Answer(place=verdict.place, reason=verdict.reason) if verdict else Answer()
 
 
-class Beside:
+class LocalNearIndex:
     """The index in a thread of this process."""
 
     def __init__(self, folder: Path, store: Store) -> None:
         self._thread = ThreadPoolExecutor(1, "fyke-duplicates")
-        self._index = LookAlikes(folder, store)
+        self._index = NearIndex(folder, store)
 
     async def ask(self, texts: Texts) -> list[Answer]:
         """Ask without holding up the loop."""
@@ -228,7 +228,7 @@ _decode_sketches = msgspec.msgpack.Decoder(list[Sketch]).decode
 _decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode
 
 
-class Line:
+class NearIndexClient:
     """An agent's line to the index's process."""
 
     def __init__(self, folder: Path) -> None:
@@ -254,7 +254,7 @@ class Line:
             self._line = None
 
 
-async def serve(folder: Path, index: LookAlikes, done: asyncio.Event) -> None:
+async def serve(folder: Path, index: NearIndex, done: asyncio.Event) -> None:
     """Answer on the sockets in ``folder`` until ``done``: texts on one, sketches of other machines on the other."""
     talks: set[asyncio.Task[None]] = set()
 

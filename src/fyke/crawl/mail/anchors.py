@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from fyke.crawl.mail.anchor_kernels import GROUP as GROUP_ROW
 from fyke.crawl.mail.anchor_kernels import PAGE, ROW, TEXT, TEXT_END, invert, locate
-from fyke.crawl.mail.outbox import AnchorCells, Letter, Note, Post
+from fyke.crawl.mail.outbox import AnchorCells, Letter, Note, Outbox
 from fyke.store import Batch, Store
 from fyke.store.cells import encodable, pack_links, unpack_version
 from fyke.url import Url
@@ -99,11 +99,11 @@ def _cut(data: npt.NDArray[np.uint8], out: npt.NDArray[np.uint8], groups: list[l
 class Anchors:
     """The anchors that one agent holds, and their way into the tablets."""
 
-    def __init__(self, store: Store, post: Post, tablet_of: Callable[[Url], int], *, marking: bool = True) -> None:
+    def __init__(self, store: Store, outbox: Outbox, tablet_of: Callable[[Url], int], *, marking: bool = True) -> None:
         """Without ``marking`` the watermarks stay as they are: versions that are put come from any time."""
         self._marking = marking
         self._store = store
-        self._post = post
+        self._outbox = outbox
         self._tablet_of = tablet_of
         self._held = _Held()
         self._sending: tuple[Iterator[Targets], dict[int, int]] | None = None
@@ -182,7 +182,7 @@ class Anchors:
                 tablet.write(batch)
             else:
                 note: Note = AnchorCells(self._group, some)
-                self._post.write(letters, carrier, number, [], [note])
+                self._outbox.write(letters, carrier, number, [], [note])
         if len(letters):
             self._store.tablet(carrier).write(letters)
         self._group += 1  # a name is never used twice

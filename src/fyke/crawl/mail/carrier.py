@@ -30,7 +30,7 @@ def socket_path(folder: Path, agent: int) -> Path:
     return folder / f"agent-{agent}.sock"
 
 
-class Exchange:
+class MailTransport:
     """One agent's side of the mail. ``receive`` applies letters and returns once that is synced."""
 
     def __init__(self, folder: Path, agent: int, receive: Callable[[list[Letter]], Awaitable[None]]) -> None:

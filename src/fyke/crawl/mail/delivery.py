@@ -46,18 +46,18 @@ class Delivery:
             self._begin(self._examine())
         if self._send is not None:
             store = self._queues.store
-            abroad = [n for n in range(store.settings.tablets) if n not in store.owned and n not in self._under_way]
-            for number, letters in self._queues.post.take(abroad, urgent=not eager).items():
+            remote = [n for n in range(store.settings.tablets) if n not in store.owned and n not in self._under_way]
+            for number, letters in self._queues.outbox.take(remote, urgent=not eager).items():
                 self._under_way.add(number)
                 self._begin(self._deliver_abroad(self._send, number, letters))
 
     async def finish(self, now: float) -> None:
         """Bring all letters to our own tablets, and the last questions to the index; others stay in the outbox."""
-        post = self._queues.post
+        outbox = self._queues.outbox
         with contextlib.suppress(OSError):  # without the index they stay there too
             while self._examination.ready(True):
                 await self._examination.examine()
-        while any(map(post.waiting, self._queues.store.owned)):  # what is applied may write letters
+        while any(map(outbox.waiting, self._queues.store.owned)):  # what is applied may write letters
             if not self._queues.deliver(now):  # what must be durable first
                 break
 
@@ -74,9 +74,9 @@ class Delivery:
             await send(number, letters)
         except OSError:  # its agent is starting anew; the letters stay in the outbox until it has them
             await self._clock.sleep(RETRY)
-            self._queues.post.give_back(letters)
+            self._queues.outbox.give_back(letters)
         else:
-            self._queues.post.delivered(letters)
+            self._queues.outbox.delivered(letters)
         finally:
             self._under_way.discard(number)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from fyke.crawl.mail.outbox import Post
+from fyke.crawl.mail.outbox import Outbox
 from fyke.store import Store
 
 PATIENCE = 5.0
@@ -20,9 +20,9 @@ Durable = Callable[[float, bool], bool]
 class Durability:
     """Of one agent. In a thread: a slow disk, or a depot, must not hold up the fetches."""
 
-    def __init__(self, store: Store, post: Post, durable: Durable | None) -> None:
+    def __init__(self, store: Store, outbox: Outbox, durable: Durable | None) -> None:
         """Without ``durable`` the store is synced."""
-        self._store, self._post, self._durable = store, post, durable
+        self._store, self._outbox, self._durable = store, outbox, durable
         self._under_way: asyncio.Future[bool] | None = None
         self._reached: Callable[[], None] = lambda: None  # to be called once what is under way is durable
 
@@ -37,7 +37,7 @@ class Durability:
             return
         if self._under_way is None or self._under_way.result():
             self._reached()
-            self._reached = self._post.syncing()
+            self._reached = self._outbox.syncing()
         self._under_way = asyncio.get_running_loop().run_in_executor(None, self._make, PATIENCE, at_once)
 
     async def end(self) -> None:
@@ -47,7 +47,7 @@ class Durability:
 
     async def settle(self) -> bool:
         """Have all that was written made durable; return whether it is."""
-        reached = self._post.syncing()
+        reached = self._outbox.syncing()
         durable = await asyncio.get_running_loop().run_in_executor(None, self._make, FINAL_PATIENCE, True)
         if durable:
             reached()

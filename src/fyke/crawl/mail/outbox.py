@@ -58,7 +58,7 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc
     """What a sitemap says of its priority; negative where none does."""
     kind: str = ""
     tries: int = 0
-    told: Meta | None = None
+    from_feed: Meta | None = None
     """What a feed said of it."""
     score: float = -1.0
     """What a crawl for a topic thinks that it is worth; negative where nobody judged it."""
@@ -140,7 +140,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[list[Offer], list[Note]]).decode
 
 
-class Post:
+class Outbox:
     """The outboxes of the tablets that ``store`` owns, and what of them is on its way."""
 
     def __init__(self, store: Store) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fyke.frontier.keys import Entry, later_due, later_from, later_key, later_range
 from fyke.store import Batch, Tablet
 
-AGAIN = "again"
+REVISIT = "again"
 """The kind of an entry that is a revisit (fyke.crawl.revisit.revisits)."""
 AT_ONCE = 1000
 """Entries of a tablet that are taken in one step, so that no step is long."""
@@ -71,7 +71,7 @@ class Later:
 
 
 def _is_retry(entry: Entry) -> bool:
-    return bool(entry.tries) and entry.kind != AGAIN
+    return bool(entry.tries) and entry.kind != REVISIT
 
 
 def _everything() -> tuple[bytes, bytes]:

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from fyke.crawl.duplicates.exact import Duplicates
 from fyke.crawl.mail.anchors import Anchors
-from fyke.crawl.mail.outbox import Letter, Offer, Post
+from fyke.crawl.mail.outbox import Letter, Offer, Outbox
 from fyke.crawl.order.order import Order
 from fyke.crawl.order.reserve import ALL_WAITING, FED, level_of
-from fyke.crawl.queue.later import AGAIN, Later
+from fyke.crawl.queue.later import REVISIT, Later
 from fyke.crawl.queue.seen_chunks import SeenChunks
 from fyke.dedupe.breeding import is_demoted
 from fyke.frontier.frontier import Frontier
@@ -65,9 +65,9 @@ class Queues:
         self.store = store
         self.frontier = frontier
         frontier.sites.load = self._load
-        self.post = Post(store)
-        self.duplicates = Duplicates(store, self.post)
-        self.anchors = Anchors(store, self.post, self.tablet_of)
+        self.outbox = Outbox(store)
+        self.duplicates = Duplicates(store, self.outbox)
+        self.anchors = Anchors(store, self.outbox, self.tablet_of)
         self.prefetch: Callable[[str], None] = lambda host: None
         """Told of hosts that are about to be contacted, so that their addresses are known by then."""
         self.admit: Callable[[Url], None] = lambda url: None
@@ -194,7 +194,7 @@ class Queues:
                 others[number].append(each)
         self.enqueue(batch, mine, now)
         for number, letter in others.items():
-            self.post.write(batch, here, number, letter)
+            self.outbox.write(batch, here, number, letter)
 
     def enqueue(self, batch: Batch, offers: Sequence[Offer], now: float) -> int:
         """Queue those offers that are worth it; return how many are not. REQUIRES: ``batch`` is of their tablet."""
@@ -221,9 +221,8 @@ class Queues:
             return count - left
         sites: defaultdict[str, list[Entry]] = defaultdict(list)
         for each, priority in zip(wanted, self._priorities(wanted), strict=True):
-            entry = Entry(
-                each.href, priority, each.depth, each.tries, 0, each.kind, each.told, each.clue, each.worth, each.off
-            )  # fmt: skip
+            more = each.from_feed, each.clue, each.worth, each.off
+            entry = Entry(each.href, priority, each.depth, each.tries, 0, each.kind, *more)
             sites[Url(each.href).site].append(entry)
         for site, entries in sites.items():
             for key, value in self.frontier.add(site, entries, now):
@@ -259,7 +258,7 @@ class Queues:
     @property
     def pending(self) -> int:
         """What is neither with the frontier nor done: letters and anchors under way, URLs that an order holds back."""
-        return self.post.pending + self.held + self.anchors.pending
+        return self.outbox.pending + self.held + self.anchors.pending
 
     @property
     def held(self) -> int:
@@ -321,7 +320,7 @@ class Queues:
         """Write that a URL is no longer queued. REQUIRES: ``frontier.done`` was told."""
         if self.order is not None:
             kind = lease.entry.kind
-            self.order.reserve.ended(lease.host, again=kind == AGAIN or is_requisite(kind))
+            self.order.reserve.ended(lease.host, again=kind == REVISIT or is_requisite(kind))
         batch.delete("queue", lease.key)
         self.write_site(batch, lease.site)
 
@@ -354,7 +353,7 @@ class Queues:
     def _queue_again(self, batch: Batch, tablet: Tablet, entries: Iterable[Entry], now: float) -> None:
         """Queue entries that were waiting; a revisit that is not due after all waits on, or is forgotten."""
         for entry in entries:
-            if entry.kind == AGAIN and not entry.tries:
+            if entry.kind == REVISIT and not entry.tries:
                 again = self.judge(entry, tablet, now) if self.judge is not None else now + _NOT_NOW
                 if again:
                     if again < float("inf"):
@@ -372,16 +371,16 @@ class Queues:
 
         Return whether any could leave.
         """
-        taken = self.post.take(self.store.owned, urgent, ours=True)
+        taken = self.outbox.take(self.store.owned, urgent, ours=True)
         for letters in taken.values():
             self.apply(letters, now)
-            self.post.delivered(letters)
+            self.outbox.delivered(letters)
         return bool(taken)
 
     def apply(self, letters: Sequence[Letter], now: float) -> None:
         """Let letters to one tablet of this agent take effect, once, in one batch."""
         number = letters[0].destination
-        letters = self.post.new(letters)
+        letters = self.outbox.new(letters)
         if not letters:
             return
         tablet = self.store.tablet(number)
@@ -395,5 +394,5 @@ class Queues:
             self.enqueue(batch, offers, now)
         self.duplicates.apply(batch, number, [note for letter in letters for note in letter.notes])
         self.anchors.apply(batch, letters)
-        self.post.applied(batch, letters)
+        self.outbox.applied(batch, letters)
         tablet.write(batch)

@@ -22,7 +22,7 @@ import xxhash
 
 from fyke.crawl.capture import Processed
 from fyke.crawl.discovery.discovery import is_polled, polled_kind
-from fyke.crawl.queue.later import AGAIN
+from fyke.crawl.queue.later import REVISIT
 from fyke.crawl.queue.queues import Queues
 from fyke.crawl.revisit.budget import Budget, RevisitSettings
 from fyke.crawl.revisit.freshness import FreshnessSample
@@ -391,4 +391,4 @@ def _with(processed: Processed, meta: RowMeta) -> Processed:
 
 def _entry(href: str, depth: int, state: ChangeState) -> Entry:
     """A revisit as it is queued: before new pages, as the budget has been judged already."""
-    return Entry(href, 1, max(depth, 0), generation=state.generation, kind=AGAIN)
+    return Entry(href, 1, max(depth, 0), generation=state.generation, kind=REVISIT)

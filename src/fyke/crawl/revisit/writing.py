@@ -14,65 +14,65 @@ from fyke.store import Change
 from fyke.values import Failed, Fetched, Moved, Outcome, Reason
 
 if TYPE_CHECKING:
-    from fyke.crawl.commit import Keeper
+    from fyke.crawl.commit import PageWriter
 
 
 class RevisitWriter:
     """The part of an agent that takes a page again, and writes what is learnt of it."""
 
-    def __init__(self, keeper: Keeper, revisits: Revisits, clock: Clock) -> None:
-        self._keeper = keeper
+    def __init__(self, writer: PageWriter, revisits: Revisits, clock: Clock) -> None:
+        self._writer = writer
         self._revisits = revisits
         self._clock = clock
 
     def settle(self, each: Arrival) -> bool:
         """Take a revisit in; return False where a document has changed, and is to be read (``finish``)."""
         lease, request, outcome = each.lease, each.request, each.outcome
-        entry, now, keeper, revisits = lease.entry, self._clock.now(), self._keeper, self._revisits
-        contact, tablet = contact_of(outcome, 0.0, now), keeper.queues.tablet(entry.url)
-        keeper.tally.contacts += 1
+        entry, now, writer, revisits = lease.entry, self._clock.now(), self._writer, self._revisits
+        contact, tablet = contact_of(outcome, 0.0, now), writer.queues.tablet(entry.url)
+        writer.tally.contacts += 1
         if request.method == "HEAD" and revisits.wants_body(outcome, tablet):
-            keeper.queues.frontier.done(lease, now, contact, keep=True)
+            writer.queues.frontier.done(lease, now, contact, keep=True)
             return True
         passing = _passing(outcome)
         if passing is not None and entry.tries + 1 < MAX_TRIES:
-            keeper.fail(lease, passing, contact, now)
+            writer.fail(lease, passing, contact, now)
             return True
         revisits.budget.done()
-        keeper.tally.revisits += 1
+        writer.tally.revisits += 1
         if isinstance(outcome, Moved) and outcome.permanent:
             revisits.sample.drop(entry.href)
-            keeper.keep(lease, keeper.processor.moved(outcome, entry.depth), contact)
+            writer.keep(lease, writer.processor.moved(outcome, entry.depth), contact)
             return True
         if isinstance(outcome, Fetched) and request.method == "GET":
-            keeper.tally.pages += 1
-            keeper.tally.bytes += len(outcome.exchange.body)
-            expected = keeper.rendering is not None and keeper.rendering.expects(entry.url)
+            writer.tally.pages += 1
+            writer.tally.bytes += len(outcome.exchange.body)
+            expected = writer.rendering is not None and writer.rendering.expects(entry.url)
             if expected or not revisits.is_same(outcome, tablet):  # the shell of a scripted page is always the same
                 return False
             self._keep(lease, revisits.same(outcome, tablet, now), contact)
             return True
-        processed = keeper.processor.failed(outcome, entry.depth, now) if isinstance(outcome, Failed) else None
+        processed = writer.processor.failed(outcome, entry.depth, now) if isinstance(outcome, Failed) else None
         self._keep(lease, revisits.seen(entry.url, outcome, processed, tablet, now), contact)
         return True
 
     def finish(self, each: Arrival, processed: Processed) -> None:
         """Learn from a document that was read again."""
         now, url = self._clock.now(), each.lease.entry.url
-        seen = self._revisits.seen(url, each.outcome, processed, self._keeper.queues.tablet(url), now)
+        seen = self._revisits.seen(url, each.outcome, processed, self._writer.queues.tablet(url), now)
         self._keep(each.lease, seen, contact_of(each.outcome, 0.0, now))
 
     def _keep(self, lease: Lease, seen: Seen, contact: Contact) -> None:
         """Commit all that follows from a revisit in one batch, and free the host."""
-        entry, now, keeper, queues = lease.entry, self._clock.now(), self._keeper, self._keeper.queues
+        entry, now, writer, queues = lease.entry, self._clock.now(), self._writer, self._writer.queues
         number = queues.tablet_of(entry.url)
         batch = queues.store.tablet(number).batch()
         if seen.processed is not None:
-            if keeper.follow is not None:
-                keeper.follow(page_of(entry.href, seen.processed))
+            if writer.follow is not None:
+                writer.follow(page_of(entry.href, seen.processed))
             stamp = batch.put_row(entry.url.key, seen.processed.change, int(now * 1e6))
-            keeper.sight(batch, number, entry, stamp, seen.processed)
-            keeper.tally.changed += 1
+            writer.sight(batch, number, entry, stamp, seen.processed)
+            writer.tally.changed += 1
         else:
             batch.put_meta(entry.url.key, seen.meta)
         for name, count in seen.counts:
@@ -81,9 +81,9 @@ class RevisitWriter:
         queues.finish(batch, lease)
         self._revisits.write(batch, queues, entry, seen)
         offered = seen.processed or Processed(Change(seen.meta), seen.links)
-        offers = keeper.offers(batch, lease, offered)
-        if keeper.requisites is not None:
-            offers += keeper.requisites.offers(batch, entry, offered)
+        offers = writer.offers(batch, lease, offered)
+        if writer.requisites is not None:
+            offers += writer.requisites.offers(batch, entry, offered)
         queues.offer(batch, number, offers, now)
         queues.commit(number, batch)
 

@@ -34,7 +34,7 @@ ROOM = _PAGE - _URL - _THRESHOLD.size
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class Heartbeat:
     """What an agent shows of itself."""
 
     beat: float = 0.0
@@ -70,15 +70,15 @@ class Board:
         """Begin anew: no stop, no permits, no signs; the URLs stay until they are read."""
         self._map[0:_PAGE] = bytes(_PAGE)
         for agent in range(self.agents):
-            self.show(agent, Sign())
+            self.show(agent, Heartbeat())
 
-    def show(self, agent: int, sign: Sign) -> None:
+    def show(self, agent: int, sign: Heartbeat) -> None:
         """Write an agent's sign."""
         _NUMBERS.pack_into(self._map, _PAGE * (agent + 1), sign.beat, sign.idle_until, sign.received, sign.pages)
 
-    def sign(self, agent: int) -> Sign:
+    def sign(self, agent: int) -> Heartbeat:
         """Read an agent's sign."""
-        return Sign(*_NUMBERS.unpack_from(self._map, _PAGE * (agent + 1)))
+        return Heartbeat(*_NUMBERS.unpack_from(self._map, _PAGE * (agent + 1)))
 
     def work_on(self, agent: int, hrefs: Iterable[str]) -> None:
         """Note what is being worked on, as far as there is room (``ROOM`` bytes)."""

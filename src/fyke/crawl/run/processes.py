@@ -21,19 +21,20 @@ from typing import Any
 from fyke.crawl.agent import Agent
 from fyke.crawl.capture import Processor, warm
 from fyke.crawl.duplicates.exact import strip_all
-from fyke.crawl.duplicates.near import FOLDER, RANKED, Line, LookAlikes, serve
+from fyke.crawl.duplicates.near import FOLDER, RANKED, NearIndex, NearIndexClient, serve
 from fyke.crawl.duplicates.sketched import Sketched
-from fyke.crawl.mail.abroad import Abroad
-from fyke.crawl.mail.carrier import Exchange
+from fyke.crawl.mail.carrier import MailTransport
 from fyke.crawl.mail.outbox import Letter
+from fyke.crawl.mail.remote import RemoteMail
 from fyke.crawl.politeness.identity import Identity
 from fyke.crawl.revisit.freshness import Log
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.backup import Backup
-from fyke.crawl.run.board import Board, SharedLimit, Sign
+from fyke.crawl.run.board import Board, Heartbeat, SharedLimit
 from fyke.crawl.run.ending import End
 from fyke.crawl.run.history import History
 from fyke.crawl.run.limit import Bounds, PageLimit
+from fyke.crawl.run.options import AgentCallbacks
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.report import has_room, log_freshness, report
 from fyke.crawl.run.room import is_full
@@ -42,7 +43,6 @@ from fyke.crawl.run.runtime import run as run_loop
 from fyke.crawl.run.status import Status
 from fyke.crawl.run.steering import SteeringReader
 from fyke.crawl.run.supervisor import FAILED, FAILURE, FULL, Death, HelperProcess, Quarantine, supervise
-from fyke.crawl.run.ties import Ties
 from fyke.errors import FykeError
 from fyke.scratch import Scratch
 from fyke.spawning import has_one_thread, safe_path
@@ -53,7 +53,7 @@ NOTE = "run"
 """The file of a store that names the folder of the run that is under way."""
 
 Progress = Callable[[Status], None]
-Make = Callable[["Run", Store], Callable[[Ties, PageLimit | None], tuple[Agent, Any]]]
+Make = Callable[["Run", Store], Callable[[AgentCallbacks, PageLimit | None], tuple[Agent, Any]]]
 """Returns what makes the agent of a store, and its transport, once the event loop runs; processes get it by name."""
 
 
@@ -116,7 +116,7 @@ class Run:
         return next((agent for agent in range(self.agents) if tablet in self.tablets(agent, count)), None)
 
 
-def crawl_apart(run: Run, make: Make, progress: Progress) -> End:
+def crawl_in_processes(run: Run, make: Make, progress: Progress) -> End:
     """Crawl with ``run.agents`` processes; return why it ended.
 
     REQUIRES: this process has no threads where other machines have the rest of the tablets.
@@ -206,7 +206,7 @@ def _index_process(run: Run) -> None:
     """What the process of the index of duplicates does: answer until it is told to end, or its parent is gone."""
     _begin()
 
-    async def main(index: LookAlikes) -> None:
+    async def main(index: NearIndex) -> None:
         done, loop = asyncio.Event(), asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, done.set)
 
@@ -219,17 +219,17 @@ def _index_process(run: Run) -> None:
     form = run.plan.settings.log_format
     with logging_to(run.store, form, run.verbose), Store.open(run.store, "r") as store:
         try:
-            with closing(LookAlikes(run.store / (FOLDER if run.owned is None else RANKED), store)) as index:
+            with closing(NearIndex(run.store / (FOLDER if run.owned is None else RANKED), store)) as index:
                 run_loop(main(index))
         except Exception:
             log.exception("the index of duplicates ends")
             sys.exit(1)
 
 
-def _sign_of(agent: Agent, now: float, *, rests: bool) -> Sign:
+def _sign_of(agent: Agent, now: float, *, rests: bool) -> Heartbeat:
     """A sign of life, and until when the agent rests, where it ``rests`` beside its work, too."""
     resting = agent.idle.until if rests and agent.resting(now) else 0.0
-    return Sign(now, resting, agent.delivery.received, agent.tally.pages)
+    return Heartbeat(now, resting, agent.delivery.received, agent.tally.pages)
 
 
 def _may_go_on(run: Run) -> bool:
@@ -265,26 +265,26 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
 
     async def send(tablet: int, letters: list[Letter]) -> None:
         to = run.agent_of(tablet, count)
-        await (abroad.send(tablet, letters) if to is None else exchange.send(to, letters))
+        await (remote.send(tablet, letters) if to is None else exchange.send(to, letters))
 
     with (
         closing(board),
         Store.open(run.store, tablets=run.tablets(number, count), log_ttl=run.backup.log_ttl) as store,
         run.backup.of(store) as shipping,
-        closing(Line(run.folder)) as line,
-        closing(Abroad(run.office)) as abroad,
-        closing(Sketched(store, abroad.ask)) as sketched,
+        closing(NearIndexClient(run.folder)) as line,
+        closing(RemoteMail(run.office)) as remote,
+        closing(Sketched(store, remote.ask)) as sketched,
         ThreadPoolExecutor(1, "fyke-examination") as thread,
     ):
-        ties = Ties(
+        callbacks = AgentCallbacks(
             beat, lambda hrefs: board.work_on(number, hrefs), send=send, thread=thread,
             ask=line.ask if run.owned is None else sketched.ask,
             durable=shipping.settle if shipping is not None else None,
         )  # fmt: skip
-        agent, transport = make(run, store)(ties, limit)
-        agent.queues.post.ask_late, sketched.duplicates = run.owned is not None, agent.queues.duplicates
+        agent, transport = make(run, store)(callbacks, limit)
+        agent.queues.outbox.ask_late, sketched.duplicates = run.owned is not None, agent.queues.duplicates
         helm.look(agent)
-        exchange = Exchange(run.folder, number, agent.receive)
+        exchange = MailTransport(run.folder, number, agent.receive)
         try:
             agent.restore()
             await exchange.open()

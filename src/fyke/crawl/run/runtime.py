@@ -114,7 +114,7 @@ def logging_to(store: Path, form: str = "text", verbose: bool = False) -> Iterat
 
 
 def telling(start: Start) -> Start:
-    """Return ``start``, a ``visit.Means.start``, such that each fetch is logged when it has ended."""
+    """Return ``start``, a ``context.FetchContext.start``, such that each fetch is logged when it has ended."""
 
     def begin(request: Request, done: Callable[[Outcome], None]) -> object:
         def told(outcome: Outcome) -> None:

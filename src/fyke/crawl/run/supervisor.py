@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from fyke.crawl.run.board import Board, Sign
+from fyke.crawl.run.board import Board, Heartbeat
 from fyke.errors import UNREADABLE, DiskFullError, FykeError, StorageError
 
 HANG = 60.0
@@ -152,7 +152,7 @@ def supervise(
     agents = {number: start(number) for number in range(board.agents)}
     deaths = dict.fromkeys(agents, 0)
     began = dict.fromkeys(agents, time.time())
-    before: list[Sign] = []
+    before: list[Heartbeat] = []
     try:
         while any(process.is_alive() for process in agents.values()):
             time.sleep(_POLL)
@@ -186,7 +186,7 @@ def supervise(
                 process.join()
 
 
-def _stop_when_done(board: Board, before: list[Sign]) -> list[Sign]:
+def _stop_when_done(board: Board, before: list[Heartbeat]) -> list[Heartbeat]:
     """Ask the agents to stop once all is done; return the signs for the next comparison."""
     signs = [board.sign(number) for number in range(board.agents)]
     if not all(sign.idle_until > 0 for sign in signs):
@@ -197,7 +197,7 @@ def _stop_when_done(board: Board, before: list[Sign]) -> list[Sign]:
     return before if before and any(a.beat == b.beat for a, b in zip(before, signs, strict=True)) else signs
 
 
-def _same(one: Sign, other: Sign) -> bool:
+def _same(one: Heartbeat, other: Heartbeat) -> bool:
     return (one.received, one.pages) == (other.received, other.pages)
 
 

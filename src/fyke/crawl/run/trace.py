@@ -45,26 +45,26 @@ def known(store: Path, href: str) -> str:
 def attach(agent: Agent, store: Path, urls: Sequence[str]) -> None:
     """Watch ``urls`` in all that ``agent`` does."""
     watch = _Watch(store / FILE, {Url.parse(url).href for url in urls})
-    keeper, queues = agent.keeper, agent.queues
-    _around(keeper.processor, "fetched", watch.processed)
-    _around(keeper.processor, "read_many", watch.read)
-    _around(keeper, "offers", watch.linked)
-    _around(keeper, "keep", watch.kept)
-    _around(keeper.lister, "wanted", watch.listed)
+    writer, queues = agent.writer, agent.queues
+    _around(writer.processor, "fetched", watch.processed)
+    _around(writer.processor, "read_many", watch.read)
+    _around(writer, "offers", watch.linked)
+    _around(writer, "keep", watch.kept)
+    _around(writer.lister, "wanted", watch.listed)
     _around(queues, "unseen", watch.sifted)
     _around(queues, "worth", watch.judged)
     _around(queues, "postpone", watch.postponed)
     _around(queues.frontier, "add", watch.queued)
     _around(queues.duplicates, "mark", watch.marked)
-    _around(keeper.rules, "belongs", watch.scoped)
-    if keeper.rendering is not None:
-        _around(keeper.rendering, "look", watch.looked)
-        _around(keeper.rendering, "render", watch.rendered)
-    if keeper.forms is not None:
-        keeper.forms.told = watch.formed
-    means = agent.visits.means
-    _around(means.permissions, "known", watch.permitted)
-    _around(means, "start", watch.started)
+    _around(writer.rules, "belongs", watch.scoped)
+    if writer.rendering is not None:
+        _around(writer.rendering, "look", watch.looked)
+        _around(writer.rendering, "render", watch.rendered)
+    if writer.forms is not None:
+        writer.forms.told = watch.formed
+    context = agent.visits.context
+    _around(context.permissions, "known", watch.permitted)
+    _around(context, "start", watch.started)
     for href in watch.urls:
         number = queues.tablet_of(Url(href))
         if number in queues.store.owned and (said := _row(agent, href)):

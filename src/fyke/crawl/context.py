@@ -46,7 +46,7 @@ def starting(transport: Transport) -> Start:
 
 
 @dataclass(slots=True)
-class Means:
+class FetchContext:
     """What contacts are made with, and by which rules."""
 
     transport: Transport

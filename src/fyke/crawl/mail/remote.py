@@ -23,7 +23,7 @@ INDEX = 0xFFFF
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Abroad:
+class RemoteMail:
     """An agent's line to the office; without one nothing can be sent."""
 
     def __init__(self, office: Path | None) -> None:

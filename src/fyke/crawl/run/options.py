@@ -24,7 +24,7 @@ SYNC_EVERY = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class AgentOptions:
     """How an agent works."""
 
     concurrency: int = 256
@@ -68,7 +68,7 @@ class Follow(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ties:
+class AgentCallbacks:
     """Who runs an agent, and who runs beside it."""
 
     beat: Callable[[Agent], bool] = lambda agent: True
