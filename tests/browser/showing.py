@@ -82,6 +82,14 @@ def descendants(pid: int) -> list[int]:
     return found[1:]
 
 
+def command_line(pid: int) -> bytes:
+    """The command line of a process; empty where it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

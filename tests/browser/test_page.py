@@ -17,7 +17,7 @@ from fyke.browser.chromium import Chromium
 from fyke.browser.process import members
 from fyke.browser.values import Asked, Limits, Looks
 from fyke.values import Exchange, Reason
-from tests.browser.showing import HOME, LOOKS, Table, answer, chromium, descendants, program, show
+from tests.browser.showing import HOME, LOOKS, Table, answer, chromium, command_line, descendants, program, show
 
 SHORT = Limits(seconds=3.0)
 STATIC = "<title>Fish</title><h1>Tropical fish</h1><p>They swim. <a href='/one'>one</a> <a href='two'>two</a></p>"
@@ -210,9 +210,8 @@ def test_a_browser_that_ends_while_it_starts_is_started_again(tmp_path: Path) ->
 
 def test_a_driver_that_is_killed_is_replaced(browser: Chromium, capfd: pytest.CaptureFixture[str]) -> None:
     assert "One" in show(browser, "<p>One").html
-    drivers = [
-        each for each in descendants(os.getpid()) if b"/driver/node" in Path(f"/proc/{each}/cmdline").read_bytes()
-    ]
+    drivers = [each for each in descendants(os.getpid()) if b"/driver/node" in command_line(each)]
+    assert drivers
 
     async def kill_and_serve(asked: Asked) -> Exchange:
         while drivers:

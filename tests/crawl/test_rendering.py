@@ -28,7 +28,7 @@ from fyke.store.importing import import_file
 from fyke.url import Url
 from fyke.world.config import START, WorldConfig
 from fyke.world.serve import serve
-from tests.browser.showing import alive, descendants, program
+from tests.browser.showing import alive, command_line, descendants, program
 from tests.little_site import Answer, Site, page, serving
 
 PAGES = 8
@@ -216,7 +216,7 @@ def test_killed_and_resumed_nothing_is_lost_and_no_browser_is_left(agents: int, 
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as crawling:
             until(lambda: sum(path.startswith("/api/") for path in site.paths) >= 3)
             started = descendants(crawling.pid)
-            assert any(b"headless" in Path(f"/proc/{each}/cmdline").read_bytes() for each in started if alive(each))
+            assert any(b"headless" in command_line(each) for each in started)
             crawling.send_signal(signal.SIGKILL)
             crawling.wait()
         until(lambda: not any(map(alive, started)))
