@@ -162,12 +162,13 @@ class Wayback:
     def show(self, collection: str, url: str) -> tuple[str, dict[str, int], list[str]]:
         """Show a page; return what it became, what pywb was asked for with its answers, and what others were."""
         net = self._folder / "net.json"
-        page = run(
-            self._browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+        words = (
+            "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
             "--disable-component-update", "--no-first-run", f"--user-data-dir={self._folder / 'profile'}",
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--virtual-time-budget=20000",
-            f"--log-net-log={net}", "--dump-dom", f"{self._origin}/{collection}/2026/{url}",
+            f"--log-net-log={net}", "--dump-dom",
         )  # fmt: skip
+        page = run(self._browser, *words, f"{self._origin}/{collection}/2026/{url}")
         asked = {found[1] for found in re.finditer(r'"url":"(https?:[^"]*)"', net.read_text(errors="replace"))}
         with contextlib.suppress(OSError):  # a 404, which marks the end
             urlopen(f"{self._origin}/the/end")
