@@ -36,6 +36,12 @@ def _() -> object:
     return _convert(b"x" * 1001, "text/plain", Limits(max_bytes=1000)).failure == Reason.TOO_LARGE
 
 
+@trial("document-links")
+def _() -> object:
+    made = _convert(b"".join(b'<a href="/%d">x</a>' % i for i in range(50_010)), "text/html")
+    return len(made.links) == 50_000
+
+
 @trial("document-text")
 def _() -> object:
     made = _convert(_zip({"a.txt": b"words " * 1000}), "application/zip", Limits(max_text=2000))

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import io
-import zipfile
 from typing import Any
 
 import pytest
 
 from fyke.clock import SystemClock
-from fyke.convert import convert_here, prepare, structured
-from fyke.convert.registry import LIMITS, Limits
+from fyke.convert import structured
 from fyke.crawl.discovery import discovery
 from fyke.errors import UrlError
 from fyke.fetch import dns
@@ -26,18 +23,6 @@ from fyke.sites.scope import SeedScope
 from fyke.url import MAX_LENGTH, Url
 from fyke.values import Drop, Exchange
 from tests.limits.trial import HERE, HTML, trial
-
-
-def _zip(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as pack:
-        for name, data in members.items():
-            pack.writestr(name, data)
-    return out.getvalue()
-
-
-def _convert(data: bytes, kind: str, given: Limits = LIMITS) -> Any:
-    return convert_here(prepare(data, kind, HERE, limits=given))
 
 
 def _exchange(head: bytes) -> Exchange:
@@ -73,12 +58,6 @@ def _() -> object:
 def _() -> object:
     found = read(b"".join(b'<a href="/%d">x</a>' % i for i in range(MAX_LINKS + 7)), HTML, HERE).found
     return len(found.links) == MAX_LINKS and dict(found.dropped) == {Drop.TOO_MANY_LINKS: 7}
-
-
-@trial("document-links")
-def _() -> object:
-    made = _convert(b"".join(b'<a href="/%d">x</a>' % i for i in range(50_010)), "text/html")
-    return len(made.links) == 50_000
 
 
 @trial("linked-data")

@@ -17,18 +17,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
 
-import msgspec
 import pytest
 
 from fyke.assemble import crawl
-from fyke.store import EXACT, Settings, Store
+from fyke.store import Settings, Store
 from fyke.store.exporting import export
 from fyke.store.exports.warc import captures
 from fyke.store.importing import import_file
-from fyke.url import Url
 from tests.browser.showing import program
 from tests.crawl.pictured import pictured
 from tests.little_site import Answer, serving
+from tests.store.copies import mark_copy
 
 ROOT = Path(__file__).parent.parent.parent
 HEAD = (
@@ -71,17 +70,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, host in enumerate(("c1.test", "c2.test", "c3.test")):
             opened.put(f"http://{host}/", raw=b"<p>the same words", response_head=HEAD, fetched=1_600_001_000 + number)
         for host in ("c2.test", "c3.test"):
-            key = Url(f"http://{host}/").key
-            tablet = opened.tablet(opened.tablet_of(key))
-            version = tablet.version(key)
-            assert version is not None
-            batch = tablet.batch()
-            meta = msgspec.structs.replace(
-                version.meta, duplicate_of="http://c1.test/", duplicate_by=EXACT, similarity=1.0
-            )
-            batch.mark(key, version, meta)
-            batch.strip(key, version.stamp)
-            tablet.write(batch)
+            mark_copy(opened, f"http://{host}/", "http://c1.test/")
     return path
 
 
