@@ -30,6 +30,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -41,6 +42,7 @@ from fyke.cluster.head import Overview
 from fyke.cluster.loopback import Loopback
 from fyke.cluster.machine import connected
 from fyke.crawl.run.settings import CrawlSettings
+from fyke.crawl.run.summary import Summary
 from fyke.store import Settings, Store
 from fyke.store.depot import Depot
 from fyke.store.fetching import check, fetch
@@ -48,6 +50,7 @@ from fyke.store.shipping import LOG_TTL, Shipping, prepare
 from fyke.world.config import WorldConfig
 from fyke.world.serve import serve
 from fyke.world.transport import Visit, shortest_gaps
+from fyke.world.truth import Expected
 
 TABLETS = 6
 DELAY = 0.1
@@ -132,21 +135,34 @@ def takeover(folder: Path, megabytes: int, lease: float, zombie: bool = False) -
     megabytes = 1 if zombie else megabytes
     depot = str(folder / "depot")
     fill(folder, depot, megabytes)
+    with three_machines(folder) as machines:
+        watch = Watch(machines, 3, 200, zombie)
+        summary, visits, expected = crawled(folder, machines, 1500, lease, watch)
+    judge(folder, watch, visits, expected.pages, megabytes)
+    print(f"{summary.pages:,} pages, ended: {summary.ended}, backed up: {summary.backed_up}")
+
+
+@contextlib.contextmanager
+def three_machines(folder: Path) -> Iterator[Loopback]:
     with ThreadPoolExecutor(3) as pool, Loopback(folder) as machines:
         machines.start(1)
         list(pool.map(machines.start, (2, 3)))
-        world = WorldConfig(hosts=30, pages=1500, **PLAIN)
-        with serve(world) as served, connected(machines.machines[1]) as actors:
-            served.log()
-            settings = CrawlSettings(
-                scope="any", delay=DELAY, patience=1.0, agents=1, resolve=tuple(served.resolve()), depot=depot
-            )
-            watch = Watch(machines, 3, 200, zombie)
-            job = job_of(served.world.seeds, settings, tablets=TABLETS, lease=lease)
-            summary = crawl(job, actors, watch)
-            visits, expected = served.log(), served.world.expected(served.world.seeds)
-    judge(folder, watch, visits, expected.pages, megabytes)
-    print(f"{summary.pages:,} pages, ended: {summary.ended}, backed up: {summary.backed_up}")
+        yield machines
+
+
+def crawled(
+    folder: Path, machines: Loopback, pages: int, lease: float, look: Callable[[Overview], None]
+) -> tuple[Summary, list[Visit], Expected]:
+    """Crawl a world of thirty hosts into ``folder / "depot"``: what came of it, the server's log, the truth."""
+    world = WorldConfig(hosts=30, pages=pages, **PLAIN)
+    with serve(world) as served, connected(machines.machines[1]) as actors:
+        served.log()
+        settings = CrawlSettings(
+            scope="any", delay=DELAY, patience=1.0, agents=1, resolve=tuple(served.resolve()),
+            depot=str(folder / "depot"),
+        )  # fmt: skip
+        summary = crawl(job_of(served.world.seeds, settings, tablets=TABLETS, lease=lease), actors, look)
+        return summary, served.log(), served.world.expected(served.world.seeds)
 
 
 def fill(folder: Path, depot: str, megabytes: int) -> None:
@@ -219,22 +235,12 @@ def trouble(folder: Path, full: bool) -> None:
     if full:
         (folder / "machine-2").mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(folder / "machine-2")], check=True)
-    with ThreadPoolExecutor(3) as pool, Loopback(folder) as machines:
-        machines.start(1)
-        list(pool.map(machines.start, (2, 3)))
-        world = WorldConfig(hosts=30, pages=600, **PLAIN)
-        with serve(world) as served, connected(machines.machines[1]) as actors:
-            served.log()
-            watch = Silence(folder / "depot")
-            if full:
-                watch.began = watch.ended = 1.0
-            settings = CrawlSettings(
-                scope="any", delay=DELAY, patience=1.0, agents=1, resolve=tuple(served.resolve()),
-                depot=str(folder / "depot"),
-            )  # fmt: skip
-            began = time.time()
-            summary = crawl(job_of(served.world.seeds, settings, tablets=TABLETS, lease=4.0), actors, watch)
-            visits, expected = served.log(), served.world.expected(served.world.seeds)
+    watch = Silence(folder / "depot")
+    if full:
+        watch.began = watch.ended = 1.0
+    with three_machines(folder) as machines:
+        began = time.time()
+        summary, visits, expected = crawled(folder, machines, 600, 4.0, watch)
     print(f"{summary.pages:,} pages in {time.time() - began:.0f} s, {summary.ended}, backed up: {summary.backed_up}")
     if full:
         subprocess.run(["umount", "-l", str(folder / "machine-2")], check=True)

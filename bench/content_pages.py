@@ -96,8 +96,8 @@ def load(folder: Path, dataset: str) -> list[Example]:
         weight = SETS.get(dataset, 1.0) * words / max(1.0, words.sum())
         example = Example(
             row["id"], dataset, site, zlib.crc32(site.encode()) // FOLDS, zlib.crc32(site.encode()) % FOLDS,
-            row.get("ptype") or "", row["text"], page, texts, truth, weight,
-            class_votes(page, truth), text_votes(page, truth),
+            row.get("ptype") or "", gold=row["text"], page=page, texts=texts, truth=truth, weight=weight,
+            class_votes=class_votes(page, truth), text_votes=text_votes(page, truth),
         )  # fmt: skip
         found.append(example)
     return found

@@ -24,8 +24,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bench import hostile_web as web
-from bench.hostile_web import Case, Web, endless, frame, h2, head, made, moved, raw, repeated, whole
+from bench import hostile_bodies as bodies
+from bench import hostile_h2, hostile_web
+from bench.hostile_bodies import repeated
+from bench.hostile_h2 import frame
+from bench.hostile_web import Case, Web, endless, h2, head, made, moved, raw, whole
 from bench.measure import figure, table
 
 BOUND = 300
@@ -38,27 +41,27 @@ _HTML = "<html><title>t</title><body>"
 BODIES: dict[str, Case] = {
     "long-html": Case(endless(head(None), b"<p>a <b>word</b> of it" * 50_000, times=1000)),
     "long-text": Case(endless(head(None, "text/plain"), b"a word of it " * 80_000, times=1000)),
-    "long-zeros": Case(endless(head(None), bytes(web.CHUNK), times=1000)),
+    "long-zeros": Case(endless(head(None), bytes(bodies.CHUNK), times=1000)),
     "long-chunks": Case(endless(head(None, extra="Transfer-Encoding: chunked\r\n"), b"1\r\nx\r\n" * 100_000, times=1000)),
-    "gzip-bomb": whole(web.gzip_bomb, encoding="gzip"),
-    "gzip-html": whole(web.html_bomb, encoding="gzip"),
-    "gzip-twice": whole(web.twice, encoding="gzip, gzip"),
-    "gzip-members": whole(web.members, encoding="gzip"),
-    "gzip-member-bomb": whole(web.member_bomb, encoding="gzip"),
-    "deflate-bomb": whole(web.deflate_bomb, encoding="deflate"),
-    "br-bomb": whole(web.brotli_bomb, encoding="br"),
-    "zstd-bomb": whole(web.zstd_bomb, encoding="zstd"),
-    "zstd-window": whole(web.zstd_window, encoding="zstd"),
+    "gzip-bomb": whole(bodies.gzip_bomb, encoding="gzip"),
+    "gzip-html": whole(bodies.html_bomb, encoding="gzip"),
+    "gzip-twice": whole(bodies.twice, encoding="gzip, gzip"),
+    "gzip-members": whole(bodies.members, encoding="gzip"),
+    "gzip-member-bomb": whole(bodies.member_bomb, encoding="gzip"),
+    "deflate-bomb": whole(bodies.deflate_bomb, encoding="deflate"),
+    "br-bomb": whole(bodies.brotli_bomb, encoding="br"),
+    "zstd-bomb": whole(bodies.zstd_bomb, encoding="zstd"),
+    "zstd-window": whole(bodies.zstd_window, encoding="zstd"),
     "one-text": whole(repeated("words without an end ", _HTML)),
     "one-word": whole(repeated("x", _HTML)),
     "one-attribute": whole(repeated("x", _HTML + '<p title="', '">y')),
-    "attributes": whole(web.many_attributes),
+    "attributes": whole(bodies.many_attributes),
     "nested": whole(repeated("<div>", _HTML)),
     "nested-inline": whole(repeated("<b><i>", _HTML)),
     "nested-lists": whole(repeated("<ul><li>x", _HTML)),
     "tables": whole(repeated("<table><tr><td>x", _HTML)),
     "spans": whole(repeated("<tr><td colspan=1000 rowspan=1000>x", _HTML + "<table>")),
-    "links": whole(web.many_links),
+    "links": whole(bodies.many_links),
     "links-long": whole(repeated('<a href="/' + "x" * 2_000 + '">x</a>', _HTML)),
     "entities": whole(repeated("&amp;&#65;&notin;&x", _HTML)),
     "paragraphs": whole(repeated("<p>a word ", _HTML)),
@@ -73,38 +76,38 @@ BODIES: dict[str, Case] = {
     "json-nested": whole(repeated('{"a":['), "application/json"),
     "xml": whole(repeated("<a b='c'>x</a>", "<?xml version='1.0'?><d>", "</d>"), "application/xml"),
     "xml-nested": whole(repeated("<a>", "<?xml version='1.0'?>"), "application/xml"),
-    "xml-entities": whole(web.entities_xml, "application/xml"),
+    "xml-entities": whole(bodies.entities_xml, "application/xml"),
     "feed": whole(repeated("<item><link>http://a.test/x</link></item>", "<rss><channel>"), "application/rss+xml"),
     "sitemap": whole(repeated("<url><loc>http://a.test/x</loc></url>", "<urlset>"), "application/xml"),
     "mail": whole(repeated("X: y\n"), "message/rfc822"),
     "mail-parts": whole(repeated("--x\n\ny\n", "Content-Type: multipart/mixed; boundary=x\n\n"), "message/rfc822"),
     "rtf": whole(repeated("\\b x{", "{\\rtf1 "), "application/rtf"),
-    "pdf-pages": whole(web.pdf_pages, "application/pdf"),
-    "pdf-bomb": whole(web.pdf_bomb, "application/pdf"),
-    "docx-bomb": whole(web.docx_bomb, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    "docx-large": whole(web.docx_large, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    "zip-bomb": whole(web.zip_bomb, "application/zip"),
-    "zip-members": whole(web.zip_many, "application/zip"),
-    "zip-nested": whole(web.zip_nested, "application/zip"),
-    "gz-file": whole(web.gzip_bomb, "application/gzip"),
+    "pdf-pages": whole(bodies.pdf_pages, "application/pdf"),
+    "pdf-bomb": whole(bodies.pdf_bomb, "application/pdf"),
+    "docx-bomb": whole(bodies.docx_bomb, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    "docx-large": whole(bodies.docx_large, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    "zip-bomb": whole(bodies.zip_bomb, "application/zip"),
+    "zip-members": whole(bodies.zip_many, "application/zip"),
+    "zip-nested": whole(bodies.zip_nested, "application/zip"),
+    "gz-file": whole(bodies.gzip_bomb, "application/gzip"),
 }  # fmt: skip
 """A gigabyte over the wire, what expands to one, and the worst pages, as large as they are read."""
 
 _HEADERS, _DATA, _RST, _PING, _GOAWAY, _CONTINUATION = 1, 0, 3, 6, 7, 9
-_OK = web.OK + web.TYPE
+_OK = hostile_h2.OK + hostile_h2.TYPE
 SERVERS: dict[str, Case] = {
     "slow-head": Case(endless(b"HTTP/1.1 200 OK\r\n", b"X", 0.5)),
     "endless-head": Case(endless(b"HTTP/1.1 200 OK\r\n", b"X-Filler: " + b"y" * 80 + b"\r\n")),
     "endless-line": Case(endless(b"HTTP/1.1 200 OK\r\nX: ", b"y" * 10_000)),
     "endless-100": Case(endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100)),
     "slow-body": Case(endless(head(None), b"x", 0.5)),
-    "silent": Case(web.silent),
-    "reset": Case(web.reset),
+    "silent": Case(hostile_web.silent),
+    "reset": Case(hostile_web.reset),
     "junk": Case(raw(b"\x00\xff" * 1000)),
     "short-body": Case(raw(head(99_999) + b"<p>short")),
     "bad-chunks": Case(raw(head(None, extra="Transfer-Encoding: chunked\r\n") + b"fffffffffffffffff\r\nx")),
     "robots-endless": Case(endless(head(None, "text/plain"), b"Disallow: /x*y*z$\n" * 1000, times=100_000), robots=True),
-    "robots-bomb": whole(web.gzip_bomb, "text/plain", "gzip", robots=True),
+    "robots-bomb": whole(bodies.gzip_bomb, "text/plain", "gzip", robots=True),
     "redirect-loop": Case(moved(lambda target: target)),
     "redirect-two": Case(moved(lambda target: "/b" if target != "/b" else "/")),
     "redirect-chain": Case(moved(lambda target: f"/{int(target[1:] or 0) + 1}")),
@@ -131,22 +134,22 @@ SERVERS: dict[str, Case] = {
     "h2-garbage": Case(h2(lambda s: b"\xff" * 5_000), "h2"),
     "h2-bad-hpack": Case(h2(lambda s: frame(_HEADERS, 5, s, b"\xff\xff\xff\xff\xff\x7f")), "h2"),
     "h2-continuation": Case(h2(
-        lambda s: frame(_HEADERS, 0, s, _OK), lambda s: frame(_CONTINUATION, 0, s, web.FIELD * 50)
+        lambda s: frame(_HEADERS, 0, s, _OK), lambda s: frame(_CONTINUATION, 0, s, hostile_h2.FIELD * 50)
     ), "h2"),
-    "h2-headers": Case(h2(lambda s: frame(_HEADERS, 0, s, _OK) + frame(_CONTINUATION, 0, s, web.FIELD * 50) * 200
+    "h2-headers": Case(h2(lambda s: frame(_HEADERS, 0, s, _OK) + frame(_CONTINUATION, 0, s, hostile_h2.FIELD * 50) * 200
                           + frame(_CONTINUATION, 4, s) + frame(_DATA, 1, s, b"<p>x")), "h2"),
     "h2-hpack-bomb": Case(h2(lambda s: frame(_HEADERS, 4, s, _OK + b"\x40\x01a\x7f\xa1\x1e" + b"v" * 4_000 + b"\xbe" * 10_000)
                              + frame(_DATA, 1, s, b"<p>x")), "h2"),
     "h2-pings": Case(h2(lambda s: b"", lambda s: frame(_PING, 0, 0, bytes(8)) * 1000), "h2"),
-    "h2-settings": Case(h2(lambda s: b"", lambda s: web.SETTINGS * 1000), "h2"),
+    "h2-settings": Case(h2(lambda s: b"", lambda s: hostile_h2.SETTINGS * 1000), "h2"),
     "h2-empty-data": Case(h2(lambda s: frame(_HEADERS, 4, s, _OK), lambda s: frame(_DATA, 0, s) * 1000), "h2"),
     "h2-no-end": Case(h2(lambda s: frame(_HEADERS, 4, s, _OK) + frame(_DATA, 0, s, b"<p>some words")), "h2"),
     "h2-window": Case(h2(lambda s: frame(_HEADERS, 4, s, _OK), lambda s: frame(_DATA, 0, s, bytes(16_000)) * 200), "h2"),
-    "tls-expired": Case(web.silent, "expired"),
-    "tls-unknown": Case(web.silent, "unknown"),
-    "tls-cut": Case(web.silent, "cut"),
-    "tls-garbage": Case(web.silent, "garbage"),
-    "tls-mute": Case(web.silent, "mute"),
+    "tls-expired": Case(hostile_web.silent, "expired"),
+    "tls-unknown": Case(hostile_web.silent, "unknown"),
+    "tls-cut": Case(hostile_web.silent, "cut"),
+    "tls-garbage": Case(hostile_web.silent, "garbage"),
+    "tls-mute": Case(hostile_web.silent, "mute"),
 }  # fmt: skip
 """What servers do beside sending documents."""
 

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.hostile import BODIES, BOUND, PAGE, Ran, run
-from bench.hostile_web import MILLION, Case, Web, repeated, whole
+from bench.hostile_bodies import MILLION, repeated
+from bench.hostile_web import Case, Web, whole
 from bench.measure import figure, table
 
 SIZE = 10 * MILLION

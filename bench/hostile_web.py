@@ -1,35 +1,25 @@
 """A hostile web on loopback for ``bench.hostile``: each case is a host, answered by a function of its own."""
 
-# ruff: noqa: E501 - documents as they are
-
 from __future__ import annotations
 
 import asyncio
-import gzip
-import io
 import ssl
-import struct
 import threading
-import zipfile
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-import brotli
-import zstandard
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-MILLION = 1_000_000
-BODY = 1_000 * MILLION
-"""Bytes of what a bomb expands to, and of a body that is just long."""
-CHUNK = MILLION
+from bench.hostile_bodies import CHUNK
+from bench.hostile_h2 import SETTINGS, frame, requests_h2
+
 Answer = Callable[[str, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -112,204 +102,6 @@ def raw(data: bytes) -> Answer:
     return endless(data, b"", times=0)
 
 
-# ---- bodies
-
-
-def _pieces(total: int = BODY, text: bytes = b"") -> Iterator[bytes]:
-    piece = (text * (CHUNK // len(text) + 1))[:CHUNK] if text else bytes(CHUNK)
-    return (piece for _ in range(total // CHUNK))
-
-
-@cache
-def gzip_bomb() -> bytes:
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    return b"".join(packer.compress(piece) for piece in _pieces()) + packer.flush()
-
-
-@cache
-def deflate_bomb() -> bytes:
-    packer = zlib.compressobj(9)
-    return b"".join(packer.compress(piece) for piece in _pieces()) + packer.flush()
-
-
-@cache
-def members() -> bytes:
-    return gzip.compress(b"<p>one member and its words " * 4) * 100_000
-
-
-@cache
-def member_bomb() -> bytes:
-    return gzip.compress(bytes(10 * MILLION), 9) * 100
-
-
-@cache
-def brotli_bomb() -> bytes:
-    packer = brotli.Compressor(quality=5)
-    return bytes(b"".join(packer.process(piece) for piece in _pieces()) + packer.finish())
-
-
-@cache
-def zstd_bomb() -> bytes:
-    packer = zstandard.ZstdCompressor(level=3).compressobj()
-    return b"".join(packer.compress(piece) for piece in _pieces()) + packer.flush()
-
-
-@cache
-def zstd_window() -> bytes:
-    options = zstandard.ZstdCompressionParameters.from_level(3, window_log=27)
-    packer = zstandard.ZstdCompressor(compression_params=options).compressobj()
-    return b"".join(packer.compress(piece) for piece in _pieces(200 * MILLION)) + packer.flush()
-
-
-@cache
-def twice() -> bytes:
-    return gzip.compress(gzip_bomb(), 9)
-
-
-@cache
-def html_bomb() -> bytes:
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    return b"".join(packer.compress(piece) for piece in _pieces(text=b"<p>a <b>word</b> of it ")) + packer.flush()
-
-
-def repeated(text: str, before: str = "", after: str = "", size: int = 20 * MILLION) -> Callable[[], bytes]:
-    def body() -> bytes:
-        return (before + text * (size // len(text)) + after).encode()
-
-    return body
-
-
-def many_links(size: int = 20 * MILLION) -> bytes:
-    return b"".join(b'<a href="/%d">x</a>' % i for i in range(size // 24))
-
-
-def many_attributes() -> bytes:
-    return b"<p " + b" ".join(b"a%d=b" % i for i in range(1_200_000)) + b">x"
-
-
-def entities_xml() -> bytes:
-    doctype = b'<!DOCTYPE a [<!ENTITY x0 "lol">' + b"".join(
-        b'<!ENTITY x%d "%s">' % (i, b"&x%d;" % (i - 1) * 10) for i in range(1, 12)
-    )
-    return b'<?xml version="1.0"?>' + doctype + b"]><a>&x11;</a>"
-
-
-@cache
-def pdf_pages() -> bytes:
-    """A PDF of many pages, each a long text."""
-    text = b"BT /F1 12 Tf 72 720 Td " + b"(some words of a page) Tj 0 -1 Td " * 2000 + b"ET"
-    return _pdf([text] * 400)
-
-
-@cache
-def pdf_bomb() -> bytes:
-    """A PDF whose stream expands to a gigabyte."""
-    packer = zlib.compressobj(9)
-    data = b"".join(packer.compress(piece) for piece in _pieces(text=b"(a) Tj ")) + packer.flush()
-    return _pdf([data], b"/Filter /FlateDecode ")
-
-
-def _pdf(streams: list[bytes], extra: bytes = b"") -> bytes:
-    kids = b" ".join(b"%d 0 R" % (4 + 2 * i) for i in range(len(streams)))
-    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Count %d /Kids [%s] >>" % (len(streams), kids)]
-    objects.append(b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
-    for i, stream in enumerate(streams):
-        box = b"/MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >>"
-        objects.append(b"<< /Type /Page /Parent 2 0 R %s /Contents %d 0 R >>" % (box, 5 + 2 * i))
-        objects.append(b"<< %s/Length %d >>\nstream\n%s\nendstream" % (extra, len(stream), stream))
-    out, offsets = io.BytesIO(), []
-    out.write(b"%PDF-1.4\n")
-    for i, each in enumerate(objects):
-        offsets.append(out.tell())
-        out.write(b"%d 0 obj\n%s\nendobj\n" % (i + 1, each))
-    at = out.tell()
-    out.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
-    out.write(b"".join(b"%010d 00000 n \n" % offset for offset in offsets))
-    out.write(b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, at))
-    return out.getvalue()
-
-
-def zipped(*parts: tuple[str, bytes, bytes, int]) -> bytes:
-    """A zip of (name, before, repeated, size)."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as pack:
-        for name, before, text, size in parts:
-            with pack.open(name, "w", force_zip64=True) as member:
-                member.write(before)
-                for piece in _pieces(max(size, CHUNK), text):
-                    member.write(piece)
-    return out.getvalue()
-
-
-_TYPES = b"""<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
-<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override
-PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>"""
-_RELS = b"""<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship
-Id="r" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>"""
-_WORD = b'<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
-_PARAGRAPH = b"<w:p><w:r><w:t>some words of a paragraph</w:t></w:r></w:p>"
-
-
-def docx(size: int) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as pack:
-        pack.writestr("[Content_Types].xml", _TYPES)
-        pack.writestr("_rels/.rels", _RELS)
-        with pack.open("word/document.xml", "w", force_zip64=True) as member:
-            member.write(_WORD)
-            for _ in range(size // CHUNK):
-                member.write(_PARAGRAPH * (CHUNK // len(_PARAGRAPH)))
-            member.write(b"</w:body></w:document>")
-    return out.getvalue()
-
-
-@cache
-def docx_bomb() -> bytes:
-    return docx(BODY)
-
-
-@cache
-def docx_large() -> bytes:
-    return docx(60 * MILLION)
-
-
-@cache
-def zip_bomb() -> bytes:
-    return zipped(("a.txt", b"", b"words of a text ", BODY))
-
-
-@cache
-def zip_many() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as pack:
-        for i in range(50_000):
-            pack.writestr(f"{i}.txt", "some words")
-    return out.getvalue()
-
-
-@cache
-def zip_nested() -> bytes:
-    data = zip_bomb()
-    for i in range(8):
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as pack:
-            pack.writestr(f"{i}.zip", data)
-        data = out.getvalue()
-    return data
-
-
-# ---- HTTP/2, by hand: what a library would not send
-
-
-def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    return struct.pack("!I", len(payload))[1:] + bytes((kind, flags)) + struct.pack("!I", stream) + payload
-
-
-SETTINGS, OK, TYPE = frame(4, 0, 0), b"\x88", b"\x5f\x09text/html"  # :status 200; content-type, a literal
-FIELD = b"\x00\x08x-filler\x7f\x9e\x01" + b"v" * 285
-"""A header line of some 300 bytes."""
-
-
 def h2(first: Callable[[int], bytes], again: Callable[[int], bytes] = lambda stream: b"") -> Answer:
     """Sends the frames of ``first(stream)`` to a request, then ``again(stream)`` for as long as somebody listens."""
 
@@ -323,50 +115,6 @@ def h2(first: Callable[[int], bytes], again: Callable[[int], bytes] = lambda str
             await asyncio.sleep(0)
 
     return answer
-
-
-def indexed(block: bytes) -> set[int]:
-    """The numbers of HPACK's table that a block names whole: 4 is ``:path: /``."""
-    found, at = set(), 0
-
-    def integer(bits: int) -> int:
-        nonlocal at
-        value = block[at] & (1 << bits) - 1
-        at += 1
-        if value == (1 << bits) - 1:
-            shift = 0
-            while True:
-                value += (block[at] & 127) << shift
-                shift, at = shift + 7, at + 1
-                if block[at - 1] < 128:
-                    break
-        return value
-
-    while at < len(block):
-        first = block[at]
-        if first & 0x80:
-            found.add(integer(7))
-        elif first & 0xE0 == 0x20:
-            integer(5)
-        else:
-            strings = 1 if integer(6 if first & 0x40 else 4) else 2
-            for _ in range(strings):
-                at += integer(7)
-    return found
-
-
-async def requests_h2(reader: asyncio.StreamReader) -> AsyncIterator[tuple[int, bool]]:
-    """The streams that begin, and whether the path that they ask for is ``/``."""
-    await reader.readexactly(24)
-    while True:
-        start = await reader.readexactly(9)
-        payload = await reader.readexactly(int.from_bytes(start[:3], "big"))
-        if start[3] == 1:
-            block = payload[5 * (start[4] >> 5 & 1) :]  # without a priority
-            yield int.from_bytes(start[5:9], "big"), 4 in indexed(block)
-
-
-# ---- the servers
 
 
 class Web:

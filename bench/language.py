@@ -47,67 +47,75 @@ def texts() -> list[Text]:
     return read + made
 
 
+def cld2() -> Detector:
+    module = importlib.import_module("pycld2")
+
+    def detect(text: str) -> str:
+        try:
+            return str(module.detect(text, isPlainText=True)[2][0][1])
+        except module.error:
+            return ""
+
+    return detect
+
+
+def lingua(low: bool) -> Detector:
+    builder = importlib.import_module("lingua").LanguageDetectorBuilder.from_all_languages()
+    built = (builder.with_low_accuracy_mode() if low else builder).build()
+
+    def detect(text: str) -> str:
+        found = built.detect_language_of(text)
+        return str(found.iso_code_639_1.name.lower()) if found else ""
+
+    return detect
+
+
+def classify(name: str) -> Detector:
+    module = importlib.import_module(name)
+    return lambda text: str(module.classify(text)[0])
+
+
+def resiliparse() -> Detector:
+    detect = importlib.import_module("resiliparse.parse.lang").detect_fast
+    return lambda text: str(detect(text, cutoff=10**6)[0])
+
+
+def eld() -> Detector:
+    detector = importlib.import_module("eld").LanguageDetector()
+    return lambda text: str(detector.detect(text).language)
+
+
+def whatlang() -> Detector:
+    module = importlib.import_module("whatlang")
+
+    def detect(text: str) -> str:
+        try:
+            return str(module.detect(text).lang or "")
+        except ValueError:
+            return ""
+
+    return detect
+
+
+def heliport() -> Detector:
+    identifier = importlib.import_module("heliport").Identifier()
+    return lambda text: str(identifier.identify(text))
+
+
+def langdetect() -> Detector:
+    module = importlib.import_module("langdetect")
+
+    def detect(text: str) -> str:
+        try:
+            return str(module.detect(text))
+        except module.LangDetectException:
+            return ""
+
+    return detect
+
+
 def peers() -> Iterator[tuple[str, str, Callable[[], Detector]]]:
     """Name, distribution, and how to make the detector."""
-
-    def cld2() -> Detector:
-        module = importlib.import_module("pycld2")
-
-        def detect(text: str) -> str:
-            try:
-                return str(module.detect(text, isPlainText=True)[2][0][1])
-            except module.error:
-                return ""
-
-        return detect
-
-    def lingua(low: bool) -> Detector:
-        builder = importlib.import_module("lingua").LanguageDetectorBuilder.from_all_languages()
-        built = (builder.with_low_accuracy_mode() if low else builder).build()
-
-        def detect(text: str) -> str:
-            found = built.detect_language_of(text)
-            return str(found.iso_code_639_1.name.lower()) if found else ""
-
-        return detect
-
-    def classify(name: str) -> Detector:
-        module = importlib.import_module(name)
-        return lambda text: str(module.classify(text)[0])
-
-    def resiliparse() -> Detector:
-        detect = importlib.import_module("resiliparse.parse.lang").detect_fast
-        return lambda text: str(detect(text, cutoff=10**6)[0])
-
-    def eld() -> Detector:
-        detector = importlib.import_module("eld").LanguageDetector()
-        return lambda text: str(detector.detect(text).language)
-
-    def whatlang() -> Detector:
-        module = importlib.import_module("whatlang")
-
-        def detect(text: str) -> str:
-            try:
-                return str(module.detect(text).lang or "")
-            except ValueError:
-                return ""
-
-        return detect
-
-    def heliport() -> Detector:
-        identifier = importlib.import_module("heliport").Identifier()
-        return lambda text: str(identifier.identify(text))
-
-    def langdetect() -> Detector:
-        module = importlib.import_module("langdetect")
-
-        def detect(text: str) -> str:
-            try:
-                return str(module.detect(text))
-            except module.LangDetectException:
-                return ""
-
-        return detect
 
     yield "CLD2 as it comes", "pycld2", cld2
     yield "py3langid", "py3langid", lambda: classify("py3langid")

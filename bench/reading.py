@@ -19,12 +19,11 @@ import pstats
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench import crawl_site
-from bench.measure import table
+from bench.measure import best_cpu, table
 
 PAGES, ROUNDS, TURNS = 32, 15, 3
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
@@ -89,13 +88,7 @@ def extraction(size: int) -> Callable[[], object]:
 
 
 def microseconds(work: Callable[[], object], times: int) -> float:
-    work()
-    best = float("inf")
-    for _ in range(ROUNDS):
-        began = time.process_time()
-        work()
-        best = min(best, time.process_time() - began)
-    return best / times * 1e6
+    return best_cpu(work, ROUNDS) / times * 1e6
 
 
 def measure() -> dict[str, float]:

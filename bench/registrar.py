@@ -71,6 +71,14 @@ def tell_the_story(nodes: int, tablets: int) -> None:
     drained.add(leaving.name)
     until_even("one is drained")
     cluster.leave(leaving)
+    rows.append(lose_the_registrar(cluster, drained))
+    print(f"{nodes:,} nodes, {tablets:,} tablets; even: shares differ by one at most, and every tablet is served")
+    print(table(["what happens", "s until even", "tablets opened", "beats", "µs CPU a beat"], rows))
+    print(f"memory of the whole simulation: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB\n")
+
+
+def lose_the_registrar(cluster: VirtualCluster, drained: set[str]) -> list[object]:
+    """The row of a cluster whose registrar is lost for 3 s."""
     cluster.lose_registrar()
     cluster.run(3)
     cluster.restart_registrar()
@@ -80,10 +88,7 @@ def tell_the_story(nodes: int, tablets: int) -> None:
         pause += 0.0 if is_even(cluster, drained) else 0.5
     rate = (cluster.spent - spent) / (cluster.beats - beats)
     moved = cluster.opened.total() - opened
-    rows.append(["the registrar is lost for 3 s", f"{pause:.1f}", moved, cluster.beats - beats, f"{1e6 * rate:.0f}"])
-    print(f"{nodes:,} nodes, {tablets:,} tablets; even: shares differ by one at most, and every tablet is served")
-    print(table(["what happens", "s until even", "tablets opened", "beats", "µs CPU a beat"], rows))
-    print(f"memory of the whole simulation: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB\n")
+    return ["the registrar is lost for 3 s", f"{pause:.1f}", moved, cluster.beats - beats, f"{1e6 * rate:.0f}"]
 
 
 def is_even(cluster: VirtualCluster, drained: set[str]) -> bool:

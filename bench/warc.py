@@ -138,15 +138,19 @@ def main() -> None:
         figure(f"WARC: {group}, a page", "µs", costs[f"{group}: {own}"], peers)
     print(f"{COUNT} pages of {sum(map(len, bodies)) // COUNT:,} bytes\n")
     print(table(["what", "µs per page", "× fyke's first"], rows))
-    sizes = {
-        "fyke gzip": packed,
-        "fyke zstd": zipped,
+    print()
+    print(table(["file", "bytes per page"], sizes(bodies, {"fyke gzip": packed, "fyke zstd": zipped})))
+
+
+def sizes(bodies: list[bytes], ours: dict[str, bytes]) -> list[list[object]]:
+    """Bytes of a page in our files, and in those of others."""
+    written = {
+        **ours,
         "fastwarc gzip 6": fastwarc_write(bodies, lambda o: GzipWriter(o, 6)),
         "fastwarc gzip 1": fastwarc_write(bodies, lambda o: GzipWriter(o, 1)),
         "warcio gzip": warcio_write(bodies),
     }
-    print()
-    print(table(["file", "bytes per page"], [[name, len(data) // COUNT] for name, data in sizes.items()]))
+    return [[name, len(data) // COUNT] for name, data in written.items()]
 
 
 def captures(data: bytes):  # type: ignore[no-untyped-def]

@@ -75,13 +75,20 @@ def serving(pages: Mapping[str, Answer]) -> Iterator[Site]:
         def log_message(self, *arguments: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with listening(Handler) as port:
+        site = Site(port)
+        yield site
+
+
+@contextmanager
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+    """Answer by ``handler`` on a port of loopback, which is yielded; a request comes after that."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    site = Site(server.server_port)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield site
+        yield server.server_port
     finally:
         server.shutdown()
         server.server_close()

@@ -66,8 +66,13 @@ def graph() -> grimp.ImportGraph:
 
 
 @cache
-def modules() -> list[tuple[Path, ast.Module]]:
-    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(SOURCE.rglob("*.py"))]
+def modules(below: Path = SOURCE) -> list[tuple[Path, ast.Module]]:
+    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(below.rglob("*.py"))]
+
+
+def everything() -> list[tuple[Path, ast.Module]]:
+    """The source, and what tests and measures it."""
+    return [each for below in (SOURCE, ROOT / "tests", ROOT / "bench") for each in modules(below)]
 
 
 def in_core(module: str) -> bool:
@@ -253,17 +258,19 @@ def test_nothing_is_pickled(graph: grimp.ImportGraph) -> None:
 
 
 def test_modules_fit_in_the_head_and_say_what_they_are() -> None:
-    for path, tree in modules():
+    for path, tree in everything():
         lines = len(path.read_text(encoding="utf-8").splitlines())
         assert lines <= MAX_LINES, f"{path} has {lines} lines: split it"
-        assert ast.get_docstring(tree), f"{path} does not say what it is"
+        named = path.name.startswith("test_")  # after what it tests
+        assert named or ast.get_docstring(tree), f"{path} does not say what it is"
 
 
 def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    for path, tree in modules():
+    for path, tree in everything():
+        name = path.relative_to(SOURCE if path.is_relative_to(SOURCE) else ROOT).as_posix()
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield f"{path.relative_to(SOURCE).as_posix()}:{node.name}", node
+                yield f"{name}:{node.name}", node
 
 
 def length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -285,7 +292,7 @@ def test_nobody_counts_arguments() -> None:
             offenders.append(f"{name} has {len(given)} parameters")
     offenders += [
         f"{path.name}:{call.lineno} gives {len(call.args)} by position: name them"
-        for path, tree in modules()
+        for path, tree in everything()
         for call in ast.walk(tree)
         if isinstance(call, ast.Call)
         and len(call.args) > MAX_ARGUMENTS

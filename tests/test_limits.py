@@ -11,7 +11,7 @@ from fyke.cli import run
 from fyke.convert import convert_here, prepare
 from fyke.reading.reading import read
 from fyke.sites import robots, sitemap
-from tests.limits import crawls, files, pages  # noqa: F401 - their trials
+from tests.limits import crawls, documents, files, pages  # noqa: F401 - their trials
 from tests.limits.trial import HERE, HTML, TRIALS
 from tests.test_limits_table import rows, told_by_limits
 

@@ -13,7 +13,7 @@ import pytest
 
 from fyke.sites.form_words import Unsafe
 from fyke.values import Drop, Reason
-from tests.limits import crawls, files, pages  # noqa: F401 - their trials
+from tests.limits import crawls, documents, files, pages  # noqa: F401 - their trials
 from tests.limits.trial import TRIALS
 
 ROOT = Path(__file__).parent.parent

@@ -36,7 +36,7 @@ from fyke.reading.content import LARGE, make_room
 from fyke.reading.page import Page
 from fyke.reading.reading import Reader, Reading
 from fyke.sites.robots import product_token
-from fyke.sites.standing import Permission, Verdict, stand
+from fyke.sites.standing import Permission, Verdict, heard
 from fyke.url import Url
 from fyke.values import Drop, Failed, Moved, Outcome, Reason, Request, Unchanged
 from fyke.workers.conversion import FROM_THE_WEB, convert_source
@@ -278,16 +278,8 @@ class Fetcher:
         return outcome
 
     def _judge(self, url: Url, outcome: Outcome) -> Permission:
-        exchange, now = outcome.exchange, self._clock.now()
-        standing = stand(
-            None,
-            exchange.status if exchange is not None else 0,
-            now,
-            user_agent=self._agent,
-            body=exchange.body if exchange is not None else b"",
-            cache_control=parse_head(exchange.response_head).get("cache-control") if exchange is not None else "",
-        )
-        permission = Permission(standing, self._agent)
+        now = self._clock.now()
+        permission = Permission(heard(None, outcome.exchange, now, self._agent), self._agent)
         self._memory.allow(url.site, self._agent, permission)
         self._memory.slow(url.host, permission.delay, now)
         return permission

@@ -58,7 +58,7 @@ def test_one_kernel_does_what_training_does_in_parts() -> None:
     page, model = read(PAGE), shipped()
     seen = look(page, model)
     blank = np.zeros(len(page.blocks))
-    example = Example("page", "", "", 0, 0, "", "", page, [], blank, blank)
+    example = Example("page", "", "", 0, 0, "", "", page=page, texts=[], truth=blank, weight=blank)
     rows = (*first_codes(example, model.odds, model.said), model.bags)
     width = len(feature.FIRST_ROWS)
     assert seen.rows[:width].tolist() == rows[0][:width].tolist()

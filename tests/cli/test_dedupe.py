@@ -207,7 +207,7 @@ def test_sketches_are_saved_and_asked(folder: Path, tmp_path: Path, capfd: pytes
 
 
 def test_plan_prints_the_lectures_errors(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    found = answer(capfd, "plan", "--p", 0.9, "--q", 0.5, "--k", 8, "--groups", 8, "--plot", tmp_path / "curve.png")
+    found = answer(capfd, *"plan --p 0.9 --q 0.5 --k 8 --groups 8 --plot".split(), tmp_path / "curve.png")
     assert (round(float(found["false_negative"]), 5), round(float(found["false_positive"]), 5)) == (0.01107, 0.03083)
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
     assert run(["dedupe", "plan", "--plot", str(tmp_path / "no" / "curve.png")]) == 2

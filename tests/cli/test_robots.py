@@ -67,6 +67,14 @@ def test_a_site_that_does_not_answer_denies(capfdbinary: pytest.CaptureFixture[b
     assert (facts["status"], facts["verdict"], facts["urls"]) == (0, "deny", {"/": False})
 
 
+def test_why_a_site_does_not_answer_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["robots", "http://127.0.0.1:1/"]) == 0
+    assert capfd.readouterr().out.startswith("no answer (connect: ")
+    for command in ("sitemap", "feed", "forms"):
+        assert run([command, "http://127.0.0.1:1/"]) == 1
+        assert "no answer (connect: " in capfd.readouterr().err
+
+
 def test_mistakes_are_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["robots", str(tmp_path / "absent")]) == 2
     assert "cannot read" in capfd.readouterr().err

@@ -66,6 +66,7 @@ def test_get_names_what_is_wrong(store: str, capfd: pytest.CaptureFixture[str]) 
         (("get", "http://nowhere.example/", "--store", store), 1, "is not in"),
         (("get", URL, "--store", store + "x"), 1, "does not exist"),
         (("get", URL, "--at", "yesterday", "--store", store), 2, "is no date or time"),
+        (("get", URL, "--at", "1996-12-31", "--store", store), 1, "has no version as old as 1996-12-31"),
         (("get", "nonsense", "--store", store), 2, "not a URL"),
     ]:
         assert run(words) == status

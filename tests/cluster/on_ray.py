@@ -39,6 +39,7 @@ from fyke.workers.rows import Store as RowsStore
 from fyke.world.config import WorldConfig
 from fyke.world.serve import serve
 from fyke.world.transport import shortest_gaps
+from fyke.world.truth import Expected
 
 WORLD = WorldConfig(hosts=8, pages=100, slow=False, flaky=False, traps=False)
 DELAY = 0.05
@@ -100,6 +101,20 @@ def play(folder: Path) -> dict[str, Any]:
             say("export, archive and ranks are made")
         if scenario.fourth is not None:
             scenario.fourth.result()
+    facts = in_the_depot(folder, expected, copies, ranked)
+    return facts | {
+        "early": {host: gap for host, gap in gaps.items() if gap < DELAY - 0.001},
+        "ended": summary.ended,
+        "pages": summary.pages == facts["rows"],
+        "backed_up": summary.backed_up,
+        "nodes": sorted(scenario.nodes),
+        "gone": sum("is gone" in what for what in scenario.events),
+        "left": left_running(folder),
+    }
+
+
+def in_the_depot(folder: Path, expected: Expected, copies: methods.Named, ranked: dict[str, float]) -> dict[str, Any]:
+    """What is stored, beside what should be; what the jobs made of it, beside what one machine makes."""
     depot = Depot.open(str(folder / "depot"))
     checked = check(depot)
     whole = folder / "whole" / "depot"  # the name of a store is in what is made of it
@@ -117,19 +132,13 @@ def play(folder: Path) -> dict[str, Any]:
         "missing": sorted(expected.pages - stored),
         "forbidden": sorted(expected.disallowed & stored),
         "doubled": doubled,
-        "early": {host: gap for host, gap in gaps.items() if gap < DELAY - 0.001},
-        "ended": summary.ended,
-        "pages": summary.pages == len(rows),
-        "backed_up": summary.backed_up,
+        "rows": len(rows),
         "faults": checked.named,
-        "nodes": sorted(scenario.nodes),
-        "gone": sum("is gone" in what for what in scenario.events),
         "jobs": differing(folder, whole, ranked),
         "copies": list(copies.pair_rows()) == list(same.pair_rows()) and len(copies.left) > 0,
         "sketched": (len(texts), len(sketched)),
         "families": (len(families), sum(len(family - marked) <= 1 for family in families)),
         "headless": [sorted(family) for family in families if family <= marked],
-        "left": left_running(folder),
     }
 
 

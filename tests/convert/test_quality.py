@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
-import zipfile
 from email.message import EmailMessage
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fyke.convert import Limits, convert_here, prepare
 from fyke.convert.formulas import tex, with_formulas
@@ -18,24 +12,11 @@ from fyke.convert.mail import plain
 from fyke.convert.tidying import tidied
 from fyke.formats import media_types as kinds
 from fyke.formats.markdown import markdown
-from fyke.formats.sniff import sniff
-from fyke.values import Document, Reason
+from fyke.values import Reason
+from tests.convert.made import converted, zipped
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
-
-
-def converted(data: bytes | str, name: str = "", media_type: str | None = None) -> Document:
-    raw = data.encode() if isinstance(data, str) else data
-    return convert_here(prepare(raw, media_type, name=name))
-
-
-def zipped(*members: tuple[str, bytes | str], stored: bool = True) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members:
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 # Tables of text.
@@ -69,107 +50,6 @@ def test_a_quotation_mark_that_nothing_ends_takes_no_later_row() -> None:
     assert "row 2" in found.detail
     many = '"x,y\n' * 20_001
     assert converted(many, "y.csv").text.count("\n") > 9_000
-
-
-# Containers.
-
-
-def damaged_zip(bad: str) -> bytes:
-    """An archive of three members, one with a wrong check sum."""
-    data = bytearray(zipped(("a.txt", "first"), ("b.txt", "second"), ("c.txt", "third")))
-    at = data.find(b"second")
-    data[at : at + 3] = b"XXX"
-    assert bad == "b.txt"
-    return bytes(data)
-
-
-def test_a_bad_member_loses_itself_and_is_named() -> None:
-    found = converted(damaged_zip("b.txt"), "x.zip")
-    assert "first" in found.text
-    assert "third" in found.text
-    assert found.failure is Reason.DAMAGED
-    assert "b.txt" in found.detail
-    assert [part.failure for part in found.parts] == [None, Reason.DAMAGED, None]
-
-
-@pytest.mark.parametrize("stored", [True, False])
-def test_an_archive_that_lost_its_end_gives_its_members(stored: bool) -> None:
-    words = " ".join(f"word{n}" for n in range(400))
-    whole = zipped(("a.txt", "first"), ("d/b.txt", words), ("c.txt", words), stored=stored)
-    found = converted(whole[: whole.rindex(b"PK\1\2") - 200], "x.zip")
-    assert [part.name for part in found.parts] == ["a.txt", "d/b.txt", "c.txt"]
-    assert [part.text for part in found.parts[:2]] == ["first", words]
-    assert found.failure is Reason.DAMAGED
-
-
-def test_an_archive_that_was_written_to_a_pipe_and_lost_its_end() -> None:
-    """Its members' sizes stand behind them."""
-
-    class Pipe(io.RawIOBase):
-        written = b""
-
-        def writable(self) -> bool:
-            return True
-
-        def write(self, data: object) -> int:
-            self.written += bytes(data)  # type: ignore[call-overload]
-            return len(data)  # type: ignore[arg-type]
-
-    pipe = Pipe()
-    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in ("a.txt", "b.txt"):
-            archive.writestr(name, f"{name} holds some words")
-    found = converted(pipe.written[: pipe.written.index(b"PK\1\2")], "x.zip")
-    assert [part.text for part in found.parts] == ["a.txt holds some words", "b.txt holds some words"]
-
-
-def epub(chapters: list[tuple[str, str]]) -> bytes:
-    items = "".join(f'<item id="i{n}" href="{name}"/>' for n, (name, _) in enumerate(chapters))
-    spine = "".join(f'<itemref idref="i{n}"/>' for n in range(len(chapters)))
-    package = (
-        '<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>The Book</dc:title>'
-        "<dc:language>fr</dc:language><dc:creator>Ann Author</dc:creator></metadata>"
-        f"<manifest>{items}</manifest><spine>{spine}</spine></package>"
-    )
-    return zipped(
-        ("mimetype", "application/epub+zip"),
-        ("META-INF/container.xml", '<container><rootfiles><rootfile full-path="p.opf"/></rootfiles></container>'),
-        ("p.opf", package),
-        *chapters,
-    )
-
-
-def test_a_bad_chapter_loses_itself_and_a_book_is_called_by_its_title() -> None:
-    page = "<html><head><title>Cover Page</title></head><body><p>{}</p></body></html>"
-    chapters = [(f"{n}.xhtml", page.format(word)) for n, word in enumerate(("one", "two", "three"))]
-    data = epub(chapters).replace(b"<p>two</p>", b"<p>TWO</p>")
-    found = converted(data)
-    assert (found.title, found.language, found.meta.author) == ("The Book", "fr", "Ann Author")
-    assert found.text.split() == ["one", "three"]
-    assert "1.xhtml" in found.detail
-    with zipfile.ZipFile(io.BytesIO(epub(chapters))) as book:
-        lacking = zipped(*((name, book.read(name)) for name in book.namelist() if name != "2.xhtml"))
-    assert "2.xhtml" in converted(lacking).detail
-    assert converted(lacking).text.split() == ["one", "two"]
-
-
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
-def test_of_a_cut_file_what_came_is_given(pack: object) -> None:
-    lines = "".join(f"line {n} of a long text that goes on\n" for n in range(60_000))
-    data = pack(lines.encode())  # type: ignore[operator]
-    found = converted(data[: len(data) * 2 // 3])
-    assert found.text.startswith("line 0 of")
-    assert found.failure is Reason.DAMAGED
-    assert "cut short" in found.detail
-
-
-@pytest.mark.parametrize("stored", [True, False])
-def test_an_open_document_is_known_wherever_its_type_stands(stored: bool) -> None:
-    data = zipped(
-        ("content.xml", "<x/>"), ("META-INF/manifest.xml", "<x/>"),
-        ("mimetype", "application/vnd.oasis.opendocument.text"), stored=stored,
-    )  # fmt: skip
-    assert sniff(data) == kinds.ODT
 
 
 # Mail.
@@ -413,74 +293,3 @@ def test_names_that_come_in_parts_are_authors() -> None:
     found = converted(docbook, "x.xml")
     assert found.meta.author == "Ann Lee, Bo Roe"
     assert found.html.startswith("<h1>T</h1><p>Ann Lee</p><p>Roe Bo</p><p>See <code>x</code>.</p>")
-
-
-# Keynote.
-
-
-def number(value: int) -> bytes:
-    """A number of protocol buffers."""
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def said(key: int, value: int | bytes) -> bytes:
-    """A field of protocol buffers."""
-    if isinstance(value, int):
-        return number(key << 3) + number(value)
-    return number(key << 3 | 2) + number(len(value)) + value
-
-
-def archive(*objects: tuple[int, int, bytes]) -> bytes:
-    """Objects (number, type, message) as Keynote keeps them; what repeats the byte before it is packed."""
-    data = b"".join(
-        number(len(info)) + info + body
-        for at, kind, body in objects
-        if (info := said(1, at) + said(2, said(1, kind) + said(3, len(body))))
-    )
-    packed = bytearray(number(len(data)))
-    at = 0
-    while at < len(data):
-        run = 1
-        while run < 60 and at + run < len(data) and data[at + run] == data[at]:
-            run += 1
-        packed += bytes([0, data[at]]) + (bytes([run - 2 << 2 | 2, 1, 0]) if run > 1 else b"")
-        at += run
-    return b"\0" + len(packed).to_bytes(3, "little") + bytes(packed)
-
-
-def presentation() -> bytes:
-    """Two slides, the second in the archive that comes first; a title behind the text; a master's text."""
-    tree = said(2, said(1, 12)) + said(2, said(1, 11))
-    show = archive((1, 2, said(3, tree)), (11, 4, said(2, said(1, 21))), (12, 4, said(2, said(1, 22))))
-    title = said(1, said(4, said(1, 32))) + said(2, 2)
-    return zipped(
-        ("Index/Document.iwa", show),
-        ("Index/Slide.iwa", archive((21, 5, b""), (31, 2001, said(3, b"Last words, zzzzzzzzzz")))),
-        ("Index/MasterSlide.iwa", archive((51, 5, b""), (52, 2001, said(3, b"Title Text")))),
-        ("Index/Slide-2.iwa", archive(
-            (22, 5, b""), (30, 2001, said(3, "First line\nSecond line \ufffc".encode())), (33, 7, title),
-            (32, 2001, said(3, b"All about fish")),
-        )),
-    )  # fmt: skip
-
-
-def test_slides_of_keynote_in_their_order_with_their_titles() -> None:
-    found = convert_here(prepare(presentation(), None, name="x.key"))
-    assert markdown(found.html) == "## All about fish\n\nFirst line\n\nSecond line\n\nLast words, zzzzzzzzzz\n"
-    assert found.title == "All about fish"
-
-
-@given(st.integers(0, 3), st.integers(0, 200), st.binary(min_size=1, max_size=8))
-def test_a_damaged_slide_harms_no_other(which: int, at: int, junk: bytes) -> None:
-    with zipfile.ZipFile(io.BytesIO(presentation())) as package:
-        members = [(name, bytearray(package.read(name))) for name in package.namelist()]
-    members[which][1][at : at + len(junk)] = junk
-    found = convert_here(prepare(zipped(*((name, bytes(data)) for name, data in members)), None, name="x.key"))
-    assert which == 1 or "Last words" in found.text
-    if found.failure is not None:
-        assert members[which][0] in found.detail
-    assert "Title Text" not in found.text

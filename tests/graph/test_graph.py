@@ -12,6 +12,7 @@ from fyke.graph import build
 from fyke.graph.build import Lists, lists_of_edges, read_edge_list, write_graph
 from fyke.graph.graph import Graph, read_urls, write_urls
 from fyke.graph.properties import Parameters
+from fyke.graph.rank import pagerank
 from fyke.world.config import WorldConfig
 from fyke.world.world import World
 from tests.graph import bvmodel
@@ -161,6 +162,18 @@ def test_edges_in_any_order_are_sorted_out_of_core(edges: list[tuple[int, int]],
     assert [s for part in got for s in part.successors.tolist()] == [t for own in adjacency for t in own]
 
 
+def test_runs_that_end_before_others_are_merged_to_their_end() -> None:
+    """Two runs of 300 edges, all of the first before those of the second."""
+    rows = np.array([[x, 0] for x in range(600)], np.int64)
+    got = list(lists_of_edges([rows], run_edges=300))
+    assert [d for part in got for d in np.diff(part.starts).tolist()] == [1] * 600
+
+
+def test_no_edges_are_a_graph_of_no_nodes() -> None:
+    assert sum(len(part.starts) - 1 for part in lists_of_edges([])) == 0
+    assert sum(len(part.starts) - 1 for part in lists_of_edges([], nodes=2)) == 2
+
+
 def test_edge_list_files(tmp_path: Path) -> None:
     file = tmp_path / "edges.txt"
     file.write_text("# a remark\n2 0\n0 1\n\n0 2\n0 1\n")
@@ -226,6 +239,23 @@ def test_foreign_truncated_and_stale_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "g.offsets").unlink()
     with pytest.raises(StorageError, match=r"g\.graph is damaged"):
         Graph.open(tmp_path / "g")
+
+
+@pytest.mark.parametrize("wrong", [[[3], [], []], [[0], [], [0, 3]], [[-1], [], []]])
+def test_a_successor_that_is_no_node_is_damage_to_whoever_reads_on(tmp_path: Path, wrong: list[list[int]]) -> None:
+    """A graph of three nodes, written by somebody else, in which one names a node −1 or 3."""
+    base = tmp_path / "g"
+    write_graph(base, [lists([[0], [], [0, 1]])], Parameters())
+    graph, offsets, _ = bvmodel.encode(wrong, Parameters())
+    (tmp_path / "g.graph").write_bytes(graph)
+    (tmp_path / "g.offsets").write_bytes(offsets)
+    given = Graph.open(base)
+    for read in (given.all_lists, lambda: pagerank(given), lambda: list(given.edges())):
+        with pytest.raises(StorageError, match=r"g\.graph is damaged"):
+            read()
+    (tmp_path / "g.offsets").unlink()
+    with pytest.raises(StorageError, match=r"g\.graph is damaged"):
+        Graph.open(base)
 
 
 def test_damaged_graphs_do_not_leave_memory(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import FrozenInstanceError
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from hypothesis import strategies as st
 import fyke
 from fyke.clean.furniture import Hosts
 from fyke.cli import run
+from fyke.errors import UserError
 from fyke.formats.http import Head, build_head, parse_head
 from fyke.reading.content import extract
 from fyke.reading.conversion import convert_here, prepare
+from fyke.reading.page import Page
 from fyke.reading.reading import Reader
 from fyke.store import RowMeta, Store
 from fyke.url import Url
@@ -180,6 +183,42 @@ def test_latin_1_without_a_label_is_no_mojibake() -> None:
     """``fyke.extract`` of bytes that are no UTF-8 gives no U+FFFD."""
     text = "Die Bäume blühen überall, und die Vögel hören nicht auf zu singen, während Käfer krabbeln."
     assert fyke.extract(f"<p>{text}</p>".encode("latin-1")).text == text
+
+
+def test_a_declared_encoding_counts_in_conversions_too() -> None:
+    """Bytes that would be ``café`` by guess: the label decides, as for a browser."""
+    made = convert_here(prepare(b"<p>caf\xe9", "text/html; charset=windows-1251"))
+    assert made.text == "cafй"
+
+
+def test_link_headers_say_what_the_page_does_not() -> None:
+    said = ("Link", '</true>; rel="canonical", <http://licence.example/>; rel=license')
+    read = Reader().read(page("", SENTENCE), Head(200, (*HTML.headers, said)), URL)
+    assert (read.meta.canonical, read.meta.licence) == ("http://fish.example/true", "http://licence.example/")
+    own = Reader().read(page("<link rel=canonical href=/own>", SENTENCE), Head(200, (*HTML.headers, said)), URL)
+    assert (own.meta.canonical, own.meta.licence) == ("http://fish.example/own", "http://licence.example/")
+
+
+def test_copies_are_known_unless_the_body_was_cut_off() -> None:
+    read = Reader().read(page("", SENTENCE), HTML, URL)
+    assert read.material().digests() == Reader().read(page("", SENTENCE), HTML, URL).material().digests()
+    assert read.material().digests() != read.material(truncated=True).digests()
+
+
+def test_only_auto_can_favour_precision_or_recall() -> None:
+    body = page("", f"<p>{SENTENCE * 3}</p><p>Read more</p>")
+    precise, complete = (extract(body, favour=favour).text for favour in ("precision", "recall"))
+    assert SENTENCE.strip() in precise
+    assert len(precise) <= len(complete)
+    with pytest.raises(UserError, match="only the method auto"):
+        extract(body, "dom", favour="recall")
+    with pytest.raises(UserError, match="take one of precision, recall"):
+        extract(body, favour="speed")
+
+
+def test_a_page_that_was_fetched_does_not_change() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Page("http://fish.example/").text = "other words"  # type: ignore[misc]
 
 
 def _html(body: str) -> str:

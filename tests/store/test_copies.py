@@ -8,11 +8,12 @@ import msgspec
 import pytest
 
 from fyke.formats.warc import read_records
-from fyke.store import EXACT, RowMeta, Settings, Store
+from fyke.store import RowMeta, Settings, Store
 from fyke.store.exporting import export
 from fyke.store.maintenance import check
 from fyke.store.splitting import split
 from fyke.url import Url
+from tests.store.copies import mark_copy
 
 FIRST, SECOND, THIRD = "http://a.test/one", "http://b.test/two", "http://c.test/three"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
@@ -25,15 +26,7 @@ def copied(path: Path) -> Store:
     for when, url in enumerate((FIRST, SECOND, THIRD), 1):
         store.put(url, raw=BODY, text="text of " + url, response_head=HEAD, fetched=when)
     for url, original in ((SECOND, FIRST), (THIRD, SECOND)):
-        key = Url(url).key
-        tablet = store.tablet(store.tablet_of(key))
-        batch = tablet.batch()
-        version = tablet.version(key)
-        assert version is not None
-        marked = msgspec.structs.replace(version.meta, duplicate_of=original, similarity=1.0, duplicate_by=EXACT)
-        batch.mark(key, version, marked)
-        assert batch.strip(key, version.stamp) > 0
-        tablet.write(batch)
+        mark_copy(store, url, original)
     return store
 
 

@@ -1,4 +1,4 @@
-"""Datasets: which rows, which columns of which types, read by others; shards, full disks; and what changed since."""
+"""Datasets: which rows, which columns of which types, read by others; shards, full disks."""
 
 from __future__ import annotations
 
@@ -9,76 +9,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import fyke
 from fyke.cli import run
 from fyke.errors import UserError
-from fyke.formats.http import parse_head
-from fyke.reading.reading import Reader
-from fyke.store import Change, Page, RowMeta, Settings, Store
-from fyke.store.exports.changes import Changes
-from fyke.store.exports.columns import FYKE, SCHEMAS, Stored, document_id
-from fyke.store.exports.dataset import Dataset, rows_of, write_dataset
-from fyke.store.where import Where
-from fyke.url import Url
-from fyke.values import Signals
+from fyke.store import RowMeta, Store
+from fyke.store.exports.columns import FYKE, SCHEMAS, document_id
+from fyke.store.exports.dataset import write_dataset
+from tests.store.dataset_pages import ONE, WHEN, export, fill, put_page
 
 pytest.importorskip("pyarrow")
-
-ONE = Settings(tablets=1)
-HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
-PAGE = """<html lang=en><head><title>Of %s</title><meta name=author content="Ann Author">
-<meta property="article:published_time" content="2021-03-04T05:06:07+01:00">%s</head><body>
-<nav><a href=/>Home</a> <a href=/about>About us</a></nav><article><h1>Of %s</h1>
-<p>The fisherman of the village went out on the lake before the sun had risen, and came back with an empty net.</p>
-<p>So he mended it, and on the next morning there were more fish in it than he had ever seen before in his life.</p>
-</article><footer>Imprint and privacy</footer></body></html>"""
-WHEN = 1_600_000_000
-
-
-def put_page(store: Store, url: str, head: str = "", *, when: float = WHEN, looked: bool = True, **meta: Any) -> None:
-    """Put a page as a crawl does; ``looked``: it notes the signals, as earlier versions did not."""
-    name = Url.parse(url).path.strip("/") or "home"
-    body = (PAGE % (name, head, name)).encode()
-    read = Reader("fyke").read(body, parse_head(HTML), Url.parse(url))
-    meta = {"signals": read.signals if looked else None, **meta}
-    about = RowMeta(status=200, type="text/html", length=len(body), fetched=when, title=read.title,
-                    language=read.language, document=read.meta, **meta)  # fmt: skip
-    change = Change(about, Page(b"", HTML, body), read.blocks, read.links, weights=read.weights)
-    store.writable(store.tablet_of(url)).put(Url.parse(url).key, change, int(when * 1e6))
-
-
-def put_other(store: Store, url: str, status: int, body: bytes = b"", text: str | None = None, **meta: Any) -> None:
-    change = Change(RowMeta(status=status, length=len(body), **meta), Page(b"", b"", body), text)
-    store.writable(store.tablet_of(url)).put(Url.parse(url).key, change, int(WHEN * 1e6))
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A store with three documents that everybody would call so, and everything that is none."""
-    path = tmp_path / "store"
-    with Store.open(path, settings=ONE) as opened:
-        put_page(opened, "http://a.test/one")
-        put_page(opened, "http://a.test/two", duplicate_of="http://a.test/one", similarity=0.9, duplicate_by="jaccard")
-        put_page(opened, "http://b.test/three", when=WHEN + 1000)
-        put_page(opened, "http://a.test/hidden", '<meta name=robots content="noindex, noai">')
-        put_page(opened, "http://a.test/old-hidden", '<meta name=robots content="noindex">', looked=False)
-        put_page(opened, "http://a.test/mine", private=True)
-        put_other(opened, "http://a.test/gone", 404, b"not here", "not here", error="client-error")
-        put_other(opened, "http://a.test/moved", 301, b"", None, redirect="http://a.test/one")
-        put_other(opened, "http://a.test/refused", 0, b"", None, error="robots")
-        put_other(opened, "http://a.test/robots.txt", 200, b"User-agent: *", "User-agent: *", type="text/plain")
-        sitemap = b'<?xml version="1.0"?><urlset xmlns="x"><url><loc>http://a.test/one</loc></url></urlset>'
-        put_other(opened, "http://a.test/map.xml", 200, sitemap, "http://a.test/one", type="application/xml")
-        put_other(opened, "http://a.test/empty", 200, b"<p>", " \n", type="text/html")
-        put_other(opened, "http://a.test/picture", 200, b"GIF89a", None, type="image/gif")
-        opened.put("http://b.test/three", anchors={"http://a.test/one": "the third"})
-    return path
+    return fill(tmp_path / "store")
 
 
 DOCUMENTS = {"http://a.test/one", "http://a.test/two", "http://b.test/three"}
@@ -217,10 +164,6 @@ def test_lone_surrogates_and_odd_bytes_are_written(tmp_path: Path) -> None:
 # ---- files, as others read them
 
 
-def export(store: Path, out: Path | str, *words: str) -> int:
-    return run(["export", str(out), "--store", str(store), *words])
-
-
 def test_duckdb_and_pandas_read_the_files(store: Path, tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     pandas = pytest.importorskip("pandas")
@@ -319,107 +262,6 @@ def test_json_lines_need_no_pyarrow(store: Path, tmp_path: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert export(store, tmp_path / "o.jsonl") == 0
     assert export(store, tmp_path / "o.parquet") == 2
-
-
-# ---- changes
-
-
-def changed(store: Store, cursor: str, where: Where | None = None) -> tuple[list[dict[str, Any]], str]:
-    dataset = Dataset.of(["url", "title", "duplicate_of"], where)
-    with Changes(store, dataset, Stored(), cursor) as changes:
-        names = [column.name for column in changes.columns]
-        rows = [dict(zip(names, row, strict=True)) for row in changes.rows()]
-        return rows, changes.commit()
-
-
-URLS = [f"http://{host}.test/{page}" for host in "abc" for page in range(3)]
-STEPS = st.lists(
-    st.tuples(st.sampled_from(["put", "old", "title", "noindex", "delete", "mark", "gone"]), st.sampled_from(URLS)),
-    max_size=12,
-)
-
-
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(STEPS, min_size=1, max_size=4))
-def test_a_replica_follows_whatever_happens(tmp_path_factory: pytest.TempPathFactory, rounds: list[Any]) -> None:
-    replica: dict[str, dict[str, Any]] = {}
-    cursor, clock = "0", WHEN
-    with Store.open(tmp_path_factory.mktemp("s") / "s", settings=Settings(tablets=2)) as store:
-        for steps in rounds:
-            for action, url in steps:
-                clock += 1
-                tell(store, action, url, clock)
-            changes, cursor = changed(store, cursor)
-            for row in changes:
-                op = row.pop("op")
-                if op == "delete":
-                    del replica[row["id"]]
-                else:
-                    replica[row["id"]] = row
-            dataset = Dataset.of(["url", "title", "duplicate_of"])
-            whole = [dict(zip(dataset.names, row, strict=True)) for row in rows_of(dataset, store, Stored())]
-            assert replica == {document_id(row["url"]): {"id": document_id(row["url"]), **row} for row in whole}
-            assert changed(store, cursor)[0] == [], "nothing has changed since"
-
-
-def tell(store: Store, action: str, url: str, when: int) -> None:
-    row = store.get(url)
-    if action == "put":
-        store.put(url, raw=b"%d" % when, text=f"text {when}", title=f"title {when}", fetched=when)
-    elif action == "old":
-        store.put(url, raw=b"old", text="old text", fetched=when - WHEN + 10)
-    elif action == "gone":
-        store.put(url, raw=b"", meta=RowMeta(status=404, error="client-error"), fetched=when)
-    elif action == "delete":
-        store.delete(url)
-    elif row is not None and row.version is not None:
-        if action == "title":
-            store.put(url, title=f"new {when}", fetched=when)
-            return
-        tablet = store.writable(store.tablet_of(url))
-        new: dict[str, Any] = {"signals": Signals(("noindex",))} if action == "noindex" else {"duplicate_of": URLS[0]}
-        batch = tablet.batch()
-        batch.put_meta(Url.parse(url).key, msgspec.structs.replace(row.meta, **new))
-        tablet.write(batch)
-
-
-def test_an_unchanged_revisit_is_no_change_and_a_cursor_is_one_datasets(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "s", settings=ONE) as store:
-        store.put("http://a.test/", raw=b"x", text="x", meta=RowMeta(status=200), fetched=WHEN)
-        first, cursor = changed(store, "start")
-        assert [row["op"] for row in first] == ["upsert"]
-        row = store.get("http://a.test/")
-        assert row is not None
-        store.put(
-            "http://a.test/", meta=msgspec.structs.replace(row.meta, fetched=WHEN + 5.0, etag="e"), fetched=WHEN + 5
-        )
-        nothing, second = changed(store, cursor)
-        assert nothing == []
-        with pytest.raises(UserError, match="other columns, filters or text"):
-            changed(store, second, Where(language=("en",)))
-        assert changed(store, second)[0] == []
-        (tmp_path / "s" / "cursors" / second).write_bytes(b"torn")
-        with pytest.raises(fyke.errors.StorageError, match="damaged"):
-            changed(store, second)
-
-
-def test_changes_as_users_type_it(store: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "o.jsonl"
-    assert export(store, out, "--changes-since", "0", "--json") == 0
-    facts = json.loads(capfd.readouterr().out)
-    assert (facts["upserts"], facts["deletes"]) == (3, 0)
-    with Store.open(store) as opened:
-        opened.delete("http://a.test/one")
-        put_page(opened, "http://a.test/new")
-    assert export(store, out, "--changes-since", facts["cursor"], "--json") == 0
-    assert json.loads(capfd.readouterr().out)["cursor"] != facts["cursor"]
-    lines = {row["url"]: row for row in map(json.loads, out.read_text().splitlines())}
-    assert {url: row["op"] for url, row in lines.items()} == {
-        "http://a.test/one": "delete",
-        "http://a.test/new": "upsert",
-    }
-    assert lines["http://a.test/one"]["id"] == document_id("http://a.test/one")
-    assert lines["http://a.test/one"]["text"] is None
 
 
 def test_rows_are_written_as_they_come(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 from fyke.cli import run
+from fyke.formats.damage import Report
 from fyke.store import RowMeta, Settings, Store
 from fyke.store.imports import tables
 from fyke.world.content import Block, Content
@@ -163,6 +164,16 @@ def test_damaged_lines_are_counted_and_the_rest_is_kept(tmp_path: Path, capfd: p
     (done,) = imported(capfd, tmp_path / "t", tmp_path / "torn.jsonl.gz")
     assert done["records"] > 0
     assert len(rows(tmp_path / "t")) == 3
+
+
+def test_a_long_table_tells_how_far_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "pages.jsonl"
+    file.write_text("".join(json.dumps({"url": f"http://a.test/{n}", "text": PROSE}) + "\n" for n in range(1000)))
+    told: list[int] = []
+    assert len(list(tables.table_items(file, tables.Mapped({}), Report(), told.append))) == 1000
+    assert len(told) == 4, "once for each 256 lines"
+    assert told == sorted(told)
+    assert 0 < told[-1] <= file.stat().st_size
 
 
 def test_rows_of_one_address_without_dates_are_versions(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

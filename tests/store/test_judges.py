@@ -17,18 +17,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
 
-import msgspec
 import pytest
 
 from fyke.assemble import crawl
-from fyke.store import EXACT, Settings, Store
+from fyke.store import Settings, Store
 from fyke.store.exporting import export
 from fyke.store.exports.warc import captures
 from fyke.store.importing import import_file
-from fyke.url import Url
 from tests.browser.showing import program
 from tests.crawl.pictured import pictured
 from tests.little_site import Answer, serving
+from tests.store.copies import mark_copy
 
 ROOT = Path(__file__).parent.parent.parent
 HEAD = (
@@ -71,17 +70,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, host in enumerate(("c1.test", "c2.test", "c3.test")):
             opened.put(f"http://{host}/", raw=b"<p>the same words", response_head=HEAD, fetched=1_600_001_000 + number)
         for host in ("c2.test", "c3.test"):
-            key = Url(f"http://{host}/").key
-            tablet = opened.tablet(opened.tablet_of(key))
-            version = tablet.version(key)
-            assert version is not None
-            batch = tablet.batch()
-            meta = msgspec.structs.replace(
-                version.meta, duplicate_of="http://c1.test/", duplicate_by=EXACT, similarity=1.0
-            )
-            batch.mark(key, version, meta)
-            batch.strip(key, version.stamp)
-            tablet.write(batch)
+            mark_copy(opened, f"http://{host}/", "http://c1.test/")
     return path
 
 
@@ -162,12 +151,13 @@ class Wayback:
     def show(self, collection: str, url: str) -> tuple[str, dict[str, int], list[str]]:
         """Show a page; return what it became, what pywb was asked for with its answers, and what others were."""
         net = self._folder / "net.json"
-        page = run(
-            self._browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+        words = (
+            "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
             "--disable-component-update", "--no-first-run", f"--user-data-dir={self._folder / 'profile'}",
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--virtual-time-budget=20000",
-            f"--log-net-log={net}", "--dump-dom", f"{self._origin}/{collection}/2026/{url}",
+            f"--log-net-log={net}", "--dump-dom",
         )  # fmt: skip
+        page = run(self._browser, *words, f"{self._origin}/{collection}/2026/{url}")
         asked = {found[1] for found in re.finditer(r'"url":"(https?:[^"]*)"', net.read_text(errors="replace"))}
         with contextlib.suppress(OSError):  # a 404, which marks the end
             urlopen(f"{self._origin}/the/end")

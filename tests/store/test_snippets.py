@@ -28,6 +28,7 @@ def test_words_match_whole_and_nothing_found_shows_the_beginning() -> None:
 
 def test_words_of_scripts_without_spaces_are_found_and_marked_once() -> None:
     assert snippet("昨夜、東京都で開かれた。" + "水" * 300, "東京都").marked().startswith("昨夜、**東京都**で")
+    assert snippet("東京都は東京都。", "東京都").marked() == "**東京都**は**東京都**。"
     assert snippet("यह हिन्दी है", "हिन्दी").marked() == "यह **हिन्दी** है"
     assert snippet("यह हिन्दू है", "हिन").found == 0
     assert "**ภาษา**" in snippet("เรียนภาษาไทย", "ภาษา").marked()

@@ -6,17 +6,17 @@ import threading
 import time
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from fyke.cli import run as fyke_command
 from fyke.errors import UserError
-from fyke.store import EXACT, Settings, Store
+from fyke.store import Settings, Store
 from fyke.store import tablet as tablets
 from fyke.store.copying import copy_store, merge
 from fyke.store.deleting import delete, prune
 from fyke.store.maintenance import check
 from fyke.url import Url
+from tests.store.copies import mark_copy
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 BODY = b"<p>the same words</p>" * 20
@@ -35,18 +35,8 @@ def filled(path: Path, tablets: int = 3) -> Store:
         store.put(f"http://{host}/same", raw=BODY, response_head=HEAD, fetched=5000)
         store.put(f"http://{host}/0", anchors={"http://x.test/": f"to {host}"})
     store.put("http://a.test/1", title="by hand", fetched=9000)
-    for host, original in (("b.test", "a.test"), ("c.test", "a.test")):
-        key = Url(f"http://{host}/same").key
-        tablet = store.tablet(store.tablet_of(key))
-        version = tablet.version(key)
-        assert version is not None
-        batch = tablet.batch()
-        meta = msgspec.structs.replace(
-            version.meta, duplicate_of=f"http://{original}/same", duplicate_by=EXACT, similarity=1.0
-        )
-        batch.mark(key, version, meta)
-        batch.strip(key, version.stamp)
-        tablet.write(batch)
+    for host in ("b.test", "c.test"):
+        mark_copy(store, f"http://{host}/same", "http://a.test/same")
     return store
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fyke.text.placeholders import is_placeholder
+from fyke.text.placeholders import MAX_LENGTH, MAX_SPACES, is_placeholder
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,15 @@ def test_what_no_one_wrote_is_no_title(title: str) -> None:
 )  # fmt: skip
 def test_short_and_odd_titles_stay(title: str) -> None:
     assert not is_placeholder(title)
+
+
+def test_what_is_long_was_written_by_somebody() -> None:
+    """As many words as no default has, though in a template's braces."""
+    for spaces in (MAX_SPACES - 1, MAX_SPACES):
+        assert is_placeholder("{{" + " ".join(["word"] * (spaces + 1)) + "}}")
+    for spaces in (MAX_SPACES + 1, 3 * MAX_SPACES):
+        assert not is_placeholder("{{" + " ".join(["on"] * (spaces + 1)) + "}}")
+    assert not is_placeholder("{{" + "x" * MAX_LENGTH + "}}")
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,9 @@ def test_words_by_script(text: str, expected: list[str]) -> None:
     ],
 )
 def test_folding_accents_keeps_letters(text: str, expected: list[str]) -> None:
-    assert words(text, Folding(accents=True)) == expected
+    folding = Folding(accents=True)
+    assert words(text, folding) == expected
+    assert word_hashes(text, folding).tolist() == [reference.hash_word(word) for word in expected]
 
 
 def test_case_is_an_option() -> None:
@@ -131,6 +133,16 @@ def test_long_texts_are_folded_in_parts(text: str, monkeypatch: pytest.MonkeyPat
     if " " in text:
         assert parts == whole
     assert set("".join(parts)) == set("".join(whole))
+
+
+def test_a_sampled_text_has_its_own_words() -> None:
+    """Of 8 MB some windows are read, so large that hardly any word is cut in two."""
+    text = " ".join(f"word{number:08}" for number in range(650_000))
+    found = set(word_hashes(text).tolist())
+    assert len(module.encode(text)) <= module.MAX_BYTES
+    whole = {value for start in range(0, len(text), 1 << 20) for value in word_hashes(text[start : start + (1 << 20)])}
+    assert len(found) > 300_000
+    assert len(found - whole) < 200
 
 
 def test_stems_and_stopwords() -> None:

@@ -22,6 +22,13 @@ class Answer:
     """Where the body was found in the end; empty for a file."""
     media_type: str = ""
     """The Content-Type that came with it."""
+    why: str = ""
+    """Why there is no answer: ``dns: Domain name not found``."""
+
+    @property
+    def said(self) -> str:
+        """The status, or why there is none, in words."""
+        return f"status {self.status}" if self.status else f"no answer ({self.why})"
 
 
 def read_source(source: str, agent: str, max_bytes: int, path: str = "") -> Answer:
@@ -45,7 +52,7 @@ async def _ask(address: str, agent: str, max_bytes: int, path: str) -> Answer:
     from fyke.fetching import open_transport
     from fyke.formats.http import parse_head
     from fyke.url import Url
-    from fyke.values import Moved, Request
+    from fyke.values import Failed, Moved, Request
 
     url = Url.parse(address)
     if url.scheme not in ("http", "https"):
@@ -64,6 +71,7 @@ async def _ask(address: str, agent: str, max_bytes: int, path: str) -> Answer:
         await transport.close()
     exchange = outcome.exchange
     if exchange is None:
-        return Answer(0, b"", outcome.url.href)
+        why = ": ".join(filter(None, (str(outcome.reason), outcome.detail))) if isinstance(outcome, Failed) else ""
+        return Answer(0, b"", outcome.url.href, why=why)
     media_type = parse_head(exchange.response_head).get("content-type")
     return Answer(exchange.status, exchange.body, outcome.url.href, media_type)

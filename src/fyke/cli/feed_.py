@@ -40,7 +40,7 @@ def feed(
         answer = read_source(named, agent, MAX_BYTES)
         found = parse_feed(answer.body, answer.url)
     if not 200 <= answer.status < 300:
-        raise FykeError(f"{source}: no feed, status {answer.status}; give a feed or a page that names one")
+        raise FykeError(f"{source}: no feed, {answer.said}; give a feed or a page that names one")
     now = SystemClock().now()
     posting = Posting().after(now, 0, [item.published for item in found.items])
     wait = next_poll(posting, found.rhythm, now) - now

@@ -43,7 +43,7 @@ def forms(
 
     answer = read_source(source, agent, MAX_BYTES)
     if not 200 <= answer.status < 300:
-        raise FykeError(f"{source}: no page, {f'status {answer.status}' if answer.status else 'no answer'}")
+        raise FykeError(f"{source}: no page, {answer.said}")
     page = Url.parse(answer.url or url)
     found = reading.forms(answer.body, answer.media_type, page)
     allows = _robots(page, agent) if answer.url else lambda target: True

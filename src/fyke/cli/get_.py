@@ -54,7 +54,10 @@ def get(
     from fyke.store.snippets import snippet as best_passage
 
     with Store.open(store, mode="r") as opened:
-        row = opened.get(address(said, store), at=parse_time(at) if at else None)
+        url = address(said, store)
+        row = opened.get(url, at=parse_time(at) if at else None)
+        if row is None and at and opened.get(url) is not None:
+            raise StorageError(f"{said} has no version as old as {at}; `--show versions` shows which it has")
         if row is None:
             raise StorageError(f"{said} is not in {store}; `fyke list` shows what is")
         if snippet:

@@ -58,7 +58,7 @@ def robots(
     if json:
         print_json(facts)
         return
-    echo(f"{f'status {status}' if status else 'no answer'}: {_MEANING[verdict]}")
+    echo(f"{answer.said}: {_MEANING[verdict]}")
     echo(f"groups: {', '.join(sorted(rules.groups)) or 'none'}; {agent} reads {facts['group'] or 'none'}")
     if group:
         for kind, patterns in (("allow", group.allow), ("disallow", group.disallow)):

@@ -31,7 +31,7 @@ def sitemap(
 
     answer = read_source(_place(source, agent), agent, MAX_BYTES)
     if not 200 <= answer.status < 300:
-        raise FykeError(f"{source}: no sitemap, status {answer.status}; fyke robots tells where a site keeps its own")
+        raise FykeError(f"{source}: no sitemap, {answer.said}; fyke robots tells where a site keeps its own")
     found = parse_sitemap(answer.body, answer.url)
     shown = found.sitemaps or found.entries
     shown = shown[:limit] if limit else shown

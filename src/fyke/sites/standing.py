@@ -15,9 +15,11 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from fyke.formats.http import parse_head
 from fyke.sites.kept import Kept
 from fyke.sites.robots import Robots
 from fyke.url import Url, host_key
+from fyke.values import Exchange
 
 DAY = 86_400.0
 MAX_AGE = DAY
@@ -79,6 +81,14 @@ class Permission:
         if self.standing.verdict is Verdict.RULES:
             return self._rules.allows(self._agent, url)
         return self.standing.verdict is Verdict.ALLOW
+
+
+def heard(previous: Standing | None, exchange: Exchange | None, now: float, user_agent: str) -> Standing:
+    """Return how we ``stand`` after an answer as it came; None for no answer."""
+    if exchange is None:
+        return stand(previous, 0, now, user_agent=user_agent)
+    lifetime = parse_head(exchange.response_head).get("cache-control")
+    return stand(previous, exchange.status, now, user_agent=user_agent, body=exchange.body, cache_control=lifetime)
 
 
 def stand(

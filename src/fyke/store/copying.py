@@ -6,8 +6,9 @@ tablets' moments lie as close together as they can be opened. Half a copy has an
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,13 +42,31 @@ PLANS = ("crawl.json", "desktop.json")
 Progress = Callable[[int], None]
 
 
-def copy_store(source: Path, target: Path, progress: Progress | None = None) -> int:
-    """Copy a store, also while it is written to; return how many keys. Raises where ``target`` is anything already."""
+@contextlib.contextmanager
+def new_store(target: Path) -> Iterator[Path]:
+    """Yield where to make the folder that ``target`` becomes when the body ends well; else nothing is left.
+
+    Raises ``UserError`` where ``target`` is anything already, and ``StorageError`` where it cannot be written.
+    """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"{target} is there already; name a new folder")
     half = target.with_name(target.name + ".half")
     try:
         shutil.rmtree(half, ignore_errors=True)
+        yield half
+        if target.exists():
+            target.rmdir()
+        half.rename(target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise StorageError(f"cannot write {target}: {error.strerror or error}; free space or name another") from None
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+
+
+def copy_store(source: Path, target: Path, progress: Progress | None = None) -> int:
+    """Copy a store, also while it is written to; return how many keys. Raises where ``target`` is anything already."""
+    with new_store(target) as half:
         with Store.open(source, mode="r") as old:
             tablets = {number: old.tablet(number) for number in old.owned if old.exists(number)}
             found = manifest.read(source)
@@ -59,14 +78,6 @@ def copy_store(source: Path, target: Path, progress: Progress | None = None) -> 
         for name in PLANS:
             if (source / name).exists():
                 shutil.copyfile(source / name, half / name)
-        if target.exists():
-            target.rmdir()
-        half.rename(target)
-    except OSError as error:
-        raise StorageError(f"cannot copy to {target}: {error.strerror or error}; free space or name another") from None
-    finally:
-        shutil.rmtree(half, ignore_errors=True)
-    sync_folder(target.parent)
     return copied
 
 

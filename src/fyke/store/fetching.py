@@ -15,8 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from fyke.errors import StorageError, UserError
+from fyke.errors import StorageError
 from fyke.store import manifest
+from fyke.store.copying import new_store
 from fyke.store.depot import STORE_FILES, Chain, Contents, Depot, Entry, Kind
 from fyke.store.lineage import Lineage, Uploaded, file_state
 from fyke.store.rocks import disk_bytes
@@ -39,14 +40,10 @@ def fetch(depot: Depot, target: Path, progress: Progress | None = None) -> int:
 
     A crawl may go on there (``fyke resume``): then it takes over from whoever wrote the depot.
     """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"{target} is there already; name a new folder")
     about = depot.store_file(manifest.NAME)
     if about is None:
         raise StorageError(f"{depot.url} holds no {manifest.NAME}: no crawl has got that far; crawl anew")
-    half = target.with_name(target.name + ".half")
-    try:
-        shutil.rmtree(half, ignore_errors=True)
+    with new_store(target) as half:
         half.mkdir(mode=0o700, parents=True)
         size, sequences = 0, []
         for number in range(depot.about.tablets):
@@ -60,13 +57,6 @@ def fetch(depot: Depot, target: Path, progress: Progress | None = None) -> int:
             if data is not None:
                 (half / name).write_bytes(data)
         _replay(half, depot, sequences)
-        if target.exists():
-            target.rmdir()
-        half.rename(target)
-    except OSError as error:
-        raise StorageError(f"cannot write {target}: {error.strerror or error}; free space or name another") from None
-    finally:
-        shutil.rmtree(half, ignore_errors=True)
     return size
 
 

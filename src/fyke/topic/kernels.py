@@ -132,15 +132,21 @@ def link_features(
 
 
 @leaf
+def _log_odds(k: Any, rows: Any, starts: Any, features: Any, kinds: Any, weights: Any) -> Any:
+    """Of link ``k``: the sum of its features' weights and of its kinds'."""
+    total = 0.0
+    for c in range(kinds.shape[1]):
+        total += weights[kinds[k, c]]
+    for j in range(starts[rows[k]], starts[rows[k] + 1]):
+        total += weights[features[j]]
+    return total
+
+
+@leaf
 def predict(rows: Any, starts: Any, features: Any, kinds: Any, weights: Any, out: Any) -> None:
-    """Write the log-odds of each link of ``rows``: the sum of its features' weights and of its kinds'."""
+    """Write the log-odds of each link of ``rows``."""
     for k in range(out.size):
-        total = 0.0
-        for c in range(kinds.shape[1]):
-            total += weights[kinds[k, c]]
-        for j in range(starts[rows[k]], starts[rows[k] + 1]):
-            total += weights[features[j]]
-        out[k] = total
+        out[k] = _log_odds(np.int64(k), rows, starts, features, kinds, weights)
 
 
 @leaf
@@ -201,12 +207,7 @@ def learn(
     """
     wrong = 0.0
     for k in range(targets.size):
-        total = 0.0
-        for c in range(kinds.shape[1]):
-            total += weights[kinds[k, c]]
-        for j in range(starts[rows[k]], starts[rows[k] + 1]):
-            total += weights[features[j]]
-        g = 1.0 / (1.0 + np.exp(-total)) - targets[k]
+        g = 1.0 / (1.0 + np.exp(-_log_odds(np.int64(k), rows, starts, features, kinds, weights))) - targets[k]
         wrong += abs(g)
         for c in range(kinds.shape[1]):
             f = kinds[k, c]

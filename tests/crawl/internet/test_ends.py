@@ -167,19 +167,7 @@ async def unreadable(net: Internet) -> Any:
     """A fault of ours: reading one page raises."""
     net.host("fine.example", "93.184.5.2", site(6))
     await net.open()
-    script = net.folder / "faulty.py"
-    script.write_text(
-        "import sys\n"
-        "from fyke.reading.reading import Reader\n"
-        "read = Reader.pages\n"
-        "def pages(self, given, kinds):\n"
-        "    if any(url.path == '/1' for _, _, url in given):\n"
-        "        raise ZeroDivisionError('a fault of ours')\n"
-        "    return read(self, given, kinds)\n"
-        "Reader.pages = pages\n"
-        "from fyke.cli import main\n"
-        "main(sys.argv[1:])\n"
-    )
+    script = faulty(net, "raise ZeroDivisionError('a fault of ours')")
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(script), "crawl", "http://fine.example/", "--store", str(net.store), *QUICK)
     )
@@ -187,6 +175,24 @@ async def unreadable(net: Internet) -> Any:
     wanted = {f"http://fine.example/{i or ''}" for i in range(6) if i != 1}
     told = net.rows().get("http://fine.example/1")
     return {"missing": sorted(wanted - net.pages()), "told": told, "status": process.returncode}
+
+
+def faulty(net: Internet, deed: str) -> Path:
+    """fyke as a script, whose reading of the page ``/1`` does ``deed``."""
+    script = net.folder / "faulty.py"
+    script.write_text(
+        "import os, signal, sys\n"
+        "from fyke.reading.reading import Reader\n"
+        "read = Reader.pages\n"
+        "def pages(self, given, kinds):\n"
+        "    if any(url.path == '/1' for _, _, url in given):\n"
+        f"        {deed}\n"
+        "    return read(self, given, kinds)\n"
+        "Reader.pages = pages\n"
+        "from fyke.cli import main\n"
+        "main(sys.argv[1:])\n"
+    )
+    return script
 
 
 def test_a_page_that_kills_the_process_twice_is_not_met_again() -> None:
@@ -200,19 +206,7 @@ async def deadly(net: Internet) -> Any:
     """Reading one page ends the process, as a fault of a native library would. One agent."""
     net.host("fine.example", "93.184.5.2", site(6))
     await net.open()
-    script = net.folder / "faulty.py"
-    script.write_text(
-        "import os, signal, sys\n"
-        "from fyke.reading.reading import Reader\n"
-        "read = Reader.pages\n"
-        "def pages(self, given, kinds):\n"
-        "    if any(url.path == '/1' for _, _, url in given):\n"
-        "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return read(self, given, kinds)\n"
-        "Reader.pages = pages\n"
-        "from fyke.cli import main\n"
-        "main(sys.argv[1:])\n"
-    )
+    script = faulty(net, "os.kill(os.getpid(), signal.SIGKILL)")
     statuses = []
     for _ in range(3):
         process = await asyncio.create_subprocess_exec(

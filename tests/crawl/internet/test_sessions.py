@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+from fyke.store import Store
+from fyke.url import Url
 from tests.crawl.internet.net import Internet, Request, answer, page, run_inside
 
 QUICK = ("--delay", "0.02", "--agents", "1", "--no-sitemaps", "--scope", "any")
@@ -132,8 +135,6 @@ async def logins(net: Internet, pages: int, lasts: int) -> Any:
     net.host("other.example", "93.184.1.9", protected(lambda request: b"", 1))
     (net.folder / "auth.toml").write_text(AUTH)
     (net.folder / "digest.txt").write_text(f"{CANARY}-digest\n")
-    import os
-
     os.environ |= {
         "WIKI_USER": "anna",
         "WIKI_PW": f"{CANARY}-password",
@@ -151,16 +152,8 @@ async def logins(net: Internet, pages: int, lasts: int) -> Any:
     wanted |= {
         f"http://{name}.example/{i or ''}" for name in ("basic", "digest", "bearer", "shop", "key") for i in range(4)
     }
-    rows, private, login_pages = net.pages(), set(), []
-    from fyke.store import Store
-    from fyke.url import Url
-
-    with Store.open(net.store, "r") as store:
-        for row in store.scan():
-            if row.meta.private:
-                private.add(Url(row.url).host)
-            if row.raw and b"password" in row.raw:
-                login_pages.append(row.url)
+    rows = net.pages()
+    private, login_pages = stored(net)
     await net.fyke("export", str(net.folder / "all.jsonl"), "--store", str(net.store))
     await net.fyke("export", str(net.folder / "private.jsonl"), "--store", str(net.store), "--private")
     lines = [json.loads(line) for line in (net.folder / "all.jsonl").read_text().splitlines()]
@@ -177,6 +170,14 @@ async def logins(net: Internet, pages: int, lasts: int) -> Any:
         "exported": sorted({Url(line["url"]).host for line in lines} & private),
         "exported_private": len((net.folder / "private.jsonl").read_text().splitlines()),
     }
+
+
+def stored(net: Internet) -> tuple[set[str], list[str]]:
+    """The hosts whose rows are private, and the pages that ask for a password."""
+    with Store.open(net.store, "r") as store:
+        rows = list(store.scan())
+        private = {Url(row.url).host for row in rows if row.meta.private}
+        return private, [row.url for row in rows if row.raw and b"password" in row.raw]
 
 
 def key(request: Request) -> bytes:
@@ -268,8 +269,6 @@ def test_a_login_that_is_refused_says_so_and_holds_nobody_up() -> None:
 
 
 async def refused(net: Internet) -> Any:
-    import os
-
     wiki = Wiki(5, 20)
     net.host("wiki.example", "93.184.1.1", wiki)
     net.host("shop.example", "93.184.1.5", protected(lambda request: b""))

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Protocol
 
-from fyke.formats.http import parse_head
 from fyke.limits import note
-from fyke.sites.standing import Permission, Standing, Verdict, stand
+from fyke.sites.standing import Permission, Standing, Verdict, heard
 from fyke.store import Batch, Tablet
 from fyke.url import Url
 from fyke.values import Moved, Outcome, Request
@@ -78,16 +77,7 @@ class Permissions:
 
     def heard(self, url: Url, outcome: Outcome, now: float, before: Standing | None = None) -> Permission:
         """Take an answer in, and remember it for a while; what was known ``before`` counts where it is an error."""
-        exchange = outcome.exchange
-        standing = stand(
-            before,
-            exchange.status if exchange is not None else 0,
-            now,
-            user_agent=self._agent,
-            body=exchange.body if exchange is not None else b"",
-            cache_control=parse_head(exchange.response_head).get("cache-control") if exchange is not None else "",
-        )
-        return self._keep(url.site, standing)
+        return self._keep(url.site, heard(before, outcome.exchange, now, self._agent))
 
     def _keep(self, site: str, standing: Standing) -> Permission:
         permission = self._kept[site] = Permission(standing, self._agent)
