@@ -56,6 +56,10 @@ def _markdown(data: bytes) -> object:
     return markdown(convert_here(prepare(data, "text/html", URL)).html)
 
 
+def _as_markdown(data: bytes) -> object:
+    return markdown(data.decode())
+
+
 def _xml(data: bytes) -> object:
     return convert_here(prepare(data, "application/xml", URL))
 
@@ -167,6 +171,9 @@ OTHERS: dict[str, tuple[Callable[[bytes], object], Callable[[int], bytes]]] = {
     "asking for scripts": (_scripted, _pages("aktivier")),
     "spaces in a class": (extract, _pages(" ", "<p>some words</p><p class={}x>By Somebody</p>")),
     "spaces in a width": (lambda data: extract(data, method="layout"), _pages(" ", "<p>some words</p><p width={}x>more</p>")),
+    "Markdown of comments without end": (_as_markdown, _pages("<!--")),
+    "Markdown of declarations without end": (_as_markdown, _pages("<!")),
+    "Markdown of tags without end": (_as_markdown, _pages("<a ")),
     "text": (lambda data: convert_here(prepare(data, "text/plain")), _pages("x\n")),
     "CSV": (lambda data: convert_here(prepare(data, "text/csv")), _pages('a,"b\n')),
     "mail": (lambda data: convert_here(prepare(data, "message/rfc822")), _pages("X: y\n")),
