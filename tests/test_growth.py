@@ -15,13 +15,15 @@ import pytest
 
 from fyke.convert import convert_here, prepare
 from fyke.convert.dates import dates_in
+from fyke.convert.formulas import with_formulas
 from fyke.formats import html, http
 from fyke.formats.encoding import decode
 from fyke.formats.http_body import dechunk, gunzip
 from fyke.formats.markdown import markdown
 from fyke.formats.surt import surt
+from fyke.reading.content import extract
 from fyke.reading.reading import read
-from fyke.sites import requisites
+from fyke.sites import requisites, scripted
 from fyke.sites.feed import parse_feed
 from fyke.sites.forms import forms
 from fyke.sites.robots import Robots
@@ -32,6 +34,7 @@ SIZES = (15_000, 30_000, 60_000)
 LEAST = 0.02
 """Seconds below which nothing is measured."""
 URL = Url.parse("http://a.test/x/")
+_WORD = "http://schemas.openxmlformats.org/officeDocument/2006/math{}"
 
 
 def _reading(data: bytes) -> object:
@@ -53,8 +56,16 @@ def _markdown(data: bytes) -> object:
     return markdown(convert_here(prepare(data, "text/html", URL)).html)
 
 
+def _as_markdown(data: bytes) -> object:
+    return markdown(data.decode())
+
+
 def _xml(data: bytes) -> object:
     return convert_here(prepare(data, "application/xml", URL))
+
+
+def _scripted(data: bytes) -> object:
+    return scripted.signs_of(data, 0, 0), scripted.embedded(data)
 
 
 def _gzip(data: bytes) -> object:
@@ -98,6 +109,13 @@ HTML: dict[str, Callable[[int], bytes]] = {
     "items": _pages("<div itemscope itemprop=a>x"),
     "times": _pages("<time>2020-01-01"),
     "bylines": _pages('<p class="author byline">By A B</p>'),
+    "raw text in a script": _pages("<plaintext><xmp>", "<script>{}"),
+    "formulas in a script": _pages("<math>", "<script>{}"),
+    "scripts of formulas in a style": _pages('<script type="math/tex">', "<style>{}"),
+    "annotations in a script": _pages('<annotation encoding="tex">', "<math><mtext><script>{}</script></mtext></math>"),
+    "comments in linked data": _pages("<!--x{{", '<script type="application/ld+json">{}'),
+    "spaces in linked data": _pages(" ", '<script type="application/ld+json">{{{}x'),
+    "spaces between linked data": _pages(" ", '<script type="application/ld+json">{{}}{}x'),
     "forms": _pages("<form><input name=x>"),
     "selects": _pages("<select><option>x"),
     "formulas": _pages("<math><mfrac><mi>x</mi>"),
@@ -142,6 +160,20 @@ OTHERS: dict[str, tuple[Callable[[bytes], object], Callable[[int], bytes]]] = {
     "dates": (lambda data: list(dates_in(data.decode())), _pages("2020-01-")),
     "dates, months": (lambda data: list(dates_in(data.decode())), _pages("March 2020 ")),
     "forms": (lambda data: forms(data, "text/html", URL), _pages("<form><input name=x>")),
+    "Word's formulas": (with_formulas, _pages("<m:oMath>", _WORD)),
+    "Word's formulas between paragraphs": (with_formulas, _pages("</w:p><m:oMathPara>", _WORD)),
+    "scripts without end": (_scripted, _pages("<script")),
+    "noscripts": (_scripted, _pages("<noscript>")),
+    "noscripts without end": (_scripted, _pages("<noscript")),
+    "less-thans in a noscript": (_scripted, _pages("<", "<noscript>{}</noscript>")),
+    "comments in a mount": (_scripted, _pages("<!---->", "<div id=root>{}x")),
+    "apps": (_scripted, _pages("<my-app ")),
+    "asking for scripts": (_scripted, _pages("aktivier")),
+    "spaces in a class": (extract, _pages(" ", "<p>some words</p><p class={}x>By Somebody</p>")),
+    "spaces in a width": (lambda data: extract(data, method="layout"), _pages(" ", "<p>some words</p><p width={}x>more</p>")),
+    "Markdown of comments without end": (_as_markdown, _pages("<!--")),
+    "Markdown of declarations without end": (_as_markdown, _pages("<!")),
+    "Markdown of tags without end": (_as_markdown, _pages("<a ")),
     "text": (lambda data: convert_here(prepare(data, "text/plain")), _pages("x\n")),
     "CSV": (lambda data: convert_here(prepare(data, "text/csv")), _pages('a,"b\n')),
     "mail": (lambda data: convert_here(prepare(data, "message/rfc822")), _pages("X: y\n")),

@@ -85,6 +85,8 @@ def test_the_lectures_fragment_keeps_its_headline_and_none_of_its_code() -> None
         ("<body><template>t</template><noscript>n</noscript><svg><title>s</title></svg>v", "<p>n</p><p>v</p>", "n\nv"),
         ("<head><title>t</title><script>a<b</script></head>x<iframe><p>i</iframe>", "<p>x</p>", "x"),
         ("<xmp>a<b>&amp;</xmp>", "<pre>a&lt;b&gt;&amp;amp;</pre>", "a<b>&amp;"),
+        ("<script>w('<xmp>')</script><p>a</p><xmp>b</xmp>", "<p>a</p><pre>b</pre>", "a\n\nb"),
+        ("<!-- <xmp> --><p>a</p><xmp>b</xmp>", "<p>a</p><pre>b</pre>", "a\n\nb"),
         ("<a href='javascript:x'>a</a> <a href=' Data:x'>b</a> <a href='mailto:c'>c</a>",
          '<p>a b <a href="mailto:c">c</a></p>', "a b c"),
         ('<p title="a>b" "=x>c</p><a href="y"">d</a>', '<p>c</p><p><a href="y">d</a></p>', "c\n\nd"),

@@ -2,7 +2,7 @@
 
 Each case is made from the seed, the target's name and its number, so ``--only NAME --first N --mutations 1``
 repeats one.
-``--write`` puts the tables into docs/security.md.
+``--write`` puts the rows of what was run into the tables of docs/security.md.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.fuzz.page import put
+from tests.fuzz.page import put_rows
 from tests.fuzz.run import Result, run_target, table
 from tests.fuzz.target import FORMAT, PARSER
 from tests.fuzz.targets import TARGETS
@@ -44,7 +44,8 @@ def main() -> int:
     print(table(results))
     if asked.write:
         for kind in (FORMAT, PARSER):
-            put(f"fuzz {kind}s", table(result for result in results if result.kind == kind))
+            rows = [result for result in results if result.kind == kind]
+            put_rows(f"fuzz {kind}s", table(rows), [name for name, each in TARGETS.items() if each.kind == kind])
     return 1 if any(result.faults for result in results) else 0
 
 

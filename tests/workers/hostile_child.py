@@ -83,6 +83,8 @@ def misbehave(source: Source) -> Document:
         return Document(said, said)
     while deed == "hang":
         pass
+    if deed == "stop":  # as a machine that has no time for it
+        os.kill(os.getpid(), signal.SIGSTOP)
     if deed == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
     if deed == "eat":

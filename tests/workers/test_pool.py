@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,6 +42,13 @@ def children() -> set[str]:
     return found
 
 
+def state(process: str) -> str:
+    """R, S, T (stopped), …"""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    return ""
+
+
 def test_the_engine_works_in_a_worker(pool: Pool) -> None:
     found = pool.convert(prepare(RTF))
     assert "Hello" in found.text
@@ -55,6 +64,26 @@ def test_misdeeds_end_in_a_stated_failure(pool: Pool, deed: str, reason: Reason)
     hostile = Source(deed.encode(), "application/x-fyke-test", limits=limits)
     found = pool.convert(hostile)
     assert found.failure is reason, found.detail
+    assert "Hello" in pool.convert(prepare(RTF)).text
+
+
+def test_a_busy_machine_fails_no_document(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker gets no processor for longer than its document may take, and then goes on."""
+    monkeypatch.setattr(pool_module, "WAITING", 1e6, raising=False)
+    job = pool.submit(Source(b"stop", "application/x-fyke-test", limits=Limits(seconds=0.2)))
+    while not (stopped := [child for child in children() if state(child) == "T"]) and not job.done():
+        pass
+    with contextlib.suppress(TimeoutError):
+        job.result(timeout=0.5)
+    for child in stopped:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(child), signal.SIGCONT)
+    assert job.result().failure is None
+
+
+def test_who_waits_for_ever_is_ended(pool: Pool) -> None:
+    found = pool.convert(Source(b"stop", "application/x-fyke-test", limits=Limits(seconds=0.05)))
+    assert found.failure is Reason.TIMEOUT
     assert "Hello" in pool.convert(prepare(RTF)).text
 
 

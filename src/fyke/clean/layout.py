@@ -33,7 +33,7 @@ RENDERED = """for (const n of document.body.querySelectorAll('*')) {
 }"""
 _BOX = re.compile(rb'data-fyke-box="([^"]{1,200})"')
 _NUMBER = re.compile(rb"-?\d{1,9}(\.\d{1,20})?")
-_WIDTH = re.compile(rb"""(?:^|[\s;"'])width\s*[=:]\s*["']?\s*(\d{1,5})(?:\.\d+)?\s*(%|px|["'\s;>])""", re.IGNORECASE)
+_WIDTH = re.compile(rb"""(?:^|[\s;"'])width\s*+[=:]\s*+["']?\s*+(\d{1,5})(?:\.\d+)?\s*(%|px|["'\s;>])""", re.IGNORECASE)
 _FONT = re.compile(rb"font-size\s*:\s*(\d{1,3})(?:\.\d+)?\s*(px|pt|%|em)", re.IGNORECASE)
 _BACKGROUND = re.compile(rb"""(?:bgcolor\s*=\s*["']?|background(?:-color)?\s*:\s*)([#\w(),%.]{3,30})""", re.IGNORECASE)
 _FLOAT = re.compile(rb"float\s*:\s*(left|right)|align\s*=\s*[\"']?(left|right)", re.IGNORECASE)

@@ -30,10 +30,11 @@ _COMMENT = re.compile(
     rb"""(?:class|id|itemprop)\s*=\s*["'][^"']*\b(?:comments?|disqus|respond|replies)\b""", re.IGNORECASE
 )
 _AUTHOR = re.compile(
-    rb"""(?:class|itemprop|rel)\s*=\s*["']?[^"'>]*\b(?:author|byline|user-?name|nick-?name|poster)\b""", re.IGNORECASE
+    rb"""(?:class|itemprop|rel)\s*+=\s*+["']?[^"'>]{0,999}\b(?:author|byline|user-?name|nick-?name|poster)\b""",
+    re.IGNORECASE,
 )
 _DATE = re.compile(
-    rb"""<time\b|(?:class|itemprop)\s*=\s*["']?[^"'>]*\b(?:date|date-?published|post-?date|posted|timestamp)\b""",
+    rb"""<time\b|(?:class|itemprop)\s*+=\s*+["']?[^"'>]{0,999}\b(?:date|date-?published|post-?date|posted|timestamp)\b""",
     re.IGNORECASE,
 )
 _BYLINE = 8

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from fyke.convert.html import MAX_FORMULAS
 from fyke.convert.tidying import formula
 from fyke.formats.xml import End, Start, events
 
-_FORMULA = re.compile(rb"<m:oMath(?=[ >])[^>]*>.*?</m:oMath>", re.DOTALL)
-_PARAGRAPH = re.compile(rb"</?m:oMathPara(?=[ >])[^>]*>|<m:oMathParaPr>.*?</m:oMathParaPr>", re.DOTALL)
+_FORMULA = re.compile(rb"<m:oMath(?=[ >])[^<>]*>.*?</m:oMath>", re.DOTALL)
+_PARAGRAPH = re.compile(rb"</?m:oMathPara(?=[ >])[^<>]*>")
+_PROPERTIES = re.compile(rb"<m:oMathParaPr>.*?</m:oMathParaPr>", re.DOTALL)
 _APART = re.compile(
-    rb"(?<=/w:p>|body>|:tbl>|tcPr>|tent>)(?:\s*<m:oMathPara(?=[ >])[^>]*>.*?</m:oMathPara>)+", re.DOTALL
+    rb"(?<=/w:p>|body>|:tbl>|tcPr>|tent>)(?:\s*<m:oMathPara(?=[ >])[^<>]*>.*?</m:oMathPara>)+", re.DOTALL
 )
 """Formulas between paragraphs."""
 _SPACE = b"http://schemas.openxmlformats.org/officeDocument/2006/math"
@@ -36,8 +38,21 @@ def with_formulas(document: bytes) -> bytes:
     """Return the XML of a Word document whose formulas are text: TeX between the engine's marks."""
     if _SPACE not in document:
         return document
-    document = _PARAGRAPH.sub(b"", _APART.sub(rb"<w:p>\g<0></w:p>", document))
-    return _FORMULA.sub(_as_run, document, count=MAX_FORMULAS)
+    document = _sub(_APART, rb"<w:p>\g<0></w:p>", document, b"</m:oMathPara>")
+    document = _PARAGRAPH.sub(b"", _sub(_PROPERTIES, b"", document, b"</m:oMathParaPr>"))
+    return _sub(_FORMULA, _as_run, document, b"</m:oMath>", MAX_FORMULAS)
+
+
+def _sub(
+    pattern: re.Pattern[bytes],
+    said: bytes | Callable[[re.Match[bytes]], bytes],
+    document: bytes,
+    end: bytes,
+    most: int = 0,
+) -> bytes:
+    """``pattern.sub`` up to the last ``end``: beyond it each beginning would be followed through all of the rest."""
+    head, last, rest = document.rpartition(end)
+    return pattern.sub(said, head + last, count=most) + rest
 
 
 def _as_run(found: re.Match[bytes]) -> bytes:

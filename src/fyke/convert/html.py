@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fyke.convert.elements import replaced
 from fyke.convert.facts import Facts
 from fyke.convert.markup_kernels import Bytes
 from fyke.convert.metadata import describe
@@ -39,7 +40,6 @@ MAX_FORMULAS = 20_000
 """Formulas of one document: a book of mathematics has some thousands."""
 _FORMULAS = b"<math", b"math/tex"
 """Signs of formulas in markup."""
-_RAW = re.compile(rb"<(xmp|plaintext)(?: [^>]*)?>(.*?)</\1>", re.DOTALL)
 _REFERENCE = re.compile(r'(<a href|<img alt="[^"]*" src)="([^"]*)"')
 _BYTES_PER_STEP = 12
 """Markup per step of its plan, a first guess: pages have 15 to 40. Where it falls short tags are counted."""
@@ -118,7 +118,7 @@ def _tagged(markup: bytes, formulas: int = MAX_FORMULAS) -> Tagged:
 
 def _plan(markup: bytes, formulas: int) -> tuple[Bytes, Plan]:
     if b"<xmp" in markup or b"<plaintext" in markup:
-        markup = _RAW.sub(lambda m: b"<pre>" + escape(m[2].decode(), quote=False).encode() + b"</pre>", markup)
+        markup = replaced(markup, _preformatted)
     if formulas and any(sign in markup for sign in _FORMULAS):
         from fyke.convert.mathml import with_formulas  # which needs a reader of XML; few pages have formulas
 
@@ -131,6 +131,13 @@ def _plan(markup: bytes, formulas: int) -> tuple[Bytes, Plan]:
     while not make_plan(source, plan := empty_plan(markup, steps)):
         steps = max(2 * steps + 1, _STEPS_PER_TAG * markup.count(b"<"))
     return source, plan
+
+
+def _preformatted(tag: bytes, content: bytes) -> bytes | None:
+    """Text that stands as it is, as preformatted text."""
+    if not tag.startswith((b"<xmp", b"<plaintext")):
+        return None
+    return b"<pre>" + escape(content.decode(), quote=False).encode() + b"</pre>"
 
 
 def document(

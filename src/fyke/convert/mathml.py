@@ -6,19 +6,19 @@ What comes out is ``<math alttext="\frac{a}{b}"></math>``, which the writer of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape, unescape
 
+from fyke.convert.elements import replaced
 from fyke.convert.formulas import SIGNS
 from fyke.formats.xml import End, Start, events
 
-_FORMULA = re.compile(
-    rb'<math(?=[ >])[^>]*>.*?</math>|<script type="math/tex[^"]*">(.*?)</script>', re.DOTALL | re.IGNORECASE
-)
+_SCRIPT = re.compile(rb'<script type="math/tex[^"]*">', re.IGNORECASE)
 _TOLD = re.compile(rb'[^>]* alttext="[^"]*[^"\s]')
 _ANNOTATION = re.compile(
-    rb'<annotation [^>]*encoding="[^"]*tex[^"]*"[^>]*>(.*?)</annotation>', re.DOTALL | re.IGNORECASE
+    rb'<annotation [^<>]{0,300}encoding="[^"<>]{0,100}tex[^<>]{0,300}>(.*?)</annotation>', re.DOTALL | re.IGNORECASE
 )
+_ANNOTATED = b"</annotation>"
 _FUNCTIONS = frozenset({
     "arccos", "arcsin", "arctan", "cos", "cosh", "cot", "coth", "csc", "deg", "det", "dim", "exp", "gcd", "inf", "ker",
     "lim", "ln", "log", "max", "min", "sec", "sin", "sinh", "sup", "tan", "tanh",
@@ -35,20 +35,24 @@ _SPECIAL = re.compile(r"([#$%&_{}])")
 
 def with_formulas(markup: bytes, most: int) -> bytes:
     """Return canonical markup whose first formulas, ``most`` > 0 of them, say in an attribute what they are in TeX."""
-    return _FORMULA.sub(_told, markup, count=most)
+    left = iter(range(most))
+    return replaced(markup, lambda tag, content: _told(tag, content, left))
 
 
-def _told(found: re.Match[bytes]) -> bytes:
-    if found[1] is not None:
-        said = found[1].decode("utf-8", "replace")
-    elif _TOLD.match(found[0]):
-        return found[0]
-    elif annotation := _ANNOTATION.search(found[0]):
+def _told(tag: bytes, content: bytes, left: Iterator[int]) -> bytes | None:
+    is_script = _SCRIPT.fullmatch(tag) is not None
+    if not (is_script or tag.startswith(b"<math")) or next(left, None) is None:
+        return None
+    if is_script:
+        said = content.decode("utf-8", "replace")
+    elif _TOLD.match(tag):
+        return None
+    elif annotation := _ANNOTATION.search(content, 0, content.rfind(_ANNOTATED) + len(_ANNOTATED)):
         said = unescape(annotation[1].decode("utf-8", "replace"))
     else:
-        said = tex(found[0])
+        said = tex(tag + content + b"</math>")
     said = " ".join(said.split())
-    return b'<math alttext="' + escape(said).replace("&#x27;", "'").encode() + b'"></math>' if said else found[0]
+    return b'<math alttext="' + escape(said).replace("&#x27;", "'").encode() + b'"></math>' if said else None
 
 
 def tex(markup: bytes) -> str:

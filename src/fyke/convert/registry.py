@@ -46,7 +46,8 @@ class Limits:
     max_depth: int = 3
     """Containers within containers."""
     seconds: float = 20.0
-    """Wall time in a worker, after which it is killed."""
+    """Processor time in a worker, of all its threads, after which it is killed: a busy machine fails no document. One
+    that waits instead has six times as long (``workers.pool.WAITING``)."""
     memory: int = 1_000_000_000
     """Bytes of a worker's address space beyond what it has at its start."""
 

@@ -33,10 +33,10 @@ MAX_SAID = 20_000
 MAX_DEPTH = 60
 MAX_REFERRING = 20
 """Things that borrow properties from elsewhere."""
-_MARKS = re.compile(r"^\s*(?:/\*|//)?\s*<!\[CDATA\[(?:\s*\*/)?|(?:/\*|//)?\s*\]\]>(?:\s*\*/)?\s*$|^\s*<!--|-->\s*$")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_MARKS = re.compile(r"^\s*(?:/\*|//)?\s*<!\[CDATA\[(?:\s*\*/)?|(?:(?:/\*|//)\s*)?\]\]>(?:\s*\*/)?\s*$|^\s*<!--|-->\s*$")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _LEXEMES = re.compile(r'"(?:[^"\\]|\\.)*"?|//[^\n]*|/\*.*?(?:\*/|$)|,|<!--|-->|[^"/,<-]+|.', re.DOTALL)
-_BETWEEN = re.compile(r"}\s*;?\s*{")
+_BETWEEN = re.compile(r"}\s*+;?\s*+{")
 _SPACE_IN_STRING = {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"} | {
     code: "" for code in range(32) if code not in (9, 10, 13)
 }

@@ -57,9 +57,10 @@ _DROPPED = frozenset(
     )
 )
 _TOKEN = re.compile(
-    r'<(/?)([a-z][^\s/>]*)((?:[^>"]|(?<==)"[^"]*"|")*+)>|<!--.*?-->|<[!?][^>]*>|([^<]+|<)', re.DOTALL | re.IGNORECASE
+    r'<(/?)([a-z][^\s/>]*+)((?:[^>"]|(?<==)"[^"]*"|")*+)(?:>|\Z)|<!--.*?(?:-->|\Z)|<[!?][^>]*(?:>|\Z)|([^<]+|<)',
+    re.DOTALL | re.IGNORECASE,
 )
-_ATTRIBUTE = re.compile(r'([^\s="]+)="([^"]*)"')
+_ATTRIBUTE = re.compile(r'(?<![^\s="])([^\s="]++)="([^"]*)"')
 _LANGUAGE = re.compile(r"(?:^|[\s-])lang(?:uage)?-([\w+#.-]{1,40})")
 _ALIGNED = re.compile(r'(?:align="|text-align: ?)(left|center|right)', re.IGNORECASE)
 _NUMBER = re.compile(r"\s*(\d{1,9})")

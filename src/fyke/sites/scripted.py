@@ -45,25 +45,25 @@ MAX_STRINGS = 20_000
 _LEAST_SENTENCE = 40
 _COUNTED = 60  # pages of a template that are remembered: older ones fade
 
-_SCRIPT = re.compile(rb"<script\b([^>]*)>(.*?)(?:</script\s*>|$)", re.IGNORECASE | re.DOTALL)
+_SCRIPT = re.compile(rb"<script\b([^>]*)(?:>|\Z)(.*?)(?:</script\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _MOUNT = re.compile(
     rb"""<(?:div|main|section)[^>]{0,200}\bid=["']?(?:root|app|__next|__nuxt|___gatsby|q-app|svelte|main-app|"""
-    rb"""application|react-root|ember-app|container-app)["']?[^>]{0,200}>\s*(?:<!--.{0,200}?-->\s*)*</"""
-    rb"""|<(app-root|my-app|ng-app|[a-z]+-app)\b[^>]*>\s*</|\bng-app=|\bdata-reactroot\b""",
+    rb"""application|react-root|ember-app|container-app)["']?[^>]{0,200}>\s*(?:<!--.{0,200}?-->\s*)*+</"""
+    rb"""|<(app-root|my-app|ng-app|[a-z]+-app)\b[^>]{0,200}>\s*</|\bng-app=|\bdata-reactroot\b""",
     re.IGNORECASE | re.DOTALL,
 )
 _ASKS = re.compile(
-    rb"(?:enable|requires?|needs?|without|turn on|activate|activer|aktivier\w*|habilit\w*)[^<]{0,60}java\s?script"
+    rb"(?:enable|requires?|needs?|without|turn on|activate|activer|(?:aktivier|habilit)\w{0,20})[^<]{0,60}java\s?script"
     rb"|java\s?script[^<]{0,60}(?:enable|required|disabled|aktivier|activ)",
     re.IGNORECASE,
 )
-_NOSCRIPT = re.compile(rb"<noscript\b[^>]*>(.*?)</noscript\s*>", re.IGNORECASE | re.DOTALL)
+_NOSCRIPT = re.compile(rb"<noscript\b[^>]*(?:>|\Z)(.*?)(?:</noscript\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _JSON = re.compile(
     rb"""\btype\s*=\s*["']?application/(?:[a-z.+-]*\+)?json|\bid\s*=\s*["']?__NEXT_DATA__""", re.IGNORECASE
 )
 _STATE = re.compile(rb"^\s*(?:window|self|globalThis)\s*[.\[]\s*[\"']?__[A-Za-z_]+[\"']?\]?\s*=\s*(?=[{\[])")
 _PLACE = re.compile(r"(?:https?://|/)[^\s\"'<>{}|\\^`]*", re.ASCII)
-_TAGS = re.compile(r"<[^>]*>")
+_TAGS = re.compile(r"<[^<>]*>")
 _LINKS = frozenset({"href", "url", "link", "path", "permalink", "canonical", "slug", "uri", "to"})
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^/]*[-_.%][^/]*|[^/]{25,}")

@@ -7,6 +7,7 @@ its jobs and computes.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -18,7 +19,6 @@ from fyke.reading.conversion import Source, convert_here, prepare
 from fyke.workers import confine, wire
 
 _PAGE, _DOCUMENT = b"<p>one <a href=/>two</a>", b"{\\rtf1 three}"
-_CORES = os.cpu_count() or 1
 
 
 def main() -> None:
@@ -46,12 +46,13 @@ def main() -> None:
         try:
             source: Source | None
             source, frame = wire.decode_job(frame), b""
-            confine.allow_seconds(source.limits.seconds * _CORES)
+            confine.allow_seconds(source.limits.seconds)
             made, source = convert_here(source), None
             answer = wire.encode_document(made)
             del made
         except MemoryError:
             os._exit(signal.SIGABRT + 128)
+        confine.allow_seconds(math.inf)  # the next job is read at nobody's cost
         _answer(answers, answer)
     os._exit(0)  # the engine's threads do not survive an orderly end
 

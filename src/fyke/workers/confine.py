@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import math
 import os
 import platform
 import resource
@@ -198,8 +199,11 @@ def bound(memory: int) -> None:
 
 
 def allow_seconds(seconds: float) -> None:
-    """Let this process compute for so long from now on, on all of its threads together; the system then ends it."""
+    """Let this process compute for so long from now on, on all of its threads together; the system then ends it.
+
+    The system counts whole seconds: up to one more.
+    """
     used = resource.getrusage(resource.RUSAGE_SELF)
-    until = int(used.ru_utime + used.ru_stime + seconds) + 2
+    until = resource.RLIM_INFINITY if seconds == math.inf else math.ceil(used.ru_utime + used.ru_stime + seconds)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))

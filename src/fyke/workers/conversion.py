@@ -44,7 +44,7 @@ def convert(
     """Return ``data`` as tagged text: ``.html .text .title .meta .links``, and ``.failure`` if it went wrong.
 
     ``media_type`` is the Content-Type that came with it, ``url`` where it is from (links are joined with it), ``name``
-    a file name. Never raises for what the document is; takes ``limits.seconds`` at most.
+    a file name. Never raises for what the document is; computes for ``limits.seconds`` at most.
     """
     source = prepare(
         data, media_type, Url.parse(url) if isinstance(url, str) else url, name=name, limits=limits, table=table

@@ -1,8 +1,9 @@
 """A pool of worker processes, each bounded in time, memory and output, killed and replaced when it hangs or crashes.
 
 A worker's life: started when first needed → ready (it has said so) → busy with one job → ready … → ended after
-``JOBS_PER_WORKER`` jobs, or killed when its job's time is over, its answer too long, or it died by itself. Each
-worker has one thread here that waits for it; nobody else touches it, but to kill it. Two ways to call, one machine
+``JOBS_PER_WORKER`` jobs, or killed when its job's time is over, its answer too long, or it died by itself. A job's
+time is what the worker computes, which it bounds itself (workers/confine.py); here ends one that waits for something.
+Each worker has one thread here that waits for it; nobody else touches it, but to kill it. Two ways to call, one machine
 behind them::
 
     with Pool() as pool:
@@ -36,6 +37,8 @@ JOBS_PER_WORKER = 500
 """After so many jobs a worker is replaced: whatever a library leaks goes with it."""
 START_SECONDS = 600.0
 """How long a worker may take to be ready: the first ever compiles kernels, and the machine may be busy."""
+WAITING = 6.0
+"""Times a job's seconds that it may take by the clock: a busy machine has as many processes to a core at times."""
 END_SECONDS = 5.0
 """How long a worker without a job may take to end; then it is killed."""
 _FRAME_OVERHEAD = 1_000_000
@@ -203,11 +206,12 @@ class _Worker:
             self._ready = True
         self.jobs += 1
         limits = source.limits
+        longest = WAITING * limits.seconds
         try:
-            answer = self._exchange(wire.encode_job(source), limits.seconds, 8 * limits.max_text + _FRAME_OVERHEAD)
+            answer = self._exchange(wire.encode_job(source), longest, 8 * limits.max_text + _FRAME_OVERHEAD)
         except TimeoutError:
             self.kill()
-            return failed(source, Reason.TIMEOUT, f"killed after {limits.seconds:g} s")
+            return failed(source, Reason.TIMEOUT, f"killed after {longest:g} s")
         except ValueError as error:
             self.kill()
             return failed(source, Reason.TOO_LARGE, str(error))

@@ -3,8 +3,8 @@
 Failures to resolve or connect belong to a site, which is closed for a while, not to its URLs. Some are *certain*:
 somebody said that there is no such name, or refused the connection. Of the others (no answer) nobody knows whether they
 are the site's or ours. They count against the site only while others answer; where many unrelated hosts fail and nobody
-has answered since, it is our own outage: the crawl pauses, says so, asks one of them now and then, and goes on when one
-answers.
+has answered since and for a while, it is our own outage: the crawl pauses, says so, asks one of them now and then, and
+goes on when one answers.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from fyke.url import registered_domain
 
 HOSTS = 3
 """Unrelated hosts that fail, with nobody answering between, before we doubt ourselves."""
+QUIET = 5.0
+"""Seconds without any answer before we doubt ourselves: a thousand hosts that fall silent at once are no outage while
+others answer, and must not hold these up."""
 LATELY = 30.0
 """Seconds for which an answer of anybody speaks for our network."""
 PROBE = 5.0
@@ -54,7 +57,9 @@ class Network:
         """Note that nobody answered at a host."""
         self._failing.setdefault(registered_domain(host), now)
         self._silence[host] += 1
-        if not self.down_since and self._answered and len(self._failing) >= HOSTS:
+        if self.down_since or not self._answered or now < self._answered + QUIET:
+            return
+        if len(self._failing) >= HOSTS:
             self.down_since = min(self._failing.values())
             self._next_probe = now + PROBE
 
