@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -254,7 +253,7 @@ def test_entry_of_a_host_with_a_back_queue_is_appended_there() -> None:
 
 
 def test_hosts_in_back_off_hold_up_nobody() -> None:
-    frontier = Frontier(Politeness(delay=1.0), back_queues=1)
+    frontier = Frontier(Politeness(delay=1.0), back_queues=1, most=1)
     disk = dict(frontier.add("slow", [Entry("http://slow/1", 1), Entry("http://slow/2", 1)], 0.0))
     disk.update(frontier.add("quick", [Entry("http://quick/1", 8)], 0.0))
 
@@ -360,27 +359,6 @@ def test_the_urls_of_a_dead_site_come_at_once_until_it_gets_another_chance() -> 
     third = frontier.next(100.0)
     assert isinstance(third, Lease)
     assert frontier.sites.dead("http://h", 100.0) == "", "asked again"
-
-
-def test_sites_with_nothing_to_do_live_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fyke.frontier.sites.IDLE", 10)
-    frontier = Frontier(Politeness(delay=1.0))
-    records: dict[str, SiteRecord] = {}
-    frontier.sites.load = records.get
-    now = 0.0
-    for i in range(50):
-        site = f"http://h{i}"
-        frontier.add(site, [Entry(f"{site}/", 1)], now)
-        lease = frontier.next(now)
-        assert isinstance(lease, Lease)
-        frontier.done(lease, now, Contact(now, 0.5))
-        records[site] = frontier.record(site)
-    assert len(frontier.sites) == 10
-    assert frontier.counts().hosts == 50
-    frontier.add("http://h0", [Entry("http://h0/2", 1)], now)
-    assert frontier.sites.added("h0") == 2
-    assert frontier.next(now) == Idle(5.0, Why.DELAY, "h0"), "its pace is remembered"
-    assert frontier.counts().hosts == 50
 
 
 def test_why_a_site_waits_is_told_before_it_is_parked() -> None:

@@ -6,6 +6,8 @@ import heapq
 import tracemalloc
 from collections import Counter
 
+import pytest
+
 from fyke.frontier.frontier import Frontier
 from fyke.frontier.keys import Entry, SiteRecord
 from fyke.frontier.leases import Idle, Lease, Why
@@ -95,3 +97,24 @@ def test_a_host_costs_less_than_a_kilobyte() -> None:
     used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert used / 3000 < 1000
+
+
+def test_sites_with_nothing_to_do_live_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fyke.frontier.sites.IDLE", 10)
+    frontier = Frontier(Politeness(delay=1.0))
+    records: dict[str, SiteRecord] = {}
+    frontier.sites.load = records.get
+    now = 0.0
+    for i in range(50):
+        site = f"http://h{i}"
+        frontier.add(site, [Entry(f"{site}/", 1)], now)
+        lease = frontier.next(now)
+        assert isinstance(lease, Lease)
+        frontier.done(lease, now, Contact(now, 0.5))
+        records[site] = frontier.record(site)
+    assert len(frontier.sites) == 10
+    assert frontier.counts().hosts == 50
+    frontier.add("http://h0", [Entry("http://h0/2", 1)], now)
+    assert frontier.sites.added("h0") == 2
+    assert frontier.next(now) == Idle(5.0, Why.DELAY, "h0"), "its pace is remembered"
+    assert frontier.counts().hosts == 50
