@@ -52,7 +52,9 @@ class Mercator(RuleBasedStateMachine):
     def make(self) -> Frontier:
         selector = RoundRobin() if self.seed is None else Randomised(np.random.default_rng(self.seed))
         politeness = Politeness(delay=DELAY, factor=10)
-        return Frontier(politeness, priorities=K, back_queues=B, most=self.most, selector=selector)
+        made = Frontier(politeness, priorities=K, back_queues=B, most=self.most, selector=selector)
+        made.sites.load = self.records.get
+        return made
 
     # ---- what an engine does ----
 
@@ -145,6 +147,11 @@ class Mercator(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         self.now += seconds
 
+    @rule(keep=st.integers(0, 2))
+    def forget(self, keep: int) -> None:
+        """All is written: sites at rest live on disk."""
+        self.frontier.sites.shrink(keep)
+
     @rule()
     def crash(self) -> None:
         """kill -9: what is on disk is all there is."""
@@ -166,10 +173,9 @@ class Mercator(RuleBasedStateMachine):
         assert counts.queued == len(self.disk) == sum(map(len, self.model.values()))
         assert counts.leased == len(self.leases)
         for host in HOSTS:
-            assert self.frontier.sites.added(host) >= self.frontier.sites.queued(host)
-            assert self.frontier.sites.queued(host) == sum(
-                len(q) for (s, _), q in self.model.items() if host_of(s) == host
-            )
+            queued = sum(len(q) for (s, _), q in self.model.items() if host_of(s) == host)
+            records = [record for site, record in self.records.items() if host_of(site) == host]
+            assert sum(tail - low for record in records for _, low, tail in record.lanes) == queued
 
     @invariant()
     def back_queues_are_mercators(self) -> None:
@@ -180,7 +186,7 @@ class Mercator(RuleBasedStateMachine):
         assert len(sites) == len(set(sites)) == self.frontier.counts().back_queues <= self.most, "one site per queue"
         assert all(size > 0 for _, size in backs), "an empty back queue"
         if not self.restored:
-            waiting = [site.name for queue in self.frontier._front for site in queue]
+            waiting = [site for queue in self.frontier._front for site in queue]
             assert len(sites) >= B or not waiting, "a back queue is unused while the front queues hold URLs"
         assert all(size <= 2 * CHUNK + 1 for _, size in backs), "a back queue without bound"
 
@@ -231,7 +237,7 @@ def test_no_back_queue_is_unused_while_a_front_queue_holds_a_host() -> None:
     while done < 50:
         for wish in frontier.refills():
             frontier.supply(wish, read(disk, wish), 0.0)
-        waiting = {site.name for queue in frontier._front for site in queue}
+        waiting = {site for queue in frontier._front for site in queue}
         backs = {host for host, _ in frontier.back_queues()}
         assert len(backs) == B or not waiting, "the front queues hold hosts and a back queue is unused"
         lease = frontier.next(0.0)
@@ -287,7 +293,7 @@ def test_entries_that_are_gone_from_disk_are_passed_over() -> None:
     assert frontier.next(0.0) == Idle(float("inf"), Why.REFILL)
     for wish in frontier.refills():
         frontier.supply(wish, [(1, Entry("http://a/1", 1))] if wish.host == "a" else [], 0.0)
-    assert frontier.sites.queued("b") == 0
+    assert frontier.sites["b"].queued == 0
     lease = frontier.next(0.0)
     assert isinstance(lease, Lease)
     frontier.done(lease, 0.0)

@@ -37,7 +37,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fyke.frontier.host import Lane, Site
 from fyke.frontier.keys import Entry, SiteRecord, queue_key
 from fyke.frontier.leases import Counts, Idle, Lease, Refill, Why
-from fyke.frontier.politeness import Contact, Politeness, after, base_delay
+from fyke.frontier.politeness import Contact, Politeness, after
 from fyke.frontier.selector import RoundRobin, Selector
 from fyke.frontier.sites import SiteTable
 
@@ -73,8 +73,8 @@ class Frontier:
         self._room, self._most, self._chunk = back_queues, most, CHUNK
         self._only = only
         self._selector = selector or RoundRobin()
-        self.sites = SiteTable(priorities)
-        self._front: list[deque[Site]] = [deque() for _ in range(priorities)]
+        self.sites = SiteTable(priorities, politeness)
+        self._front: list[deque[str]] = [deque() for _ in range(priorities)]
         self._used = 0  # back queues that hold a site
         self._heap: list[tuple[float, int, Site]] = []
         self._parked: list[tuple[float, int, Site]] = []
@@ -109,6 +109,7 @@ class Frontier:
         elif taken and record.lease is None:
             self._push(record)
         self._fill(now)
+        self.sites.forget(record, now)
         return puts
 
     def restore(self, record: SiteRecord, now: float) -> None:
@@ -116,13 +117,12 @@ class Frontier:
         site = self.sites.restore(record, now)
         if site is None:
             return
-        site.host.due = max(site.host.due, now + base_delay(site.host.pace, self.politeness.of(site.host.name)))
         for index, lane in enumerate(site.lanes):
             if lane is not None:
                 self._queued += lane.tail - lane.low
                 if lane.low < lane.tail:
                     self._place(site, index + 1, lane)
-        self.sites.forget(site)
+        self.sites.forget(site, now)
 
     def record(self, site: str) -> SiteRecord:
         """Return what to write of a site after its queue or its pace changed."""
@@ -188,7 +188,7 @@ class Frontier:
                     self._push(each)
         host.waiting.clear()
         self._fill(now)
-        self.sites.forget(site)
+        self.sites.forget(site, now)
 
     def holds(self, lease: Lease) -> bool:
         """Return whether a lease is still out."""
@@ -243,7 +243,7 @@ class Frontier:
         elif not site.coming:
             self._release(site)
             self._fill(now)
-            self.sites.forget(site)
+            self.sites.hold(site)
 
     # ---- what it looks like -----------------------------------------------------------------------------------
 
@@ -269,9 +269,9 @@ class Frontier:
         lane.placed = True
         queue = self._front[priority - 1]
         if first:
-            queue.appendleft(site)
+            queue.appendleft(site.name)
         else:
-            queue.append(site)
+            queue.append(site.name)
 
     def _push(self, site: Site) -> None:
         heapq.heappush(self._heap, (site.due, self._tick(), site))
@@ -312,7 +312,7 @@ class Frontier:
             index = self._selector.pick(self._front)
             if index < 0:
                 return
-            site = self._front[index].popleft()
+            site = self.sites.site(self._front[index].popleft())
             lane = site.lane(index + 1)
             lane.placed = False
             if lane.head == lane.tail or site.parked:

@@ -80,9 +80,9 @@ class Site:
         return sum(lane.tail - lane.low for lane in self.lanes if lane is not None)
 
     @property
-    def is_idle(self) -> bool:
-        """Whether nothing of it is queued or under way."""
-        return self.back is None and self.lease is None and not self.parked and not self.queued
+    def is_at_rest(self) -> bool:
+        """Whether nothing of it is in memory or under way: its record tells all."""
+        return self.back is None and self.lease is None and not self.parked
 
     def waits_for(self, until: float) -> Idle:
         """Why it waits ``until`` then: it is closed, its host asks for peace, or it is our own gap."""

@@ -1,8 +1,9 @@
 """The sites that the frontier has in memory, and which of them are closed; the others live on disk.
 
 A site is *closed* for a while where its robots.txt cannot be had, or where it cannot be reached; where that happens
-too often it is *dead* for as long, and its URLs are given up without asking. Sites that have nothing to do are
-forgotten, but for the last ``IDLE``: their records are read again when they are needed (``load``).
+too often it is *dead* for as long, and its URLs are given up without asking. Sites at *rest*, which have nothing to do
+or wait in the front queues, are forgotten, but for the last ``RESTING``: their records are read again when they are
+needed (``load``). So a million hosts that wait take their names' room, and no more.
 """
 
 from __future__ import annotations
@@ -12,24 +13,25 @@ from collections.abc import Callable, Iterator
 
 from fyke.frontier.host import Host, Lane, Site
 from fyke.frontier.keys import REQUISITE, SiteRecord, host_of
-from fyke.frontier.politeness import Pace
+from fyke.frontier.politeness import Pace, Politeness, base_delay
 
-IDLE = 10_000
-"""Sites without anything queued that stay in memory: about a kilobyte each."""
+RESTING = 10_000
+"""Sites at rest that stay in memory: about a kilobyte each."""
 
 
 class SiteTable:
     """Sites by name, and their hosts."""
 
-    def __init__(self, priorities: int) -> None:
+    def __init__(self, priorities: int, politeness: Politeness) -> None:
         self.load: Callable[[str], SiteRecord | None] = lambda site: None
         """Reads the record of a site that is not in memory."""
         self.hosts_known = 0
         """Hosts ever met."""
-        self._priorities = priorities
+        self._priorities, self._politeness = priorities, politeness
         self._hosts: dict[str, Host] = {}
         self._sites: dict[str, Site] = {}
-        self._idle_sites: OrderedDict[str, None] = OrderedDict()
+        self._resting: OrderedDict[str, None] = OrderedDict()
+        self._now = self._restored = 0.0
         self._last = ""
 
     def __getitem__(self, name: str) -> Site:
@@ -51,6 +53,7 @@ class SiteTable:
 
     def restore(self, record: SiteRecord, now: float) -> Site | None:
         """Take up a site after a restart; None where it has nothing to do, so that it stays on disk."""
+        self._restored = now
         if record.site in self._sites:
             return None
         name = host_of(record.site)
@@ -89,11 +92,6 @@ class SiteTable:
             record.failures -= 1
         return record.why if record.is_dead else ""
 
-    def queued(self, host: str) -> int:
-        """Return how many entries of a host are on disk, the leased one included."""
-        known = self._hosts.get(host)
-        return sum(site.queued for site in known.sites) if known else 0
-
     def is_parked(self, host: str) -> bool:
         """Return whether every site of a host that has entries waits longer than ``PARK``."""
         known = self._hosts.get(host)
@@ -122,7 +120,11 @@ class SiteTable:
         if site is None:
             record = self.load(name)
             if record is not None:
-                return self.take_up(record)
+                site = self.take_up(record)
+                for lane in site.lanes:
+                    if lane is not None:
+                        lane.placed = lane.low < lane.tail  # it was, when it was forgotten
+                return site
             host = host_of(name)
             if host not in self._hosts:
                 self._hosts[host] = Host(host)
@@ -131,7 +133,7 @@ class SiteTable:
         return site
 
     def take_up(self, record: SiteRecord) -> Site:
-        """Make a site of its record."""
+        """Make a site of its record. After a restart its host waits its full delay: a contact may not be written."""
         name = host_of(record.site)
         host = self._hosts.get(name) or self._hosts.setdefault(name, Host(name))
         site = self._sites[record.site] = Site(record.site, host, self._priorities)
@@ -139,23 +141,41 @@ class SiteTable:
             host.due = record.due
             host.asked = record.due if record.failures or record.crawl_delay else 0.0
             host.pace = Pace(record.crawl_delay, record.usual, record.failures)
+        if self._restored:
+            host.due = max(host.due, self._restored + base_delay(host.pace, self._politeness.of(name)))
         site.until, site.why, site.failures = record.until, record.why, record.unreached
         for priority, low, tail in record.lanes:
             if 1 <= priority <= self._priorities:
                 site.lanes[priority - 1] = Lane(low, tail)
         return site
 
-    def forget(self, site: Site) -> None:
-        """Let a site that has nothing to do live on disk; the last ``IDLE`` of them stay at hand."""
-        if not site.is_idle:
-            self._idle_sites.pop(site.name, None)
-            return
-        self._idle_sites[site.name] = None
-        self._idle_sites.move_to_end(site.name)
-        while len(self._idle_sites) > IDLE:
-            idle = self._sites[self._idle_sites.popitem(last=False)[0]]
-            if idle.is_idle:
-                del self._sites[idle.name]
-                idle.host.sites.remove(idle)
-                if not idle.host.sites:
-                    del self._hosts[idle.host.name]
+    def forget(self, site: Site, now: float) -> None:
+        """Note whether a site is at rest, so that ``shrink`` may forget it."""
+        self._now = now
+        if site.is_at_rest:
+            self._resting[site.name] = None
+            self._resting.move_to_end(site.name)
+        else:
+            self._resting.pop(site.name, None)
+
+    def hold(self, site: Site) -> None:
+        """Keep a site in memory, since its record is not written as it is."""
+        self._resting.pop(site.name, None)
+
+    def shrink(self, keep: int = RESTING) -> None:
+        """Forget sites at rest, but for the last ``keep``. REQUIRES: the records of all are written as they are.
+
+        One that is closed stays, so that ``open`` finds it, and one of several of a host while that must not be
+        contacted: its own record does not tell of it.
+        """
+        for _ in range(len(self._resting) - keep):
+            site = self._sites[self._resting.popitem(last=False)[0]]
+            if not site.is_at_rest:
+                continue
+            if site.until > self._now or (len(site.host.sites) > 1 and site.host.due > self._now):
+                self._resting[site.name] = None
+                continue
+            del self._sites[site.name]
+            site.host.sites.remove(site)
+            if not site.host.sites:
+                del self._hosts[site.host.name]

@@ -103,6 +103,7 @@ class Queues:
             for key, value in tablet.items("host"):
                 if is_record_key(key):
                     self.frontier.restore(SiteRecord.decode(value), now)
+                    self.frontier.sites.shrink()
                 elif key.endswith(_SEED):
                     self.admit(Url(value.decode()))
             beat()
@@ -313,6 +314,7 @@ class Queues:
             complete, self._complete = self._complete, defaultdict(list)
             for number, batches in complete.items():
                 self.store.tablet(number).write_all(batches)
+            self.frontier.sites.shrink()
 
     # ---- handing out
 
