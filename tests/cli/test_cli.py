@@ -115,6 +115,22 @@ def test_a_letter_means_the_same_everywhere() -> None:
             assert len(letters) == len(set(letters)), words
 
 
+DIFFERENT = frozenset({"--delay", "--exclude", "--memory", "--out", "--plot", "--stopwords", "--topic", "--write"})
+"""Options whose values differ from command to command: a file here, a folder or a number there."""
+
+
+def test_values_have_names_that_are_the_same_in_every_command() -> None:
+    root: Any = typer.main.get_command(app)
+    called: dict[str, set[str]] = {}
+    for name in COMMANDS:
+        for words, command in leaves(root.get_command(None, name), (name,)):
+            for parameter in command.params:
+                if parameter.type.name not in ("boolean", "choice"):
+                    assert parameter.metavar, f"{words}: {parameter.opts}"
+                    called.setdefault(parameter.opts[-1], set()).add(parameter.metavar)
+    assert {option for option, names in called.items() if option.startswith("--") and len(names) > 1} == DIFFERENT
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_command_says_so(tmp_path: Path, number: int) -> None:
     pipe = tmp_path / "robots.txt"

@@ -10,7 +10,7 @@ import pytest
 from fyke.cli import run
 from fyke.formats.warc_write import WarcWriter
 from fyke.store import RowMeta, Settings, Store
-from fyke.values import Exchange
+from fyke.values import Exchange, Meta
 
 URL = "http://www.example.com/test.html"
 
@@ -26,7 +26,13 @@ def store(tmp_path: Path) -> str:
             links=[("/tank.html", "tanks")],
             anchors={"http://a.example/": "fish shop"},
             fetched=852082305,
-            meta=RowMeta(status=200, type="text/html", language="en", depth=0),
+            meta=RowMeta(
+                status=200,
+                type="text/html",
+                language="en",
+                depth=0,
+                document=Meta(sources=(("title", "og"), ("author", "byline"))),
+            ),
         )
         opened.put(URL, raw=b"second", text="second", fetched=852082400)
         opened.put("http://www.example.com/copy", raw=b"x", fetched=1e9, meta=RowMeta(status=200, duplicate_of=URL))
@@ -45,6 +51,7 @@ def test_get_shows_each_part(store: str, capfd: pytest.CaptureFixture[str]) -> N
 
     assert get() == "second\n"
     assert get("--show", "raw") == "second"
+    assert "sources        title: og, author: byline\n" in get("--show", "meta", *("--at", "1997-01-01T01:32"))
     assert get("--show", "versions") == "1997-01-01T01:33:20Z\n1997-01-01T01:31:45Z\n"
     early = ("--at", "1997-01-01T01:32")
     assert get(*early) == "Keeping tropical fish needs a heater.\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -107,3 +108,12 @@ def test_world_serves_until_interrupted() -> None:
 def test_mistakes_are_named(words: list[str], part: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["world", *words]) == 2
     assert part in capfd.readouterr().err
+
+
+def test_a_port_that_is_taken_is_one_sentence() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        words = [sys.executable, "-m", "fyke", "world", "--hosts", "7", "--pages", "300", "--port", str(port)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == f"fyke: the world's server did not start on port {port}; is the port taken? try another\n"

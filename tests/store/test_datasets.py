@@ -105,6 +105,8 @@ def test_blocks_are_where_they_say_they_are(store: Path, text: str) -> None:
     kinds = [block["kind"] for block in found["blocks"]]
     assert kinds[-3 if text == "main" else -4 :][:3] == ["heading", "paragraph", "paragraph"]
     assert all(0 <= block["weight"] <= 1 for block in found["blocks"])
+    story = [block["weight"] for block in found["blocks"] if block["kind"] == "paragraph" and block["end"] > 100]
+    assert min(story[:2]) > 0.5, "content weighs more than half"
     assert ("Imprint and privacy" in found["text"]) == (text == "whole")
 
 

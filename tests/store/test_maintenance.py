@@ -12,7 +12,7 @@ from fyke.errors import StorageError
 from fyke.frontier.keys import later_key, queue_key
 from fyke.store import SEEN_MARK, Codec, Settings, Store
 from fyke.store.cells import PAGE, cell_key
-from fyke.store.maintenance import check, compact, stats
+from fyke.store.maintenance import check, compact, scrub, stats
 from fyke.store.manifest import tablet_of
 from fyke.store.splitting import split
 from fyke.url import Url
@@ -112,6 +112,25 @@ def test_compact_keeps_everything(tmp_path: Path) -> None:
         compact(store)
         assert same(store, 2, 30)
         assert check(store).faults == 0
+
+
+def test_scrubbing_leaves_no_trace_of_what_was_deleted(tmp_path: Path) -> None:
+    """Neither in data, nor in the log, nor in the list of files, which names the first and last keys of each."""
+    path, gone = tmp_path / "s", "http://zebra.example/page"
+    with Store.open(path, settings=Settings(tablets=1)) as store:
+        store.put("http://a.example/", raw=b"stays", text="stays")
+        store.put(gone, raw=b"goes", text="goes")
+        compact(store)
+        store.delete(gone)
+
+    def traces() -> list[Path]:
+        return [file for file in path.rglob("*") if file.is_file() and b"zebra" in file.read_bytes()]
+
+    assert any(file.name.startswith("MANIFEST") for file in traces())
+    scrub(path)
+    assert traces() == []
+    with Store.open(path, mode="r") as store:
+        assert [row.url for row in store.scan()] == ["http://a.example/"]
 
 
 def test_check_finds_what_does_not_belong_together(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def rows(path: Path) -> dict[str, str]:
         return {row.url: row.text or "" for row in store}
 
 
-def expected(numbers: range) -> dict[str, str]:
+def expected(numbers: Iterable[int]) -> dict[str, str]:
     return {row_url(number): row_text(number) for number in numbers}
 
 
@@ -188,23 +188,30 @@ def test_a_depot_that_fails_holds_nobody_up_and_is_caught_up_with(tmp_path: Path
     assert fetched(Depot.open(memory), tmp_path / "fetched") == expected(range(300))
 
 
-def test_logs_that_were_not_kept_long_enough_cost_a_base(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shipped_logs", [True, False])
+def test_logs_that_were_not_kept_long_enough_cost_a_base(tmp_path: Path, shipped_logs: bool) -> None:
+    """Also where the depot has a base alone, and no log has been shipped yet."""
     silent, memory, path = threading.Event(), Memory(), new_store(tmp_path / "store", 1)
     Depot.create(memory, 1).put_store_files(path)
     depot = Depot(Faulty(memory, lambda verb, name: "fails" if silent.is_set() else ""), Depot.open(memory).about)
+    with Store.open(path) as store:
+        put(store, range(10))
     with shipped(path, depot) as (store, shipping):
-        put(store, range(20))
+        assert shipping.settle()
+        put(store, range(10, 20) if shipped_logs else range(0))
         assert shipping.settle()
         silent.set()
-        put(store, range(20, 40))
-        assert not shipping.settle(patience=0.1)
+        put(store, range(20, 21))
+        assert not shipping.settle(patience=0.1)  # this one waits for the depot, and comes first
+        put(store, range(21, 40))
         store.tablet(0).compact()  # every family is flushed: the logs so far are archived
         put(store, range(40, 60))
         for log in (path / "tablet-00" / "archive").glob("*.log"):  # an hour has passed
             log.unlink()
         silent.clear()
         assert shipping.settle()
-    assert fetched(Depot.open(memory), tmp_path / "fetched") == expected(range(60))
+    kept = [*range(20 if shipped_logs else 10), *range(20, 60)]
+    assert fetched(Depot.open(memory), tmp_path / "fetched") == expected(kept)
 
 
 def test_only_files_that_are_new_are_uploaded(tmp_path: Path) -> None:

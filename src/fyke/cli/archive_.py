@@ -185,8 +185,8 @@ def sub(
     ] = 1.0,
     host: Annotated[list[str] | None, typer.Option(help="Only documents of this host; repeatable.")] = None,
     topic: Annotated[Path | None, typer.Option(metavar="FILE", help="Only documents about this text.")] = None,
-    since: Annotated[str, typer.Option(metavar="DATE", help="Only documents fetched then or later.")] = "",
-    before: Annotated[str, typer.Option(metavar="DATE", help="Only documents fetched earlier.")] = "",
+    since: Annotated[str, typer.Option(metavar="TIME", help="Only documents fetched then or later.")] = "",
+    before: Annotated[str, typer.Option(metavar="TIME", help="Only documents fetched earlier.")] = "",
     seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 0,
     json: Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fyke.cli import cluster_jobs
+from fyke.cli.common import QUIET
 from fyke.cli.echo import console, echo, note
 from fyke.cli.options import Json, Yes, flags, print_json
 from fyke.crawl.run.settings import CrawlSettings
@@ -120,7 +121,7 @@ def crawl(
     folder: Folder = _HERE,
     tablets: Annotated[int, typer.Option(min=1, help="Of a new depot: about 16 for each machine ever.")] = 64,
     yes: Yes = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Tell nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help=QUIET)] = False,
     json: Json = False,
     *,
     settings: CrawlSettings,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Folder = Annotated[Path, typer.Option(metavar="DIR", help="This machine's folder, as `fyke cluster up` made it.")]
-Url = Annotated[str, typer.Option("--depot", metavar="URL", help="The depot: a directory, s3://bucket/prefix …")]
+Url = Annotated[str, typer.Option("--depot", help="The depot: a directory, s3://bucket/prefix …")]
 _HERE = Path("fyke-node")
 
 

@@ -30,6 +30,34 @@ SHORT = {
 }
 """One letter for an option, the same in every command that has it."""
 
+VALUES = {
+    "--auth": "FILE.toml",
+    "--browser": "PATH",
+    "--ca-file": "FILE",
+    "--contact": "MAIL-OR-URL",
+    "--cookies": "FILE",
+    "--depot": "DIR-OR-URL",
+    "--exclude": "REGEX",
+    "--header": "'NAME: VALUE'",
+    "--include": "REGEX",
+    "--is-part-of": "NAME",
+    "--memory": "SIZE",
+    "--plugins": "KIND=MODULE:NAME",
+    "--port": "PORT",
+    "--proxy": "URL",
+    "--public-url": "URL",
+    "--resolve": "HOST:ADDRESS",
+    "--topic": "FILE-OR-DIR",
+    "--trace": "URL",
+    "--tree": "DIR",
+    "--user-agent": "NAME",
+    "--warc-dir": "DIR",
+    "--websub": "PORT",
+    "--weights": "PATTERN=WEIGHT",
+}
+"""What the value of an option is called, as the documentation calls it, where its command does not say."""
+_BY_TYPE = {"int": "N", "int range": "N", "float": "N", "float range": "N", "path": "PATH"}
+
 QUIET = "Tell nothing on stderr but errors."
 VERBOSE = "Tell on stderr what is logged, and where an error came from."
 
@@ -55,10 +83,19 @@ def dress(command: Any) -> Any:
         _add(command, "--verbose", VERBOSE, echo.be_verbose)
         _add(command, "--quiet", QUIET, echo.be_quiet)
     for parameter in command.params:
+        _call(parameter)
         short = SHORT.get(parameter.opts[0])
         if short is not None and short not in parameter.opts:
             parameter.opts.insert(0, short)
     return command
+
+
+def _call(parameter: Any) -> None:
+    """Name the value that a parameter takes: as in VALUES, by its type, or by its own last word."""
+    kind, option = parameter.type.name, parameter.opts[0]
+    if parameter.metavar is None and kind not in ("boolean", "choice"):
+        own = option.rpartition("-")[2].upper() + ("..." if parameter.nargs < 0 else "")
+        parameter.metavar = VALUES.get(option) or (_BY_TYPE.get(kind, own) if option.startswith("-") else own)
 
 
 def _add(command: Any, name: str, told: str, wanted: Any) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fyke import config
+from fyke.cli.common import QUIET
 from fyke.cli.echo import be_quiet, echo
 from fyke.cli.options import Json, StorePath, Yes, confirmed, flags, print_json, require_files
 from fyke.crawl.run.settings import CrawlSettings
@@ -32,7 +33,7 @@ Seeds = Annotated[
     ),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell each fetch on stderr, and what else is logged.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Tell nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help=QUIET)]
 
 
 @app.command()

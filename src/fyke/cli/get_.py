@@ -152,7 +152,14 @@ def _print(row: Row, show: Show) -> None:
             echo(iso(when))
     else:
         for name, value in (facts(row) | _of_browser(row)).items():
-            echo(f"{name:14} {value}")
+            echo(f"{name:14} {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    """A fact in words: what a list holds by commas, pairs by colons."""
+    if not isinstance(value, tuple | list):
+        return str(value)
+    return ", ".join(": ".join(map(str, each)) if isinstance(each, tuple | list) else str(each) for each in value)
 
 
 def _print_as_json(row: Row, show: Show) -> None:

@@ -21,7 +21,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 @app.command()
 def login(
-    auth: Annotated[Path, typer.Option("--auth", metavar="FILE.toml", help="The accounts, as for fyke crawl.")],
+    auth: Annotated[Path, typer.Option("--auth", help="The accounts, as for fyke crawl.")],
     ca_file: Annotated[str, typer.Option("--ca-file", help="Certificate authorities to trust.")] = "",
     resolve: Annotated[
         list[str] | None, typer.Option("--resolve", metavar="HOST:ADDRESS", help="To use instead of asking DNS.")

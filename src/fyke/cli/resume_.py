@@ -21,7 +21,7 @@ def resume(
     store: StorePath = Path("fyke-store"),
     max_pages: Annotated[int | None, typer.Option(min=0, help="Another limit than before; 0 for none.")] = None,
     max_bytes: Annotated[str | None, typer.Option(metavar="SIZE", help="The same in bytes: 50GB.")] = None,
-    max_time: Annotated[str | None, typer.Option(metavar="TIME", help="The same in time from now: 2h.")] = None,
+    max_time: Annotated[str | None, typer.Option(metavar="DURATION", help="The same in time from now: 2h.")] = None,
     verbose: Verbose = False,
     quiet: Quiet = False,
     json: Json = False,

@@ -26,7 +26,7 @@ for _command in (store_rows.delete, store_rows.prune, store_rows.merge, store_ro
     app.command()(_command)
 
 
-DepotUrl = Annotated[str, typer.Option("--depot", metavar="DEPOT", help="A depot: a directory, or s3://bucket/prefix.")]
+DepotUrl = Annotated[str, typer.Option("--depot", help="A depot: a directory, or s3://bucket/prefix.")]
 
 
 @app.command()

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from fyke.formats.http import parse_head
 from fyke.sites.kept import Kept
 from fyke.sites.robots import Robots
 from fyke.url import Url, host_key
-from fyke.values import Exchange
+
+if TYPE_CHECKING:
+    from fyke.values import Exchange
 
 DAY = 86_400.0
 MAX_AGE = DAY
@@ -85,6 +87,8 @@ class Permission:
 
 def heard(previous: Standing | None, exchange: Exchange | None, now: float, user_agent: str) -> Standing:
     """Return how we ``stand`` after an answer as it came; None for no answer."""
+    from fyke.formats.http import parse_head  # who reads a file needs none of it
+
     if exchange is None:
         return stand(previous, 0, now, user_agent=user_agent)
     lifetime = parse_head(exchange.response_head).get("cache-control")

@@ -51,7 +51,7 @@ class Shipper:
         self._folder = store / FOLDER / f"tablet-{number:02}.base"
         self._based = False
         self._at: dict[str, int] = {}  # bytes of each log that are in the depot
-        self._tail = ""  # the newest log that was seen
+        self._tail = ""  # the newest log that was seen: what is not in the depot is there or in later ones
         self._since, self._entries, self._base_size = 0, 0, 0  # bytes and entries since the base; bytes of the base
         self._pending: tuple[bytes, Callable[[], None]] | None = None
         self._upload: Future[list[Uploaded]] | None = None
@@ -192,13 +192,14 @@ class Shipper:
     def _begin_base(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._tablet.begin()
+        newest = next(reversed(self._logs()), "")  # before the checkpoint: what follows is there or in later ones
         self._checkpoint = self._chain.next - 1, self._tablet.sequence
         self._tablet.checkpoint(self._folder)
         if not self._based:  # what the logs held until now is in the checkpoint
             self._at = {
                 path.name: path.stat().st_size for path in self._folder.iterdir() if LOG_NAME.fullmatch(path.name)
             }
-            self._tail = ""
+            self._tail = newest
 
     def _put_files(self) -> list[Uploaded]:
         """Upload what the depot has not got of the checkpoint."""

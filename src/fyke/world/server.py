@@ -185,7 +185,10 @@ class Connection(asyncio.Protocol):
 async def _serve(settings: Settings) -> None:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind((ADDRESS, settings.port))
+    try:
+        listening.bind((ADDRESS, settings.port))
+    except OSError:
+        sys.exit(1)  # the parent, which reads no port, says what it means
     port: int = listening.getsockname()[1]
     service = Service(World(settings.world, port), settings.speed)
     loop = asyncio.get_running_loop()
