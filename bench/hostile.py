@@ -175,7 +175,7 @@ class Ran:
     """MB: the most of a converter."""
 
 
-def run(words: Sequence[str], deadline: float = 120.0) -> Ran:
+def run(words: Sequence[str], deadline: float = 300.0) -> Ran:
     """Run ``fyke words``; watch all of its processes."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         began = time.monotonic()

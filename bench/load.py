@@ -167,12 +167,13 @@ async def known_much(net: Internet, pages: int, hosts: bool) -> Any:
 
 def run_known(what: str, pages: int) -> list[list[object]]:
     found = run_inside(known_much, pages=pages, hosts=what == "hosts")
-    points = [each for each in found["points"] if each[1]]
+    points = [each for each in found["points"] if each[1] and each[2]]
     rows: list[list[object]] = []
     for share in (0.1, 0.25, 0.5, 0.75, 1.0):
-        second, known, memory, descriptors = next((p for p in points if p[1] >= share * pages * LINKS), points[-1])
-        rows.append([f"{known:,}", second, memory, descriptors, "", "", ""])
+        for second, known, memory, descriptors in [p for p in points if p[1] >= share * pages * LINKS][:1]:
+            rows.append([f"{known:,}", second, memory, descriptors, "", "", ""])
     _, known, memory, descriptors = (max(column) for column in zip(*points, strict=True))
+    known = max(known, found["told"]["hosts"])  # such as pages of new hosts told of beside
     rows.append([f"{known:,}, the most", "", memory, descriptors, found["disk"] / known, "", ""])
     _, _, memory, descriptors = (max(column) for column in zip(*found["resumed"], strict=True))
     rows.append([f"{known:,}, resumed", "", memory, descriptors, "", found["first"], found["cpu"]])

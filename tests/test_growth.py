@@ -16,7 +16,8 @@ import pytest
 from fyke.convert import convert_here, prepare
 from fyke.convert.dates import dates_in
 from fyke.convert.formulas import with_formulas
-from fyke.formats import html, http
+from fyke.convert.tidying import tidied
+from fyke.formats import html, http, media_types
 from fyke.formats.encoding import decode
 from fyke.formats.http_body import dechunk, gunzip
 from fyke.formats.markdown import markdown
@@ -116,6 +117,7 @@ HTML: dict[str, Callable[[int], bytes]] = {
     "comments in linked data": _pages("<!--x{{", '<script type="application/ld+json">{}'),
     "spaces in linked data": _pages(" ", '<script type="application/ld+json">{{{}x'),
     "spaces between linked data": _pages(" ", '<script type="application/ld+json">{{}}{}x'),
+    "form feeds in linked data": _pages("\f", '<script type="application/ld+json">{}x'),
     "forms": _pages("<form><input name=x>"),
     "selects": _pages("<select><option>x"),
     "formulas": _pages("<math><mfrac><mi>x</mi>"),
@@ -160,6 +162,7 @@ OTHERS: dict[str, tuple[Callable[[bytes], object], Callable[[int], bytes]]] = {
     "dates": (lambda data: list(dates_in(data.decode())), _pages("2020-01-")),
     "dates, months": (lambda data: list(dates_in(data.decode())), _pages("March 2020 ")),
     "forms": (lambda data: forms(data, "text/html", URL), _pages("<form><input name=x>")),
+    "empty cells": (lambda data: tidied(data.decode(), media_types.XLSX), _pages("<td></td>", "<tr>{}<td>x</td></tr>")),
     "Word's formulas": (with_formulas, _pages("<m:oMath>", _WORD)),
     "Word's formulas between paragraphs": (with_formulas, _pages("</w:p><m:oMathPara>", _WORD)),
     "scripts without end": (_scripted, _pages("<script")),

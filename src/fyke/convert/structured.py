@@ -33,7 +33,9 @@ MAX_SAID = 20_000
 MAX_DEPTH = 60
 MAX_REFERRING = 20
 """Things that borrow properties from elsewhere."""
-_MARKS = re.compile(r"^\s*(?:/\*|//)?\s*<!\[CDATA\[(?:\s*\*/)?|(?:(?:/\*|//)\s*)?\]\]>(?:\s*\*/)?\s*$|^\s*<!--|-->\s*$")
+_MARKS = re.compile(
+    r"^\s*+(?:/\*|//)?\s*+<!\[CDATA\[(?:\s*\*/)?|(?:(?:/\*|//)\s*)?\]\]>(?:\s*\*/)?\s*$|^\s*<!--|-->\s*$"
+)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _LEXEMES = re.compile(r'"(?:[^"\\]|\\.)*"?|//[^\n]*|/\*.*?(?:\*/|$)|,|<!--|-->|[^"/,<-]+|.', re.DOTALL)
 _BETWEEN = re.compile(r"}\s*+;?\s*+{")

@@ -18,7 +18,7 @@ _DISPLAYED = re.compile(r'<span data-math-style="\w+">([^<]*)</span>')
 _FRACTION = re.compile(r"(?<![\w.+-])-?\d{1,17}\.\d{12,}(?:[eE][-+]?\d{1,3})?(?![\w.])")
 _ROW = re.compile(r"<tr>(.*?)</tr>\s*", re.DOTALL)
 _CELL = re.compile(r"<t[dh]>\s*</t[dh]>\s*")
-_LAST_CELLS = re.compile(r"(?:<t[dh]>\s*</t[dh]>\s*)+\Z")
+_EMPTY_CELLS = re.compile(r"(?:<t[dh]>\s*</t[dh]>\s*)+")
 _TABBED = re.compile(r"<p>([^<]*\t[^<]*)</p>")
 _PARAGRAPH = re.compile(r"<(p|h\d|li)>([^<]*)</\1>\s*")
 _INTERNAL = re.compile(
@@ -62,7 +62,8 @@ def _numbers(markup: str) -> str:
 def _row(found: re.Match[str]) -> str:
     if not _CELL.sub("", found[1]).strip():
         return ""
-    return f"<tr>{_LAST_CELLS.sub('', found[1])}</tr>"
+    cells = _EMPTY_CELLS.sub(lambda run: "" if run.end() == len(run.string) else run[0], found[1])
+    return f"<tr>{cells}</tr>"
 
 
 def _tables_of_tabs(markup: str) -> str:
