@@ -236,12 +236,17 @@ class Page:
     @lazy
     def metas(self) -> list[tuple[str, str]]:
         """Each ``<meta>`` as (name, property, itemprop or http-equiv in lower case; content), in order."""
+        return self.metas_of()
+
+    def metas_of(self, *names: str) -> list[tuple[str, str]]:
+        """Those of ``metas`` that have one of ``names``, or all: the content of no other is decoded."""
+        if "metas" in self.__dict__:
+            return [each for each in self.metas if each[0] in names]
         found = []
         for tag in self._of("meta"):
-            get = tag.attributes.get
-            name = get("name") or get("property") or get("http-equiv") or get("itemprop")
-            if name:
-                found.append((name.strip().lower(), fold(get("content") or "")))
+            name = tag.first("name", "property", "http-equiv", "itemprop").strip().lower()
+            if name and (not names or name in names):
+                found.append((name, fold(tag.first("content"))))
         return found
 
     @property

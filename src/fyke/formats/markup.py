@@ -91,6 +91,17 @@ class Tag:
         """The attribute's value, trimmed; empty where there is none."""
         return self.attributes.get(name, "").strip()
 
+    def first(self, *names: str) -> str:
+        """The first of these attributes that says anything, alone decoded; else empty."""
+        for name in names:
+            number = ATTRIBUTE[name]
+            for each, start, end in self._rows:
+                if each == number:
+                    if end > start:
+                        return value_of(self._data[start:end])
+                    break
+        return ""
+
 
 class Markup:
     """The tokens of a page. ``tokens`` and ``attributes`` are rows as markup_kernels describes them.
