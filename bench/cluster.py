@@ -312,7 +312,7 @@ def rates(folder: Path, least: int, most: int, which: str) -> None:
                 row: list[object] = [number]
                 for hosts, delay, concurrency, latency in RATES[which]:
                     (folder / "latency").write_text(str(latency))
-                    row.append(rate(folder, machines, hosts, delay, concurrency))
+                    row.append(rate(folder, machines, hosts, delay, concurrency, latency or 0.001))
                 found.append(row)
                 print(row, flush=True)
     finally:
@@ -322,8 +322,8 @@ def rates(folder: Path, least: int, most: int, which: str) -> None:
     print(table(["machines", *(heads[each] for each in RATES[which])], found))
 
 
-def rate(folder: Path, machines: Loopback, hosts: int, delay: float, concurrency: int) -> float:
-    """Requests a second while all machines are at work, by the server's log."""
+def rate(folder: Path, machines: Loopback, hosts: int, delay: float, concurrency: int, lasts: float) -> float:
+    """Requests a second of all machines, by the server's log: in bursts, so each counts for as much as it ``lasts``."""
     begun: list[float] = []
     ended: list[float] = []
     depot = folder / f"depot-{time.time()}"
@@ -344,7 +344,8 @@ def rate(folder: Path, machines: Loopback, hosts: int, delay: float, concurrency
         seeds = [f"http://127.3.{number // 250}.{number % 250 + 1}:{PORT}/0" for number in range(hosts)]
         crawl(job_of(seeds, settings, tablets=48, lease=4.0), actors, look)
     times = [float(line.split()[0]) for line in (folder / "site.log").read_text().splitlines() if "robots" not in line]
-    return round(sum(begun[0] < when < ended[0] for when in times) / (ended[0] - begun[0]), 2)
+    parts = [max(0.0, min(when + lasts, ended[0]) - max(when, begun[0])) / lasts for when in times]
+    return round(sum(parts) / (ended[0] - begun[0]), 2)
 
 
 # ---- a cluster of one
