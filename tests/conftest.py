@@ -121,3 +121,13 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if missed:
         print("\nkernels that no test with the mark `kernel` runs:", *missed, sep="\n  ")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nobody_goes_last() -> Iterator[None]:
+    """``fyke desktop`` lets everybody else go first: run in this process, the tests after it would starve."""
+    from fyke.desktop import throttle
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(throttle, "be_quiet", lambda: None)
+        yield
