@@ -7,6 +7,7 @@ import tracemalloc
 from collections import Counter
 
 from fyke.frontier.frontier import Frontier
+from fyke.frontier.host import Site
 from fyke.frontier.keys import Entry, SiteRecord
 from fyke.frontier.leases import Idle, Lease, Why
 from fyke.frontier.politeness import Contact, Politeness
@@ -118,3 +119,24 @@ def test_sites_with_nothing_to_do_live_on_disk() -> None:
     assert frontier.sites.added("h0") == 2
     assert frontier.next(now) == Idle(5.0, Why.DELAY, "h0"), "its pace is remembered"
     assert frontier.counts().hosts == 50
+
+
+def test_sites_that_must_stay_are_not_looked_at_again_and_again() -> None:
+    """Thousands of closed sites, which stay in memory: each write looks at some of them."""
+    frontier = Frontier(Politeness(delay=0.0))
+    looked = 0
+
+    class Counted(dict[str, Site]):
+        def __getitem__(self, name: str) -> Site:
+            nonlocal looked
+            looked += 1
+            return super().__getitem__(name)
+
+    for i in range(5000):
+        frontier.sites.close(f"http://h{i}", 50.0, "connect")
+        frontier.sites.forget(frontier.sites[f"http://h{i}"], 1.0)
+    frontier.sites._sites = Counted(frontier.sites._sites)
+    for _ in range(10):
+        frontier.sites.shrink(10)
+    assert looked <= 1000
+    assert len(frontier.sites) == 5000

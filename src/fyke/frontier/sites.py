@@ -17,6 +17,7 @@ from fyke.frontier.politeness import Pace, Politeness, base_delay
 
 RESTING = 10_000
 """Sites at rest that stay in memory: about a kilobyte each."""
+_LOOKED_AT = 100  # sites that must stay, in one call: each write makes one
 
 
 class SiteTable:
@@ -166,14 +167,16 @@ class SiteTable:
         """Forget sites at rest, but for the last ``keep``. REQUIRES: the records of all are written as they are.
 
         One that is closed stays, so that ``open`` finds it, and one of several of a host while that must not be
-        contacted: its own record does not tell of it.
+        contacted: its own record does not tell of it. Of these some are looked at in each call, and no more.
         """
-        for _ in range(len(self._resting) - keep):
+        stay = 0
+        while len(self._resting) > keep and stay < _LOOKED_AT:
             site = self._sites[self._resting.popitem(last=False)[0]]
             if not site.is_at_rest:
                 continue
             if site.until > self._now or (len(site.host.sites) > 1 and site.host.due > self._now):
                 self._resting[site.name] = None
+                stay += 1
                 continue
             del self._sites[site.name]
             site.host.sites.remove(site)
