@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from bench.hostile import tree
@@ -98,8 +99,8 @@ def virtual(seconds: float, pages: int) -> list[Point]:
     return watched.points
 
 
-def real(seconds: float, pages: int) -> list[Point]:
-    """Ten minutes of real time, over sockets."""
+def real(seconds: float, pages: int, rate: float) -> list[Point]:
+    """Ten minutes of real time, over sockets, at so many requests a second at most."""
     points: list[Point] = []
     config = WorldConfig(hosts=25, pages=pages)
     with serve(config, speed=600.0) as served, tempfile.TemporaryDirectory(prefix="fyke-soak-") as name:
@@ -118,7 +119,7 @@ def real(seconds: float, pages: int) -> list[Point]:
         ]
         words += ["--config", str(folder / "world" / "crawl.toml"), "--store", str(folder / "store"), "--continuous"]
         environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
-        with subprocess.Popen([*words, "--request-rate", "20"], env=environment) as crawl:
+        with subprocess.Popen([*words, "--request-rate", str(rate)], env=environment) as crawl:
             began = time.monotonic()
             ended = threading.Event()
             for point in range(1, POINTS + 1):
@@ -159,9 +160,13 @@ def main() -> None:
     parser.add_argument("--virtual", type=float, default=3600.0, help="seconds of virtual time; 0 for none")
     parser.add_argument("--seconds", type=float, default=600.0, help="seconds of real time; 0 for none")
     parser.add_argument("--pages", type=int, default=1500)
+    parser.add_argument("--rate", type=float, default=20.0, help="requests a second at most, in real time")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    for title, seconds, run in (("virtual", options.virtual, virtual), ("real", options.seconds, real)):
+    for title, seconds, run in (
+        ("virtual", options.virtual, virtual),
+        ("real", options.seconds, partial(real, rate=options.rate)),
+    ):
         if not seconds:
             continue
         points = run(seconds, options.pages)

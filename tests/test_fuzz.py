@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fuzz import guided
+from tests.fuzz.inputs import UNGUIDED, keep, kept
 from tests.fuzz.target import FORMAT
 from tests.fuzz.targets import TARGETS
 
@@ -32,6 +35,21 @@ def test_hostile_input_does_no_harm(kind: str, tmp_path: Path) -> None:
     assert done.returncode == 0, ended
     found = {name: each["found"] for name, each in zip(KINDS[kind], told, strict=True) if each["found"]}
     assert found == {}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris, the guided fuzzer, is not installed")
+def test_guided_by_coverage_nothing_does_harm() -> None:
+    """Some seconds of it, on top of the samples and the corpus that was grown; ``python -m tests.fuzz.guided``."""
+    names = [name for name in TARGETS if name not in UNGUIDED]
+    done = guided.run(names, seconds=6)
+    assert done.harm == [], done.told
+    assert done.runs > sum(len(kept(name)) for name in names) > 500, "all of the corpus was read"
+
+
+def test_a_corpus_keeps_the_shortest(tmp_path: Path) -> None:
+    inputs = [bytes([0, 0]) + b"x" * size for size in (3000, 1000, 1, 2000, 1500, 1800, 0)]
+    assert keep("a, b", inputs, tmp_path) == 5
+    assert [len(each) for each in kept("a, b", tmp_path)] == [2, 3, 1002, 1502, 1802]
 
 
 def test_who_decodes_expects_all_that_decoders_raise() -> None:

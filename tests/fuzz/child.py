@@ -11,7 +11,6 @@ import json
 import os
 import random
 import resource
-import shutil
 import signal
 import sys
 import time
@@ -27,13 +26,8 @@ def main(name: str, first: int, last: int, seed: str, folder: Path) -> None:
     from tests.fuzz.targets import TARGETS
 
     target = TARGETS[name]
-    made, place = folder / f"made-{name}".replace(" ", "-").replace("/", "-"), folder / "case"
-    shutil.rmtree(made, ignore_errors=True)
-    made.mkdir()
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    samples = target.samples(made)
-    for files in samples:  # compiled and loaded now; and a target that refuses what is whole tests nothing
-        target.use(_placed(target.on_disk, place, target.whole(files)), target.whole(files))
+    samples = target.prepared(folder)
     faulthandler.register(signal.SIGPROF, chain=True)
     now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (now + ROOM, resource.RLIM_INFINITY))
@@ -44,11 +38,10 @@ def main(name: str, first: int, last: int, seed: str, folder: Path) -> None:
     for case in range(first, last):
         os.pwrite(note, b"%20d" % case, 0)
         files = target.case(samples, random.Random(f"{seed}/{name}/{case}"))
-        where = _placed(target.on_disk, place, files)
         began = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
-            target.use(where, files)
+            target.read(folder / "case", files)
         except target.errors:
             refused += 1
         except Exception as error:
@@ -60,17 +53,6 @@ def main(name: str, first: int, last: int, seed: str, folder: Path) -> None:
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     os.close(note)
     print(json.dumps({"refused": refused, "slowest": slowest, "grown": grown, "found": found}), flush=True)
-
-
-def _placed(on_disk: bool, place: Path, files: dict[str, bytes]) -> Path:
-    """Write the files into an empty folder."""
-    if on_disk:
-        shutil.rmtree(place, ignore_errors=True)
-        for name, data in files.items():
-            file = place / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data)
-    return place
 
 
 if __name__ == "__main__":

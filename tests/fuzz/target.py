@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,26 @@ class Target:
         packed = self.pack(files)
         name = chance.choice([*packed])
         return {**packed, name: damaged(packed[name], chance)}
+
+    def prepared(self, folder: Path) -> list[Files]:
+        """Make the samples in a folder of this target and read each: all is loaded then, and none is refused whole."""
+        made = folder / f"made-{self.name}".replace(" ", "-").replace("/", "-")
+        shutil.rmtree(made, ignore_errors=True)
+        made.mkdir()
+        samples = self.samples(made)
+        for files in samples:
+            self.read(folder / "case", self.whole(files))
+        return samples
+
+    def read(self, place: Path, files: Files) -> None:
+        """Use ``files``, which lie in the folder ``place`` then, and nothing else, if the target reads from disk."""
+        if self.on_disk:
+            shutil.rmtree(place, ignore_errors=True)
+            for name, data in files.items():
+                file = place / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+        self.use(place, files)
 
     def whole(self, files: Files) -> Files:
         """A sample as it is read when nobody has touched it."""
