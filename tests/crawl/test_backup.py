@@ -101,7 +101,9 @@ def test_a_resume_goes_on_with_the_depot_and_an_old_copy_does_not(
     assert json.loads(said)["depot"]["url"] == str(tmp_path / "depot")
     assert faults("status", said) == []
     assert fyke_command(["status", "--store", str(tmp_path / "s")]) == 0
-    assert "s behind" in capfd.readouterr().out
+    said = capfd.readouterr().out
+    assert "s behind" in said
+    assert all(line == line.rstrip() for line in said.splitlines()), "another program reads it: no blanks at the end"
     assert fyke_command(["store", "fetch", str(tmp_path / "depot"), str(tmp_path / "back")]) == 0
     assert rows(tmp_path / "back") == rows(tmp_path / "s")
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fyke.crawl.mail.carrier import wire
+from fyke.crawl.mail.carrier import decoded, encoded
 from fyke.crawl.mail.outbox import Letter, Offer, Outbox
 
 TABLETS, AGENTS, PAGES = 4, 2, 24
@@ -202,7 +202,7 @@ class World:
         place = self.chance.randrange(len(self.network))
         sender, number, letters = self.network[place] if self.chance.random() < 0.2 else self.network.pop(place)
         receiver = self.agents[number % AGENTS]
-        receiver.apply([Letter(*wire(letter)) for letter in letters])
+        receiver.apply(decoded(encoded(letters)))
         if self.apart:
             self.waiting.append((sender, number, letters))
         else:

@@ -14,7 +14,7 @@ from fyke.clock import SystemClock
 from fyke.convert import html
 from fyke.crawl.agent import MAX_FETCH
 from fyke.crawl.discovery import forms, requisites, subrequests
-from fyke.crawl.mail import carrier
+from fyke.crawl.mail import frames
 from fyke.crawl.politeness import login, permissions
 from fyke.crawl.politeness.auth import Login
 from fyke.crawl.politeness.gate import Gate
@@ -180,9 +180,9 @@ def _() -> object:
 def _() -> object:
     async def read() -> bool:
         reader = asyncio.StreamReader()
-        reader.feed_data((carrier._MAX_FRAME + 1).to_bytes(4, "big"))
+        reader.feed_data((frames._MAX_FRAME + 1).to_bytes(4, "big"))
         try:
-            await carrier.take_frame(reader)
+            await frames.take_frame(reader)
         except OSError:
             return True
         return False

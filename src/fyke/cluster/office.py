@@ -9,14 +9,14 @@ letters stay in their outbox, and are sent again.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from fyke.clock import boot_time
 from fyke.crawl.duplicates.near import SKETCHES
-from fyke.crawl.mail.carrier import put_bytes, socket_path, take_frame
+from fyke.crawl.mail.carrier import socket_path
+from fyke.crawl.mail.frames import FrameClient, FrameServer, Reply
 from fyke.crawl.mail.remote import HEAD, INDEX
 from fyke.store.lineage import Committed
 
@@ -40,49 +40,25 @@ class Office:
 
     def __init__(self, path: Path, owner_of: Callable[[int], str | None], carry: Carry, ask: Ask) -> None:
         """``ask`` brings questions about near copies to the indices of all machines, and their answers back."""
-        self._path, self._owner_of, self._carry, self._ask = path, owner_of, carry, ask
-        self._server: asyncio.Server | None = None
+        self._owner_of, self._carry, self._ask = owner_of, carry, ask
+        self._server = FrameServer(path, self._serve)
         self._waiting: defaultdict[str, list[tuple[int, bytes, asyncio.Future[bytes]]]] = defaultdict(list)
-        self._tasks: set[asyncio.Task[None]] = set()
         self.frames = self.bytes = 0
         """What has left."""
 
     async def open(self) -> None:
         """Begin to listen."""
-        self._path.unlink(missing_ok=True)
-        self._server = await asyncio.start_unix_server(self._serve, str(self._path))
+        await self._server.open()
 
     async def close(self) -> None:
         """Hang up."""
-        if self._server is not None:
-            self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._path.unlink(missing_ok=True)
+        await self._server.close()
 
-    def _begin(self, work: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def _serve(self, frame: bytes, reply: Reply) -> None:
+        number, tablet = frame[:4], int.from_bytes(frame[4:HEAD], "big")
+        self._server.begin(self._forward(reply, number, tablet, frame[HEAD:]))
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            while True:
-                frame = await take_frame(reader)
-                number, tablet = frame[:4], int.from_bytes(frame[4:HEAD], "big")
-                self._begin(self._forward(writer, number, tablet, frame[HEAD:]))
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the agent hung up, or we do
-        finally:
-            self._tasks.discard(task)
-            with contextlib.suppress(OSError, RuntimeError):
-                writer.close()
-
-    async def _forward(self, writer: asyncio.StreamWriter, number: bytes, tablet: int, letters: bytes) -> None:
+    async def _forward(self, reply: Reply, number: bytes, tablet: int, letters: bytes) -> None:
         answer = b""
         node = self._owner_of(tablet)
         if tablet == INDEX:
@@ -91,10 +67,9 @@ class Office:
             future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
             self._waiting[node].append((tablet, letters, future))
             if len(self._waiting[node]) == 1:
-                self._begin(self._post(node))
+                self._server.begin(self._post(node))
             answer = await future
-        with contextlib.suppress(OSError):
-            await put_bytes(writer, number + answer)
+        await reply(number + answer)
 
     async def _post(self, node: str) -> None:
         """Send what is gathered for a node."""
@@ -117,8 +92,7 @@ class Inbox:
 
     def __init__(self, folder: Path, agent_of: Callable[[int], int | None], committed: Committed) -> None:
         self._folder, self._agent_of, self._committed = folder, agent_of, committed
-        self._lines: dict[Path, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
-        self._turns: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._client = FrameClient()
 
     async def take(self, bundles: Bundles) -> list[bytes]:
         """Deliver bundles; return an acknowledgement for each, empty where it could not be had."""
@@ -134,17 +108,10 @@ class Inbox:
         return await self._exchange(self._folder / SKETCHES, sketches)
 
     async def _exchange(self, path: Path, data: bytes) -> bytes:
-        async with self._turns[path]:
-            try:
-                line = self._lines.get(path)
-                if line is None:
-                    line = self._lines[path] = await asyncio.open_unix_connection(str(path))
-                await put_bytes(line[1], data)
-                return await take_frame(line[0])
-            except (OSError, asyncio.IncompleteReadError):
-                if (line := self._lines.pop(path, None)) is not None:
-                    line[1].close()
-                return b""
+        try:
+            return await self._client.ask(path, data)
+        except OSError:
+            return b""
 
     async def _durable(self) -> bool:
         """Wait until all that was written here before is in the depot; return whether it is."""
@@ -159,6 +126,4 @@ class Inbox:
 
     def close(self) -> None:
         """Hang up."""
-        for _, writer in self._lines.values():
-            writer.close()
-        self._lines.clear()
+        self._client.close()

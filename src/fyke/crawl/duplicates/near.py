@@ -21,7 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from fyke.crawl.mail.carrier import put_frame, take_frame
+from fyke.crawl.mail.frames import FrameClient, FrameServer, Reply
 from fyke.crawl.mail.outbox import Mark
 from fyke.dedupe.breeding import Breeding
 from fyke.dedupe.disk import SketchFolder
@@ -223,6 +223,7 @@ def forget_deleted(store: Store) -> None:
 
 # ---- a process of its own
 
+_encode = msgspec.msgpack.Encoder().encode
 _decode_texts = msgspec.msgpack.Decoder(Texts).decode
 _decode_sketches = msgspec.msgpack.Decoder(list[Sketch]).decode
 _decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode
@@ -232,57 +233,38 @@ class NearIndexClient:
     """An agent's line to the index's process."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / TEXTS
-        self._line: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._path, self._client = folder / TEXTS, FrameClient()
 
     async def ask(self, texts: Texts) -> list[Answer]:
-        """Ask; raises ``OSError`` where nobody answers. REQUIRES: one question at a time."""
+        """Ask; raises ``OSError`` where nobody answers."""
         try:
-            if self._line is None:
-                self._line = await asyncio.open_unix_connection(str(self._path))
-            reader, writer = self._line
-            await put_frame(writer, texts)
-            return _decode_answers(await take_frame(reader))
-        except (OSError, asyncio.IncompleteReadError, *UNREADABLE) as error:
-            self.close()
+            return _decode_answers(await self._client.ask(self._path, _encode(texts)))
+        except (OSError, *UNREADABLE) as error:
             raise OSError(f"the index of duplicates hung up: {error}") from None
 
     def close(self) -> None:
         """Hang up."""
-        if self._line is not None:
-            self._line[1].close()
-            self._line = None
+        self._client.close()
 
 
 async def serve(folder: Path, index: NearIndex, done: asyncio.Event) -> None:
     """Answer on the sockets in ``folder`` until ``done``: texts on one, sketches of other machines on the other."""
-    talks: set[asyncio.Task[None]] = set()
 
-    async def talk(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Callable[[bytes], list[Answer]]
-    ) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        talks.add(task)
+    async def talk(frame: bytes, reply: Reply, answer: Callable[[bytes], list[Answer]]) -> None:
         try:
-            while True:
-                await put_frame(writer, answer(await take_frame(reader)))
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError, *UNREADABLE):
-            pass  # the agent hung up, or we do
-        finally:
-            talks.discard(task)
-            writer.close()
+            found = answer(frame)
+        except UNREADABLE as error:
+            raise OSError(f"no question: {error}") from None
+        await reply(_encode(found))
 
-    servers = []
-    for name, answer in (
-        (TEXTS, lambda frame: index.ask(_decode_texts(frame))),
-        (SKETCHES, lambda frame: index.ask_sketches(_decode_sketches(frame[1:]))),
-    ):
-        (folder / name).unlink(missing_ok=True)
-        servers.append(await asyncio.start_unix_server(partial(talk, answer=answer), str(folder / name)))
+    servers = [
+        FrameServer(folder / TEXTS, partial(talk, answer=lambda frame: index.ask(_decode_texts(frame)))),
+        FrameServer(
+            folder / SKETCHES, partial(talk, answer=lambda frame: index.ask_sketches(_decode_sketches(frame[1:])))
+        ),
+    ]
+    for server in servers:
+        await server.open()
     await done.wait()
     for server in servers:
-        server.close()
-    for task in list(talks):
-        task.cancel()
-    await asyncio.gather(*talks, return_exceptions=True)
+        await server.close()

@@ -11,16 +11,14 @@ import asyncio
 import contextlib
 from pathlib import Path
 
-import msgspec
-
-from fyke.crawl.mail.carrier import put_bytes, take_frame, wire
+from fyke.crawl.mail.carrier import encoded
+from fyke.crawl.mail.frames import put_frame, take_frame
 from fyke.crawl.mail.outbox import Letter
 
 HEAD = 6
 """Bytes before the letters."""
 INDEX = 0xFFFF
 """In the place of a tablet: questions to the indices of near copies (fyke.crawl.duplicates.sketched)."""
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class RemoteMail:
@@ -36,7 +34,7 @@ class RemoteMail:
 
     async def send(self, tablet: int, letters: list[Letter]) -> None:
         """Deliver letters to a tablet; they have taken effect, durably, when this returns. Raises ``OSError``."""
-        if not await self._exchange(tablet, _encode([wire(each) for each in letters])):
+        if not await self._exchange(tablet, encoded(letters)):
             raise OSError(f"tablet {tablet} could not be had")
 
     async def ask(self, data: bytes) -> bytes:
@@ -50,7 +48,7 @@ class RemoteMail:
         self._asked[number] = answer
         try:
             head = number.to_bytes(4, "big") + tablet.to_bytes(2, "big")
-            await put_bytes(writer, head + data)
+            await put_frame(writer, head + data)
             return await answer
         finally:
             self._asked.pop(number, None)
