@@ -205,6 +205,8 @@ def unread(command: str) -> bool:
 
 def drawn(text: str, on: Stage) -> str:
     """A page with every answer written anew."""
+    typed = "".join([content for _, content in _FILE.findall(text)] + [command for _, command in steps(text)])
+    stand_in = STAND_IN in typed  # in an answer it is an example
 
     def block(match: re.Match[str]) -> str:
         lines = []
@@ -218,7 +220,7 @@ def drawn(text: str, on: Stage) -> str:
             answer = on.run(command)
             if answer.status != 0:
                 sys.exit(f"status {answer.status}: {command}\n{answer.errors}")
-            said = on_page(answer.output if answer.output.strip() else answer.errors, on, STAND_IN in text)
+            said = on_page(answer.output if answer.output.strip() else answer.errors, on, stand_in)
             lines += said[:LONGEST] + (["…"] if len(said) > LONGEST else [])
         return "```console\n" + "\n".join(lines) + "\n```"
 

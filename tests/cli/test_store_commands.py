@@ -100,6 +100,7 @@ def test_export_import_and_look_after(store: str, tmp_path: Path, capfd: pytest.
     assert json.loads(out(capfd, "store", "split", "--tablets", "3", "--store", copy, "--json")) == {"tablets": 3}
     assert json.loads(out(capfd, "store", "stats", "--store", copy, "--json"))["rows"] == 2
     assert json.loads(out(capfd, "store", "stats", "--hosts", "--store", copy, "--json"))["name"] == "www.example.com"
+    assert "{" not in out(capfd, "store", "stats", "--store", copy), "a person reads lines"
     assert "bytes before" in out(capfd, "store", "compact", "--store", copy)
     assert run(["import", str(tmp_path / "none.warc"), "--store", copy]) == 2
     assert "does not exist" in capfd.readouterr().err

@@ -10,7 +10,7 @@ import typer
 
 from fyke.cli import cluster_jobs
 from fyke.cli.common import QUIET
-from fyke.cli.echo import console, echo, note
+from fyke.cli.echo import echo, note, show
 from fyke.cli.options import Json, Yes, flags, print_json
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
@@ -182,7 +182,7 @@ def status(folder: Folder = _HERE, json: Json = False) -> None:
     if overview is None:
         echo("no crawl is under way")
     else:
-        console().print(table(overview.status))
+        show(table(overview.status))
 
 
 def _describe(node: dict[str, object]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 # C0 but tab and newline, DEL and C1; embeddings, overrides and isolates of direction; halves of pairs; annotations.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]")
@@ -61,6 +61,18 @@ def console(stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, emoji=False, quiet=stderr and _quiet)
+
+
+def show(table: RenderableType) -> None:
+    """Print a table; a line is one line, without blanks at its end, where another program or a file reads it."""
+    screen = console()
+    if screen.is_terminal:
+        screen.print(table)
+        return
+    screen.width = 1 << 16
+    with screen.capture() as capture:
+        screen.print(table)
+    typer.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 
 def is_quiet() -> bool:

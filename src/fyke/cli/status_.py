@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from fyke.cli.echo import console, echo, note
+from fyke.cli.echo import console, echo, note, show
 from fyke.cli.options import Json, StorePath, print_json
 from fyke.errors import UserError
 
@@ -44,7 +44,7 @@ def status(
     elif json:
         print_json(found)
     else:
-        console().print(table(found))
+        show(table(found))
 
 
 def _watch(store: Path, found: Status, json: bool) -> None:

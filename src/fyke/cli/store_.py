@@ -134,8 +134,13 @@ def stats(
     if json:
         print_json(facts)
         return
+    counters = facts.pop("counters")
     for name, value in facts.items():
-        echo(f"{name:18} {value:,.2f}" if isinstance(value, float) else f"{name:18} {value}")
+        echo(f"{name:18} {value:,.2f}" if isinstance(value, float) else f"{name:18} {value:,}")
+    if counters:
+        echo("counters")
+        for name, value in sorted(counters.items()):
+            echo(f"  {name:28} {value:,}")
 
 
 @app.command()
