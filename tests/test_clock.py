@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 import time
 
@@ -90,8 +91,26 @@ def test_time_goes_on_where_the_machine_is_set_back(monkeypatch: pytest.MonkeyPa
     assert clock.now() == 1010
     boot[0], wall[0] = 65.0, 415.0  # corrected by ten minutes
     assert clock.now() == 1015, "neither back nor still"
-    boot[0], wall[0] = 66.0, 2000.0
+    boot[0], wall[0] = 67.0, 2000.0
     assert clock.now() == 2000, "forward it follows"
+
+
+def test_a_process_that_is_put_aside_between_two_readings_does_not_run_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine it may be put aside anywhere: a gap would be over as much too soon."""
+    chance, true = random.Random(7), [1000.0]
+
+    def reading(ahead: float) -> float:
+        true[0] += chance.choice([0.0, 0.0, 0.0001, 0.2])
+        return true[0] + ahead
+
+    monkeypatch.setattr("fyke.clock.time.time", lambda: reading(5e8))
+    monkeypatch.setattr("fyke.clock.boot_time", lambda: reading(0.0))
+    clock = SystemClock()
+    for _ in range(2000):
+        before = true[0] + 5e8
+        gone = clock.now() - before
+        assert gone <= true[0] + 5e8 - before, "it tells no time that has not come"
+        true[0] += 0.3
 
 
 def test_what_a_loop_lost_is_known_to_whoever_reads_first() -> None:

@@ -28,18 +28,36 @@ def boot_time() -> float:
     return time.clock_gettime(_BOOT)
 
 
+_STEP = 1.0
+"""Seconds by which the machine's time must have been set forward to be followed: less is noise of the reading."""
+
+
+def _offset() -> float:
+    """Seconds from boot time to the machine's time, or less: whoever is put aside between the readings sees less."""
+    wall = time.time()
+    return wall - boot_time()
+
+
 class SystemClock:
-    """The machine's own time; where that is set back, time goes on at its usual pace from where it was."""
+    """The machine's own time, at the pace of a clock that no correction moves.
+
+    Where that time is set back, this goes on from where it was; where it is set forward by a second or more, this
+    follows. It never runs ahead by as much as its process was put aside between two readings: a gap that is kept by it
+    would be too short by that.
+    """
 
     def __init__(self) -> None:
-        self._offset = -float("inf")
+        self._offset = max(_offset() for _ in range(5))
+        self._next_look = 0.0
 
     def now(self) -> float:
         """Seconds since 1970-01-01T00:00:00Z."""
         boot = boot_time()
-        offset = time.time() - boot
-        if offset > self._offset:  # noqa: PLR1730 - a call less, a dozen times for each page
-            self._offset = offset
+        if boot >= self._next_look:
+            self._next_look = boot + _STEP
+            offset = _offset()
+            if offset >= self._offset + _STEP:
+                self._offset = max(offset, _offset())
         return boot + self._offset
 
     async def sleep(self, seconds: float) -> None:

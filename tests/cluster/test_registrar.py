@@ -169,10 +169,27 @@ def test_a_lease_counts_from_when_the_beat_was_sent() -> None:
     answer = registrar.beat(beat, 0.0)
     assert answer is not None
     lease.answered(beat.number, answer, 1009.0)
-    assert lease.permits(0, 1009.9)
-    assert not lease.permits(0, 1010.1)
+    assert lease.until({0}) == 1010.0
     assert not lease.is_lost(1038.0)
     assert lease.is_lost(1040.0)
+
+
+def test_a_node_that_wakes_after_a_take_over_contacts_nobody_while_it_holds_what_others_have() -> None:
+    registrar, lease = Registrar(2, 0.0), Lease("one", 1, 0.0)
+
+    def answered(now: float, holds: dict[int, int]) -> None:
+        beat = lease.beat(now, holds)
+        answer = registrar.beat(beat, now)
+        assert answer is not None
+        lease.answered(beat.number, answer, now)
+
+    answered(0.0, {})
+    answered(1.0, {0: 1, 1: 2})
+    assert lease.until({0, 1}) == 1.0 + LEASE
+    registrar.beat(Beat("two", 2, 1), 20.0)  # the first one sleeps; the second has both tablets
+    answered(21.0, {0: 1, 1: 2})
+    assert not lease.until({0, 1})
+    assert lease.until({}) == 21.0 + LEASE, "its agents stopped, it may begin with what it is given"
 
 
 def test_what_a_node_does_not_know_of_it_has_not_released() -> None:
@@ -188,8 +205,7 @@ def test_what_a_node_does_not_know_of_it_has_not_released() -> None:
     assert other is not None
     assert not other.tablets
     lease.answered(first.number, given, 0.8)
-    assert lease.permits(0, 0.9)
-    assert lease.permits(1, 0.9)
+    assert lease.until({0, 1}) == LEASE
     known = registrar.beat(lease.beat(1.0, {0: 1, 1: 1}), 1.1)
     assert known is not None
     (kept,) = known.tablets

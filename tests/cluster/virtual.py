@@ -138,9 +138,8 @@ class VirtualCluster:
         """For each tablet the nodes that would contact its hosts now, those that are stopped included."""
         found: dict[int, list[str]] = {}
         for node in self.nodes.values():
-            now = node.clock(self.now)
-            for tablet in node.holds:
-                if node.lease.permits(tablet, now):
+            if node.clock(self.now) < node.lease.until(node.holds):
+                for tablet in node.holds:
                     found.setdefault(tablet, []).append(node.name)
         return found
 

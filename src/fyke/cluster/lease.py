@@ -6,7 +6,7 @@ the registrar (fyke.cluster.registrar) gives the tablet to another node.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from fyke.cluster.registrar import LEASE, Answer, Beat
 
@@ -26,16 +26,12 @@ class Lease:
         self._heard = now
         self.tablets: frozenset[int] = frozenset()
         """Those that the node is to have."""
+        self._leased: frozenset[int] = frozenset()
 
     @property
     def incarnation(self) -> int:
         """Tells this process of the node from others."""
         return self._incarnation
-
-    @property
-    def until(self) -> float:
-        """When it is over, unless a beat is answered before."""
-        return self._until
 
     def beat(self, now: float, holds: Mapping[int, int]) -> Beat:
         """Return the next beat; ``holds`` are the tablets that are open, and the epochs of their claims."""
@@ -53,12 +49,20 @@ class Lease:
         self._heard = now
         self._seen = answer.version
         if not answer.waiting:
-            self.tablets = answer.tablets
+            self.tablets, self._leased = answer.tablets, answer.leased
             self._until = max(self._until, sent + self._lease)
 
-    def permits(self, tablet: int, now: float) -> bool:
-        """Whether hosts of a tablet may be contacted now. REQUIRES: it is open."""
-        return tablet in self.tablets and now < self._until
+    def covers(self, tablets: Collection[int]) -> bool:
+        """Whether no other node has any of these tablets, while there is a lease."""
+        return self._leased.issuperset(tablets)
+
+    def until(self, holds: Collection[int]) -> float:
+        """Until when agents that have these tablets open may contact hosts; 0 where another node has one of them.
+
+        That is so after a sleep in which the registrar gave tablets away: agents know of no tablet that is not theirs,
+        so they contact nobody until they are started anew.
+        """
+        return self._until if self.covers(holds) else 0.0
 
     def is_lost(self, now: float) -> bool:
         """Whether nothing was heard for so long that the agents are to end."""

@@ -185,7 +185,7 @@ class Node:
                 self._addresses.learn(report.addresses, orders.addresses)
         used = self._documents + self._returned - self._kept
         granted = ANY if orders.granted == ANY else orders.granted - used
-        self._permits.write(self._lease.until, granted, self._routing.number)
+        self._permits.write(self._lease.until(self._holds), granted, self._routing.number)
         if orders.give_back:
             self._give_back()
         self._steer(orders.steering)
@@ -277,6 +277,8 @@ class Node:
             return
         # Those that were here already, too: others may have had them while nobody looked.
         self._holds |= adopted | await asyncio.to_thread(self._copy.adopt, sorted(self._holds))
+        if not self._lease.covers(tablets):  # orders have changed meanwhile: they are followed next
+            return
         plan = _with(self._job.plan, self._orders.steering)
         run = Run(
             self._copy.path, plan, min(plan.settings.agents or cores(), len(tablets)),

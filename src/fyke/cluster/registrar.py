@@ -56,6 +56,8 @@ class Answer:
     was seen is not heeded."""
     tablets: frozenset[int]
     """Those that it is to have: it opens what it lacks, and releases what is not among them."""
+    leased: frozenset[int] = frozenset()
+    """Those that no other node has: these, and what it was asked for and has not released."""
     waiting: bool = False
     """The registrar has been started anew, and gives no leases yet."""
 
@@ -138,7 +140,7 @@ class Registrar:
             self._free.add(tablet)
         if released or self._stale:
             self._deal()
-        return Answer(self.version, frozenset(node.owned))
+        return Answer(self.version, frozenset(node.owned), frozenset(node.owned.union(node.releasing)))
 
     def goodbye(self, name: str, incarnation: int, now: float) -> None:
         """A node has closed all its tablets and ends, or somebody who knows says that its process has ended."""
