@@ -107,6 +107,20 @@ def test_routing_moves_only_what_it_must() -> None:
     assert min(shares.values()) > 0.6 * max(shares.values()), "even shares"
 
 
+def test_of_one_node_what_it_tells_is_what_is_told(tmp_path: Path) -> None:
+    made = copies(20, random.Random(5), changed=(1,))
+    with Store.open(tmp_path / "store", settings=Settings(tablets=1)) as store:
+        cluster = Cluster(tmp_path, store, NODES[:1])
+        first = ask(cluster, ASK, [(href, text) for href, text, _ in made])
+        assert [answer.original for answer in first] == [""] * 20
+        second = ask(cluster, FEED, [(f"{href}/copy", copy) for href, _, copy in made], stamp=2)
+        assert [answer.original for answer in second] == [href for href, _, _ in made]
+        cluster.silent = NODES[0]
+        for kind in (ASK, FEED):
+            assert not asyncio.run(cluster.send(kind + msgspec.msgpack.encode([]))), "nobody tells"
+        cluster.close()
+
+
 def test_copies_are_found_and_found_again_after_nodes_come_and_go(tmp_path: Path) -> None:
     made = copies(400, random.Random(1))
     with Store.open(tmp_path / "store", settings=Settings(tablets=1)) as store:
@@ -276,17 +290,19 @@ def test_an_agent_asks_keeps_the_sketch_and_feeds_it(tmp_path: Path) -> None:
             sketched = Sketched(store, send)
             for page, words in ((href, text), (other, copy), ("http://d.test/", text)):
                 store.put(page, text=words)
-            first = await sketched.ask([(href, text), ("http://c.test/", "")])
+            ranks = [rank_of(page, stamp, False) for stamp, page in enumerate((href, other, "http://d.test/"), 1)]
+            again = [(other, copy, ranks[1]), ("http://d.test/", text, ranks[2]), (href, text, ranks[0])]
+            first = await sketched.ask([(href, text, ranks[0]), ("http://c.test/", "", 0)])
             batch = store.tablet(store.tablet_of(href)).batch()
             batch.put_columns(Url(href).key, ((SKETCH, first[0].sketch),), 1)
             store.tablet(store.tablet_of(href)).write(batch)
             sketched.nodes_changed(5)
             while not any(data[:1] == FEED for data in fed):
                 await asyncio.sleep(0.01)
-            answers = [*first, *await sketched.ask([(other, copy), ("http://d.test/", text), (href, text)])]
+            answers = [*first, *await sketched.ask(again)]
             sketched.stop()
             try:
-                await sketched.ask([(other, copy)])
+                await sketched.ask(again[:1])
             except OSError:
                 return answers
             raise AssertionError("it waits for nobody once it is told to stop")

@@ -34,6 +34,8 @@ AskNode = Callable[[str, bytes], Awaitable[bytes]]
 _decode_sketches = msgspec.msgpack.Decoder(list[Sketch]).decode
 _decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode
 _encode = msgspec.msgpack.Encoder().encode
+_PAIR, _EMPTY = b"\x92", b"\x90"
+"""MessagePack's beginning of two values, and the list of nothing: a pair of what was told and what is missing."""
 
 
 class Routing:
@@ -66,9 +68,12 @@ class Routing:
 async def ask(data: bytes, routing: Routing, ask_node: AskNode) -> bytes:
     """Ask what an agent sent (``ASK`` or ``FEED``, then sketches); return what was told (``Told``), encoded.
 
-    Empty where there is a new page of which nobody told.
+    Empty where there is a new page of which nobody told, or nobody at all.
     """
     kind = data[:1]
+    if len(routing.nodes) == 1:  # it is asked for all of them, and tells all: nothing is decoded on the way
+        only = await _said(ask_node, routing.nodes[0], data)
+        return only and _PAIR + only + _EMPTY
     try:
         sketches = _decode_sketches(data[1:])
     except UNREADABLE:
@@ -89,12 +94,19 @@ async def ask(data: bytes, routing: Routing, ask_node: AskNode) -> bytes:
     return _encode((answers, sorted(missing))) if kind != ASK or len(heard) == len(sketches) else b""
 
 
-async def _ask(ask_node: AskNode, node: str, data: bytes) -> list[Answer] | None:
+async def _said(ask_node: AskNode, node: str, data: bytes) -> bytes:
     try:
         async with asyncio.timeout(PATIENCE):
-            said = await ask_node(node, data)
+            return await ask_node(node, data)
+    except (OSError, TimeoutError):
+        return b""
+
+
+async def _ask(ask_node: AskNode, node: str, data: bytes) -> list[Answer] | None:
+    said = await _said(ask_node, node, data)
+    try:
         return _decode_answers(said) if said else None
-    except (OSError, TimeoutError, *UNREADABLE):
+    except UNREADABLE:
         return None
 
 

@@ -55,8 +55,8 @@ class Settled:
                 found.append((url.href, stamp, material))
         self._anchors.step(time.time())
         notes: defaultdict[int, list[Note]] = defaultdict(list)
-        asked = [(href, _sample(material.main)) for href, _, material in found if material.main]
-        answers = {href: answer for (href, _), answer in zip(asked, self._index.ask(asked), strict=True)}
+        asked = [(href, _sample(material.main), 0) for href, _, material in found if material.main]
+        answers = {href: answer for (href, *_), answer in zip(asked, self._index.ask(asked), strict=True)}
         for href, stamp, material in found:
             digests = material.digests()
             here = self._store.tablet_of(href)

@@ -18,6 +18,7 @@ from fyke.crawl.duplicates.near import SKETCH, Answer, Ask, marks_of
 from fyke.crawl.mail.outbox import INDEX, Mark, Question, Sighting
 from fyke.crawl.queue.queues import Queues
 from fyke.dedupe.index import SAME_TEXT
+from fyke.dedupe.sketch import rank_of
 from fyke.reading.reading import Material
 from fyke.reading.stored import material_of
 from fyke.store import Batch
@@ -49,6 +50,11 @@ class _Examined:
     source: int
     main: str
     sighting: Sighting
+
+    @property
+    def rank(self) -> int:
+        """Its rank among its copies."""
+        return rank_of(self.href, self.stamp, self.sighting.elsewhere)
 
 
 class Examination:
@@ -124,7 +130,7 @@ class Examination:
         if self._ask is None:
             return [(each, Answer()) for each in examined]
         asked = [each for each in examined if each.main]
-        answers = await self._ask([(each.href, each.main) for each in asked])
+        answers = await self._ask([(each.href, each.main, each.rank) for each in asked])
         return [*zip(asked, answers, strict=True), *((each, Answer()) for each in examined if not each.main)]
 
     def _examine(self, questions: list[tuple[int, str, int, Material | None]]) -> list[_Examined]:

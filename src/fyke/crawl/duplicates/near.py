@@ -72,8 +72,8 @@ SKETCH = "fyke:sketch"
 """The column of a row that holds its sketch, in a crawl on many machines."""
 ASK, FEED = b"?", b"+"
 """What a frame of sketches begins with: those of new pages, and those of rows that an index may lack."""
-Texts = list[tuple[str, str]]
-"""(href, main text) of pages."""
+Texts = list[tuple[str, str, int]]
+"""(href, main text, rank among copies) of pages."""
 Ask = Callable[[Texts], Awaitable[list[Answer]]]
 
 
@@ -112,7 +112,7 @@ class NearIndex:
 
     def ask(self, texts: Texts) -> list[Answer]:
         """Answer for each text, and remember it."""
-        answers = [self._answer(href, text) for href, text in texts]
+        answers = [self._answer(href, text) for href, text, _ in texts]
         self._sync()
         return answers
 

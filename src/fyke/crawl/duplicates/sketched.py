@@ -60,7 +60,7 @@ class Sketched:
 
     async def ask(self, texts: Texts) -> list[Answer]:
         """Ask, as ``near.Ask``; raises ``OSError`` where nobody answers."""
-        sketches = await asyncio.to_thread(self._sketch, texts)
+        sketches = await asyncio.to_thread(_sketches_of, texts)
         said = await self._answer(ASK + _encode(sketches))
         try:
             answers, missing = _decode_told(said) if said else ([], [])
@@ -71,19 +71,15 @@ class Sketched:
             raise OSError("the indices of duplicates do not answer")
         return [
             self._judge(href, text, sketch, answer)
-            for (href, text), sketch, answer in zip(texts, sketches, answers, strict=True)
+            for (href, text, _), sketch, answer in zip(texts, sketches, answers, strict=True)
         ]
 
-    def _sketch(self, texts: Texts) -> list[Sketch]:
-        return [self._ranked(sketch) for sketch in sketches_of(texts, INLINE)]
-
-    def _ranked(self, sketch: Sketch, stamp: int = 0) -> Sketch:
-        """The sketch with the rank of its row, whose version is of ``stamp`` where that is known."""
+    def _ranked(self, sketch: Sketch, stamp: int) -> Sketch:
+        """The sketch with the rank of its row, whose version is of ``stamp``."""
         url = Url(sketch.id)
         version = self._store.tablet(self._store.tablet_of(url)).version(url.key)
         document = version.meta.document if version is not None else None
         elsewhere = document is not None and document.canonical not in ("", sketch.id)
-        stamp = stamp or (version.stamp if version is not None else 0)
         return msgspec.structs.replace(sketch, rank=rank_of(sketch.id, stamp, elsewhere))
 
     async def _answer(self, data: bytes) -> bytes:
@@ -201,3 +197,8 @@ class Sketched:
         """Feed no more."""
         if self._feeding is not None:
             self._feeding.cancel()
+
+
+def _sketches_of(texts: Texts) -> list[Sketch]:
+    sketches = sketches_of([(href, text) for href, text, _ in texts], INLINE)
+    return [msgspec.structs.replace(each, rank=rank) for each, (_, _, rank) in zip(sketches, texts, strict=True)]
