@@ -49,7 +49,7 @@ from fyke.store.fetching import check, fetch
 from fyke.store.shipping import LOG_TTL, Shipping, prepare
 from fyke.world.config import WorldConfig
 from fyke.world.serve import serve
-from fyke.world.transport import Visit, shortest_gaps
+from fyke.world.transport import Visit, early_visits
 from fyke.world.truth import Expected
 
 TABLETS = 6
@@ -186,9 +186,9 @@ def judge(folder: Path, watch: Watch, visits: list[Visit], expected: frozenset[s
     times = Counter((v.host, v.target) for v in visits if "robots.txt" not in v.target and v.status == 200)
     again = sum(count - 1 for (host, _), count in times.items() if count > 1 and host in lost)
     last = sum(watch.killed - 2.5 < v.ended <= watch.killed for v in visits if v.host in lost)
-    gaps = shortest_gaps(visits)
-    early = {host: round(gap, 3) for host, gap in gaps.items() if gap < DELAY - 0.001}
+    early = early_visits(visits, DELAY)
     if watch.woken:
+        print("early:", [f"{visit.host} {visit.started - watch.woken:+.2f} s after it woke" for visit in early])
         late = Counter(v.host for v in visits if v.host in lost and watch.woken <= v.started < watch.woken + 0.5)
         print(f"contacts of its hosts in the half second after it woke: {dict(late)}")
     rows_: list[list[object]] = [
@@ -198,9 +198,8 @@ def judge(folder: Path, watch: Watch, visits: list[Visit], expected: frozenset[s
         ["half of its hosts", first[len(first) // 2] if first else "none"],
     ]
     print(table(["take-over", "s after the death"], rows_))
-    print(f"steps: {watch.took}")
-    print(f"{len(lost)} hosts were its own; {again} pages fetched twice, {last} answers in its last 2.5 s")
-    print(f"{len(missing)} of {len(expected)} pages missing, {doubled} stored twice, faults: {faults}, early: {early}")
+    print(f"steps: {watch.took}; {len(lost)} hosts, {again} pages fetched twice, {last} answers in its last 2.5 s")
+    print(f"{len(missing)} of {len(expected)} missing, {doubled} stored twice, faults: {faults}, early: {len(early)}")
     figure("a dead machine's tablets at work elsewhere", "s", watch.whole - watch.killed, size=f"{megabytes} MB each")
 
 
@@ -244,7 +243,7 @@ def trouble(folder: Path, full: bool) -> None:
     if full:
         subprocess.run(["umount", "-l", str(folder / "machine-2")], check=True)
     stored, doubled, faults = contents(folder)
-    early = {host: round(gap, 3) for host, gap in shortest_gaps(visits).items() if gap < DELAY - 0.001}
+    early = dict(Counter(visit.host for visit in early_visits(visits, DELAY)))
     missing = {url for url in expected.pages if url.partition("://")[2] not in stored}
     print(f"{len(missing)} of {len(expected.pages)} missing, {doubled} stored twice, faults: {faults}, early: {early}")
 

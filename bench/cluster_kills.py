@@ -26,7 +26,7 @@ from fyke.cluster.machine import connected, descendants
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.world.config import WorldConfig
 from fyke.world.serve import Served, serve
-from fyke.world.transport import Visit, shortest_gaps
+from fyke.world.transport import Visit, early_visits
 
 KINDS = ("agents", "crawler", "node", "caller", "raylet")
 """In this order: what a machine does not survive comes last."""
@@ -73,14 +73,14 @@ def play(folder: Path, machines: Loopback, kind: str) -> list[object]:
         visits, expected = before + served.log(), served.world.expected(served.world.seeds)
     stored, doubled, faults = contents(folder)
     missing = {url for url in expected.pages if url.partition("://")[2] not in stored}
-    early = {host: round(gap, 3) for host, gap in shortest_gaps(visits).items() if gap < DELAY - 0.001}
+    early = len({visit.host for visit in early_visits(visits, DELAY)})
     found: list[object] = [
         kills.killed,
         len(expected.pages),
         len(missing),
         doubled,
         faults or 0,
-        early or 0,
+        early,
         time.time() - began,
     ]
     print(f"{kind}: {summary.ended}, {found}", flush=True)

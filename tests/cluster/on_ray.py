@@ -38,7 +38,7 @@ from fyke.store.fetching import check, fetch
 from fyke.workers.rows import Store as RowsStore
 from fyke.world.config import WorldConfig
 from fyke.world.serve import serve
-from fyke.world.transport import shortest_gaps
+from fyke.world.transport import early_visits
 from fyke.world.truth import Expected
 
 WORLD = WorldConfig(hosts=8, pages=100, slow=False, flaky=False, traps=False)
@@ -91,7 +91,7 @@ def play(folder: Path) -> dict[str, Any]:
             )  # fmt: skip
             job = job_of(served.world.seeds, settings, tablets=8, lease=4.0)
             summary = crawl(job, actors, scenario.look)
-            expected, gaps = served.world.expected(served.world.seeds), shortest_gaps(served.log())
+            expected, early = served.world.expected(served.world.seeds), early_visits(served.log(), DELAY)
             say(f"the crawl has ended: {summary.pages} pages")
             copies = jobs.duplicates(job.depot, DEDUPE, actors.run_tasks, quiet)
             say("its duplicates are found")
@@ -103,7 +103,7 @@ def play(folder: Path) -> dict[str, Any]:
             scenario.fourth.result()
     facts = in_the_depot(folder, expected, copies, ranked)
     return facts | {
-        "early": {host: gap for host, gap in gaps.items() if gap < DELAY - 0.001},
+        "early": [(visit.host, visit.target, visit.started) for visit in early],
         "ended": summary.ended,
         "pages": summary.pages == facts["rows"],
         "backed_up": summary.backed_up,

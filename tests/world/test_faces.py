@@ -25,7 +25,7 @@ from fyke.values import Failed, Fetched, Moved, Outcome, Reason, Request, Unchan
 from fyke.world import World, WorldConfig
 from fyke.world.config import START
 from fyke.world.serve import Served, serve
-from fyke.world.transport import Visit, WorldTransport, response_head, shortest_gaps
+from fyke.world.transport import Visit, WorldTransport, early_visits, response_head, shortest_gaps
 from tests.world.conftest import SMALL
 
 
@@ -161,8 +161,10 @@ def test_the_log_tells_every_request_with_its_times(served: Served) -> None:
 
 def test_shortest_gaps_run_from_the_end_of_a_visit_to_the_start_of_the_next() -> None:
     times = [("a", 0.0, 2.0), ("b", 1.0, 1.5), ("a", 2.5, 2.6), ("c", 3.0, 9.0), ("c", 4.0, 5.0), ("a", 3.6, 4.0)]
-    gaps = shortest_gaps(Visit(host, "/", 200, started, ended) for host, started, ended in times)
-    assert gaps == {"a": 0.5, "c": -5.0}
+    visits = [Visit(host, "/", 200, started, ended) for host, started, ended in times]
+    assert shortest_gaps(visits) == {"a": 0.5, "c": -5.0}
+    assert early_visits(visits, 0.9) == [visits[2], visits[4]]
+    assert early_visits(visits, 0.5) == [visits[4]]
 
 
 def test_the_server_ends_with_its_block_and_says_when_it_cannot_start() -> None:

@@ -46,6 +46,17 @@ def shortest_gaps(visits: Iterable[Visit]) -> dict[str, float]:
     return gaps
 
 
+def early_visits(visits: Iterable[Visit], delay: float) -> list[Visit]:
+    """The visits that began sooner after another of their host than they should, by more than a millisecond."""
+    ended: dict[str, float] = {}
+    found = []
+    for visit in sorted(visits, key=lambda v: v.started):
+        if visit.started < ended.get(visit.host, -math.inf) + delay - 0.001:
+            found.append(visit)
+        ended[visit.host] = max(ended.get(visit.host, -math.inf), visit.ended)
+    return found
+
+
 class WorldTransport:
     """Fetches from a world. ``log`` holds the last visits."""
 
