@@ -61,6 +61,29 @@ def test_agents_share_one_threshold(tmp_path: Path) -> None:
     board.close()
 
 
+def test_of_several_agents_one_that_rests_shows_it_soon(tmp_path: Path) -> None:
+    """That all rest is seen by two beats of each: a second between them would be some seconds of waiting at the end."""
+    world = World(WorldConfig(hosts=2, pages=20, formats=False, slow=False, flaky=False, traps=False))
+    clock, urls = VirtualClock(START), [Url.parse(seed) for seed in world.seeds]
+    transport, beats = WorldTransport(world, clock), list[float]()
+
+    def beat(agent: Agent) -> bool:
+        beats.append(clock.now() if agent.resting(clock.now()) else 0.0)
+        return not all(beats[-3:]) or len(beats) < 3
+
+    async def send(tablet: int, letters: list[Letter]) -> None:
+        """Nobody else is there."""
+
+    async def main() -> None:
+        with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+            frontier, rules = Frontier(Politeness(delay=1.0)), Rules.of(CrawlSettings(scope="any"), urls)
+            context, callbacks = FetchContext(transport, Permissions("fyke"), clock), AgentCallbacks(beat, send=send)
+            await Agent(store, frontier, context, rules, Processor("fyke"), callbacks=callbacks).run(urls)
+
+    clock.run(main())
+    assert beats[-1] - beats[-3] < 1.0
+
+
 def test_two_agents_keep_a_collection_fresh_together(tmp_path: Path) -> None:
     world = World(WorldConfig(hosts=10, pages=60, formats=False, languages=False, encodings=False, traps=False))
     clock, path, board = VirtualClock(START), tmp_path / "s", Board(tmp_path / "board", 2)

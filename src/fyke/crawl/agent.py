@@ -62,6 +62,7 @@ AT_ONCE = 16
 BYTES_AT_ONCE = 320_000
 """Of their bodies, after which a tick takes no further one: some 5 ms of reading."""
 _PERMIT_RETRY = 0.1  # seconds until it is seen whether what is under way comes to documents
+_REST_BEAT = 0.2  # seconds between the beats of one of several agents that rests: so all soon know that they are done
 
 
 class Agent:
@@ -134,8 +135,9 @@ class Agent:
         if options.form_requests:
             from fyke.crawl.discovery.forms import Forms
 
-            post = options.post_forms
-            writer.forms = Forms(self.queues, rules, self._permits, post=post, budget=options.form_requests)
+            writer.forms = Forms(
+                self.queues, rules, self._permits, post=options.post_forms, budget=options.form_requests
+            )
         if callbacks.follow is not None:
             writer.follow = self._stored.append
         return writer
@@ -147,14 +149,12 @@ class Agent:
 
     def _seed(self, urls: Sequence[Url]) -> None:
         """Offer the seeds of this agent's tablets."""
-        now = self._clock.now()
         for url in self.queues.unseen(urls):
             number = self.queues.tablet_of(url)
             if number in self.queues.store.owned:
-                tablet = self.queues.store.tablet(number)
-                batch = tablet.batch()
-                self.queues.offer(batch, number, [Offer(url.href, 0, 1.0)], now)
-                tablet.write(batch)
+                batch = self.queues.store.tablet(number).batch()
+                self.queues.offer(batch, number, [Offer(url.href, 0, 1.0)], self._clock.now())
+                self.queues.store.tablet(number).write(batch)
 
     def stop(self) -> None:
         """Ask the agent to stop: what is in flight is finished, nothing new is begun."""
@@ -243,9 +243,7 @@ class Agent:
         return self.tally
 
     def _done(self) -> bool:
-        if self._busy:
-            return False
-        return self._stopping or (self._callbacks.send is None and self.resting(self._clock.now()))
+        return not self._busy and (self._stopping or (self._callbacks.send is None and self.resting(self._clock.now())))
 
     @property
     def _busy(self) -> bool:
@@ -254,10 +252,10 @@ class Agent:
 
     def resting(self, now: float) -> bool:
         """Whether nothing is under way, nothing is in the mail, and nothing is due within the patience."""
-        if self.revisits is not None or self._paused or self.network.expects_end(now):
+        if self._busy or self.revisits is not None or self._paused or self.network.expects_end(now):
             return False
         waits = self.idle.why not in {Why.REFILL, Why.IN_FLIGHT} and self._waits_long(now)
-        return waits and self._settled and not self._busy and not self.queues.pending
+        return waits and self._settled and not self.queues.pending
 
     def _waits_long(self, now: float) -> bool:
         """Whether what the agent waits for is beyond the patience. Our own gap between two contacts never is."""
@@ -361,7 +359,10 @@ class Agent:
         """Wait until something may have changed: a visit arrives, a host becomes due, a second has passed."""
         self.queues.flush()
         self._tell()
-        pause = min(self._next_beat - self._clock.now(), self.idle.until - self._clock.now())
+        now = self._clock.now()
+        if self._callbacks.send is not None and self.resting(now):
+            self._next_beat = min(self._next_beat, now + _REST_BEAT)
+        pause = min(self._next_beat, self.idle.until) - now
         if not self._awake.is_set() and not self.visits.arrived and pause > 0:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
