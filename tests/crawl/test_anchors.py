@@ -76,6 +76,22 @@ def test_groups_of_any_size_put_every_anchor(tmp_path: Path, monkeypatch: pytest
     assert read(tmp_path / "s") == expected()
 
 
+def test_pages_of_many_links_are_not_held_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page brings three times as many new targets as are put in one step."""
+    monkeypatch.setattr(module, "GROUP", 200)
+    monkeypatch.setattr(module, "STEP", 10)
+    with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+        anchors = queues_of(store).anchors
+        for n in range(300):
+            links = [Link(Url(f"http://h.example/{n}/{k}"), "text") for k in range(30)]
+            anchors.note(0, f"http://h.example/{n}", n + 1, links)
+            anchors.step(1.0)
+            assert anchors._held.links < 2 * 200
+        anchors.step(1.0, everything=True)
+        put = {key for tablet in store.tablets() for key, _ in tablet.items("anchor")}
+        assert len(put) == 300 * 30
+
+
 def test_what_a_crash_took_is_made_anew_from_the_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "GROUP", 70)  # so some are put before the crash
     with Store.open(tmp_path / "s", settings=Settings(tablets=4)) as store:

@@ -147,9 +147,10 @@ class Anchors:
         return " ".join(dict.fromkeys(self.shown.get(href, ()))) if self.shown is not None else ""
 
     def step(self, now: float, everything: bool = False) -> None:
-        """Put a few of those whose time has come; with ``everything`` all that are held."""
+        """Put a few of those whose time has come, and more the more are held; with ``everything`` all of them."""
         held = self._held
         full = held.links >= GROUP or (held.links and now - held.since > HOLD)
+        steps = 1 + 4 * held.links // GROUP  # else pages of thousands of links would be held without end
         while self._sending or full or (everything and self._held.links):
             if self._sending is None:
                 self._sending = self._held.targets(self._store.secret), self._held.marks
@@ -163,7 +164,8 @@ class Anchors:
             else:
                 self._sending = None
                 self._write_marks(marks)
-            if not everything:
+            steps -= 1
+            if not everything and not steps:
                 return
 
     def _put(self, targets: Targets) -> None:
