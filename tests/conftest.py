@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
+import gc
 import logging
 import os
 import signal
@@ -16,6 +18,7 @@ import numpy as np
 import pytest
 
 from fyke.bits import jit
+from tests import source
 
 Kernel = Callable[..., Any]
 ROOT = Path(__file__).parent.parent
@@ -24,6 +27,8 @@ ROOT = Path(__file__).parent.parent
 hypothesis.settings.register_profile("fyke", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("fyke")
 
+# To look for cycles as often as Python does, in all that tests import, would be a fifth of their time.
+gc.set_threshold(20_000, 20, 20)
 
 # Where the suite runs in a script's background, Ctrl-C is ignored, and by every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -110,6 +115,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         own = long[number::workers]
         dealt += own + [short.pop(0) for _ in range(min(len(short), share - len(own)))]
     items[:] = dealt + short
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """At the end pytest looks for cycles five times, and Python once more: not in the trees of the whole source."""
+    source.forget()
+    atexit.register(gc.freeze)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
