@@ -35,8 +35,8 @@ def walk(page: Path, folder: Path, *more: str) -> dict[str, str]:
             elif not walkthrough.unread(step):
                 added = [word for word in more if word not in shlex.split(step)]
                 answer = on.call(step, *added)
-                assert answer.status == 0, f"{page.name}: {step}\n{answer.output}\n{answer.errors}"
-                said[step] = answer.output
+                assert answer.returncode == 0, f"{page.name}: {step}\n{answer.stdout}\n{answer.stderr}"
+                said[step] = answer.stdout
     return said
 
 

@@ -17,6 +17,7 @@ import pytest
 from fyke.crawl.run import steering
 from fyke.errors import StorageError
 from fyke.store import Store
+from tests.commands import fyke
 
 
 class Site:
@@ -65,10 +66,6 @@ def site() -> Iterator[Site]:
     found.server.server_close()
 
 
-def fyke(*words: str) -> Any:
-    return subprocess.run([sys.executable, "-m", "fyke", *words], capture_output=True, text=True, check=False)
-
-
 def control(store: Path, *words: str) -> dict[str, Any]:
     done = fyke("control", *words, "--store", str(store), "--json")
     assert done.returncode == 0, done.stderr
@@ -105,7 +102,7 @@ def test_a_running_crawl_follows(site: Site, tmp_path: Path, agents: str) -> Non
         process.kill()
         process.wait()
     before = len(site.log)
-    done = fyke(*words, "--max-pages", str(pages(store) + 15))
+    done = fyke(*words, "--max-pages", str(pages(store) + 8))
     assert done.returncode == 0, done.stderr
     assert len(site.log) > before, "a pause and a stop were for the run before"
     assert not [path for path in site.log[before:] if path.startswith("/b/")], "an exclusion holds for a resume"
