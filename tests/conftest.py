@@ -18,6 +18,7 @@ import hypothesis
 import numpy as np
 import pytest
 
+from fyke import footprint
 from fyke.bits import jit
 from tests import source
 
@@ -152,4 +153,12 @@ def nobody_goes_last() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(throttle, "be_quiet", lambda: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_is_given_back() -> Iterator[None]:
+    """A crawl drops the code of every library from memory; of this process, that is much, and the next test's too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(footprint, "MAP", Path("/proc/no/map"))
         yield
