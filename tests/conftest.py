@@ -103,13 +103,16 @@ LONG = (
     *("tests/store/test_faults", "tests/store/test_shipping", "tests/browser", "tests/dashboard/test_live"),
     *("tests/cli/test_private_addresses", "tests/crawl/test_forms", "tests/test_growth", "tests/test_fuzz"),
 )
-"""Tests that take long, most of it waiting: they begin first, so that nobody waits for the last of them."""
+"""Tests that take long, most of it waiting: they begin first and in this order, so that nobody waits for the last."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Deal the long tests evenly to the beginnings of what each worker is given."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    long = [item for item in items if item.nodeid.startswith(LONG)]
+    long = sorted(
+        (item for item in items if item.nodeid.startswith(LONG)),
+        key=lambda item: next(place for place, name in enumerate(LONG) if item.nodeid.startswith(name)),
+    )
     short = [item for item in items if not item.nodeid.startswith(LONG)]
     share = -(-len(items) // workers)
     dealt: list[pytest.Item] = []
