@@ -56,17 +56,8 @@ def _loggers_stay_on() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of public test data beside the project; a test that wants it is skipped where it is absent."""
-    return _shared("data")
-
-
-@pytest.fixture(scope="session")
-def shared_tools() -> Path:
-    return _shared("tools")
-
-
-def _shared(name: str) -> Path:
     # FYKE_SHARED names it for a checkout that lies elsewhere (a worktree, say).
-    folder = Path(os.environ.get("FYKE_SHARED", ROOT.parent / "shared")) / name
+    folder = Path(os.environ.get("FYKE_SHARED", ROOT.parent / "shared")) / "data"
     if not folder.is_dir():
         pytest.skip(f"public test data is not at {folder}")
     return folder
