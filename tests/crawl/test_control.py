@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from fyke.crawl.run import steering
 from fyke.errors import StorageError
 from fyke.store import Store
 from tests.commands import fyke
+from tests.little_site import listening
 
 
 class Site:
@@ -44,12 +45,8 @@ class Site:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_port}/"
+        self.handler = Handler
+        self.url = ""
 
     def wait(self, true: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + 120
@@ -61,9 +58,9 @@ class Site:
 @pytest.fixture
 def site() -> Iterator[Site]:
     found = Site()
-    yield found
-    found.server.shutdown()
-    found.server.server_close()
+    with listening(found.handler) as port:
+        found.url = f"http://127.0.0.1:{port}/"
+        yield found
 
 
 def control(store: Path, *words: str) -> dict[str, Any]:
