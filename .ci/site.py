@@ -32,6 +32,7 @@ TOP = {
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "src"))
 from tests.face import Node, told  # noqa: E402 - beside this file, not installed
+from tests.source import tree  # noqa: E402
 
 
 def write_pages(pages: Path) -> None:
@@ -80,14 +81,14 @@ def rooms() -> Iterator[tuple[str, str]]:
         parts = [f"# {room}"]
         for path in sorted(files, key=lambda p: (p.name != "__init__.py", p)):
             module = ".".join(["fyke", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(".__init__")
-            parts += of_module(module, ast.parse(path.read_text("utf-8")))
+            parts += of_module(module, tree(path))
         yield room, "\n\n".join(parts) + "\n"
 
 
-def of_module(module: str, tree: ast.Module) -> Iterator[str]:
+def of_module(module: str, parsed: ast.Module) -> Iterator[str]:
     """A module's heading, docstring and public names."""
-    names = list(dict.fromkeys(n.name for n in tree.body if isinstance(n, Node) and not n.name.startswith("_")))
-    said = (ast.get_docstring(tree) or "").replace("``", "`")
+    names = list(dict.fromkeys(n.name for n in parsed.body if isinstance(n, Node) and not n.name.startswith("_")))
+    said = (ast.get_docstring(parsed) or "").replace("``", "`")
     yield f"## {module}\n\n{said}"
     if not module.startswith("fyke.cli."):  # what they do, `--help` says
         yield from (told(module, name).replace(f"`{module}`\n\n", "", 1) for name in names)

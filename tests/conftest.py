@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
+import gc
+import importlib
 import logging
 import os
 import signal
@@ -15,7 +18,9 @@ import hypothesis
 import numpy as np
 import pytest
 
+from fyke import footprint
 from fyke.bits import jit
+from tests import source
 
 Kernel = Callable[..., Any]
 ROOT = Path(__file__).parent.parent
@@ -24,6 +29,8 @@ ROOT = Path(__file__).parent.parent
 hypothesis.settings.register_profile("fyke", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("fyke")
 
+# To look for cycles as often as Python does, in all that tests import, would be a fifth of their time.
+gc.set_threshold(20_000, 20, 20)
 
 # Where the suite runs in a script's background, Ctrl-C is ignored, and by every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -49,17 +56,8 @@ def _loggers_stay_on() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of public test data beside the project; a test that wants it is skipped where it is absent."""
-    return _shared("data")
-
-
-@pytest.fixture(scope="session")
-def shared_tools() -> Path:
-    return _shared("tools")
-
-
-def _shared(name: str) -> Path:
     # FYKE_SHARED names it for a checkout that lies elsewhere (a worktree, say).
-    folder = Path(os.environ.get("FYKE_SHARED", ROOT.parent / "shared")) / name
+    folder = Path(os.environ.get("FYKE_SHARED", ROOT.parent / "shared")) / "data"
     if not folder.is_dir():
         pytest.skip(f"public test data is not at {folder}")
     return folder
@@ -96,13 +94,16 @@ LONG = (
     *("tests/store/test_faults", "tests/store/test_shipping", "tests/browser", "tests/dashboard/test_live"),
     *("tests/cli/test_private_addresses", "tests/crawl/test_forms", "tests/test_growth", "tests/test_fuzz"),
 )
-"""Tests that take long, most of it waiting: they begin first, so that nobody waits for the last of them."""
+"""Tests that take long, most of it waiting: they begin first and in this order, so that nobody waits for the last."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Deal the long tests evenly to the beginnings of what each worker is given."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    long = [item for item in items if item.nodeid.startswith(LONG)]
+    long = sorted(
+        (item for item in items if item.nodeid.startswith(LONG)),
+        key=lambda item: next(place for place, name in enumerate(LONG) if item.nodeid.startswith(name)),
+    )
     short = [item for item in items if not item.nodeid.startswith(LONG)]
     share = -(-len(items) // workers)
     dealt: list[pytest.Item] = []
@@ -112,10 +113,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = dealt + short
 
 
+def pytest_collection_finish() -> None:
+    """What is imported by now stays."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """At the end pytest looks for cycles five times, and Python once more: not in the trees of the whole source."""
+    source.forget()
+    atexit.register(gc.freeze)
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Without the compiler, a run of the kernel tests fails where a kernel of a loaded room never ran."""
+    """Without the compiler, a run of the kernel tests fails where a kernel never ran."""
     if jit.JIT or exitstatus != 0 or session.config.option.markexpr != "kernel":
         return
+    # Those of rooms that no such test loads, too; where kernels may live, tests/test_architecture.py says.
+    for path in (*source.SOURCE.rglob("*kernels.py"), *(source.SOURCE / "bits").glob("[a-z]*.py")):
+        importlib.import_module(".".join(("fyke", *path.relative_to(source.SOURCE).with_suffix("").parts)))
     missed = [f"{k.__module__}.{k.__qualname__}" for k in jit.REGISTRY if k.__code__ not in _ran]
     missed = [name for name in missed if name.startswith("fyke.")]
     if missed:
@@ -130,4 +147,12 @@ def nobody_goes_last() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(throttle, "be_quiet", lambda: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_is_given_back() -> Iterator[None]:
+    """A crawl drops the code of every library from memory; of this process, that is much, and the next test's too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(footprint, "MAP", Path("/proc/no/map"))
         yield

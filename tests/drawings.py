@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
 import grimp
 import typer
@@ -12,16 +11,14 @@ from typer.testing import CliRunner
 
 from fyke.cli import COMMANDS, app
 from tests import face
-
-ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "fyke"
+from tests.source import ROOT, SOURCE, modules
 
 
 def code_map() -> str:
     """Every module with the first line of its docstring, in the order of the folders."""
     lines = []
-    for path in sorted(SOURCE.rglob("*.py"), key=lambda p: (p.relative_to(SOURCE).parent.parts, p.name)):
-        first = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n")[0]
+    for path, tree in sorted(modules(), key=lambda m: (m[0].relative_to(SOURCE).parent.parts, m[0].name)):
+        first = (ast.get_docstring(tree) or "").split("\n")[0]
         lines.append(f"| `{path.relative_to(SOURCE)}` | {first} |")
     return "\n".join(["| module | what it is |", "|---|---|", *lines])
 

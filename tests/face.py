@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import fyke
+from tests.source import SOURCE, tree
 
-SOURCE = Path(fyke.__file__).parent
 CHAPTERS = {
     "Pages": ("fetch", "extract", "convert", "decode"),
     "Crawling": ("crawl", "pages", "pages_async"),
@@ -69,8 +68,7 @@ def found(module: str, name: str) -> Node:
     """The definition of a name; of overloads the last, which has the docstring."""
     path = SOURCE.joinpath(*module.split(".")[1:])
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [n for n in tree.body if isinstance(n, Node) and n.name == name][-1]
+    return [n for n in tree(path).body if isinstance(n, Node) and n.name == name][-1]
 
 
 def code(name: str, node: Node) -> str:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import grimp
 import pytest
 
 from tests import drawings
-
-ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "fyke"
+from tests.source import ROOT, SOURCE, modules
 
 CORE = frozenset(
     {"bits", "formats", "text", "sites", "frontier", "convert", "clean", "dedupe", "topic", "reading"}
@@ -63,11 +59,6 @@ LONG_FUNCTIONS: dict[str, str] = {
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
     return grimp.build_graph("fyke", include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None)
-
-
-@cache
-def modules(below: Path = SOURCE) -> list[tuple[Path, ast.Module]]:
-    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(below.rglob("*.py"))]
 
 
 def everything() -> list[tuple[Path, ast.Module]]:
@@ -265,37 +256,46 @@ def test_modules_fit_in_the_head_and_say_what_they_are() -> None:
         assert named or ast.get_docstring(tree), f"{path} does not say what it is"
 
 
-def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@pytest.fixture(scope="module")
+def found() -> tuple[list[tuple[str, Function]], list[tuple[str, ast.Call]]]:
+    """Every function and every call, each with where it stands."""
+    functions: list[tuple[str, Function]] = []
+    calls: list[tuple[str, ast.Call]] = []
     for path, tree in everything():
         name = path.relative_to(SOURCE if path.is_relative_to(SOURCE) else ROOT).as_posix()
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield f"{name}:{node.name}", node
+            if isinstance(node, Function):
+                functions.append((f"{name}:{node.name}", node))
+            elif isinstance(node, ast.Call):
+                calls.append((f"{name}:{node.lineno}", node))
+    return functions, calls
 
 
-def length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+def length(node: Function) -> int:
     lines = (node.end_lineno or 0) - node.lineno + 1
     first = node.body[0]
     return lines - ((first.end_lineno or 0) - first.lineno + 1 if ast.get_docstring(node) is not None else 0)
 
 
-def test_functions_fit_on_a_screen() -> None:
-    long = {name: length(node) for name, node in functions() if length(node) > MAX_FUNCTION}
+def test_functions_fit_on_a_screen(found: tuple[list[tuple[str, Function]], object]) -> None:
+    long = {name: length(node) for name, node in found[0] if length(node) > MAX_FUNCTION}
     assert set(long) == set(LONG_FUNCTIONS), long
 
 
-def test_nobody_counts_arguments() -> None:
+def test_nobody_counts_arguments(found: tuple[list[tuple[str, Function]], list[tuple[str, ast.Call]]]) -> None:
     offenders = []
-    for name, node in functions():
+    functions, calls = found
+    for name, node in functions:
         given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         if sum(each.arg not in ("self", "cls") for each in given) > MAX_ARGUMENTS:
             offenders.append(f"{name} has {len(given)} parameters")
     offenders += [
-        f"{path.name}:{call.lineno} gives {len(call.args)} by position: name them"
-        for path, tree in everything()
-        for call in ast.walk(tree)
-        if isinstance(call, ast.Call)
-        and len(call.args) > MAX_ARGUMENTS
+        f"{name} gives {len(call.args)} by position: name them"
+        for name, call in calls
+        if len(call.args) > MAX_ARGUMENTS
         and not all(isinstance(each, ast.Constant) for each in call.args)  # a list of words
     ]
     assert offenders == []

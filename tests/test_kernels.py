@@ -19,8 +19,10 @@ ROOT = Path(__file__).parent.parent
 def test_every_kernel_passes_its_tests_without_the_compiler() -> None:
     """The tests with the mark ``kernel`` again, in a process where kernels are plain; there each must run."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    paths = sorted(Path(__file__).parent.rglob("test_*.py"))
+    files = [str(path) for path in paths if "mark.kernel" in path.read_text(encoding="utf-8")]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-m", "kernel"],
+        [sys.executable, "-m", "pytest", "-q", "-m", "kernel", *files],
         cwd=ROOT, env={**own, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-4000:]

@@ -6,7 +6,6 @@ import ast
 import importlib
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,9 +14,8 @@ from fyke.sites.form_words import Unsafe
 from fyke.values import Drop, Reason
 from tests.limits import crawls, documents, files, pages  # noqa: F401 - their trials
 from tests.limits.trial import TRIALS
+from tests.source import ROOT, SOURCE, modules
 
-ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "fyke"
 UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 OF_OUR_OWN = {
     "archive.preprocess._MAX_WORD": "of our own archives: longer words are no words",
@@ -195,9 +193,9 @@ def test_what_is_counted_has_a_row() -> None:
 def test_every_limit_of_the_source_is_listed() -> None:
     listed = {row.source.strip("`") for row in rows()} | OF_OUR_OWN.keys()
     missing = []
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path, tree in modules():
         module = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree.body:
             targets = node.targets if isinstance(node, ast.Assign) else []
             names = [target.id for target in targets if isinstance(target, ast.Name)]
             missing += [

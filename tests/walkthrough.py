@@ -23,16 +23,15 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from typer.testing import CliRunner
-
 import fyke
 from fyke import assemble, streaming
-from fyke.cli import run
 from fyke.crawl.revisit import freshness
 from fyke.crawl.run.summary import Summary
 from fyke.reading.page import Page
 from fyke.world.config import WorldConfig
 from fyke.world.serve import Served, serve
+from tests.commands import Said
+from tests.commands import fyke as fyke_here
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "docs" / "tour.md", *sorted((ROOT / "docs" / "howto").glob("*-*.md"))]
@@ -49,15 +48,6 @@ LONGEST = 30
 
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"^```[a-z]+ file=(\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a command said."""
-
-    status: int
-    output: str
-    errors: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +86,7 @@ class Stage:
         for name, content in _FILE.findall(text):
             (self.folder / name).write_text(self.played(content), encoding="utf-8")
 
-    def run(self, command: str, *more: str) -> Answer:
+    def run(self, command: str, *more: str) -> Said:
         """Run a command as a user does, in a process of its own."""
         words = [*self.words(command), *more]
         if words[0] == "fyke":
@@ -107,19 +97,17 @@ class Stage:
         )  # fmt: skip
         with self.stopping(words, SECONDS, started.pid):
             output, errors = started.communicate(timeout=800)
-        return Answer(started.returncode, output, errors)
+        return Said(started.returncode, output, errors)
 
-    def call(self, command: str, *more: str) -> Answer:
+    def call(self, command: str, *more: str) -> Said:
         """Run a command in this process: quicker, for tests; not one that makes its process quiet for good."""
         words = [*self.words(command), *more]
         assert words[0] == "fyke", command
         if words[1] == "desktop":
             return self.run(command, *more)
         ended = self.stopping(words, 0.0, os.getpid())
-        with contextlib.chdir(self.folder), CliRunner().isolation() as streams, ended:
-            status = run(words[1:])
-            output, errors = streams[0].getvalue(), streams[1].getvalue()
-        return Answer(status, output.decode(), errors.decode())
+        with contextlib.chdir(self.folder), ended:
+            return fyke_here(*words[1:])
 
     @contextlib.contextmanager
     def stopping(self, words: list[str], seconds: float, process: int) -> Iterator[None]:
@@ -177,12 +165,10 @@ class Stage:
             sys.path.remove(str(self.folder))
 
 
-@contextlib.contextmanager
-def stage(folder: Path, port: int = 0, delay: float = 0.01) -> Iterator[Stage]:
-    """Serve the world, and write its seeds and settings into ``folder``."""
-    with serve(WORLD, port) as served:
-        served.write(folder / "web")
-        yield Stage(served, folder, delay)
+def stage(served: Served, folder: Path, delay: float = 0.01) -> Stage:
+    """Write the seeds and settings of the world that is served into ``folder``."""
+    served.write(folder / "web")
+    return Stage(served, folder, delay)
 
 
 def _size(file: Path) -> int:
@@ -218,9 +204,9 @@ def drawn(text: str, on: Stage) -> str:
             if unread(command):
                 continue
             answer = on.run(command)
-            if answer.status != 0:
-                sys.exit(f"status {answer.status}: {command}\n{answer.errors}")
-            said = on_page(answer.output if answer.output.strip() else answer.errors, on, stand_in)
+            if answer.returncode != 0:
+                sys.exit(f"status {answer.returncode}: {command}\n{answer.stderr}")
+            said = on_page(answer.stdout if answer.stdout.strip() else answer.stderr, on, stand_in)
             lines += said[:LONGEST] + (["…"] if len(said) > LONGEST else [])
         return "```console\n" + "\n".join(lines) + "\n```"
 
@@ -242,8 +228,9 @@ def main() -> None:
     import tempfile
 
     for page in [Path(name) for name in sys.argv[1:]] or PAGES:
-        with tempfile.TemporaryDirectory(prefix="fyke-walk-") as folder, stage(Path(folder), PORT) as on:
-            page.write_text(drawn(page.read_text(encoding="utf-8"), on), encoding="utf-8")
+        with tempfile.TemporaryDirectory(prefix="fyke-walk-") as folder, serve(WORLD, PORT) as served:
+            text = drawn(page.read_text(encoding="utf-8"), stage(served, Path(folder)))
+            page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

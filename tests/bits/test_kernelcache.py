@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,21 @@ pytestmark = pytest.mark.skipif(not jit.JIT, reason="nothing is compiled")
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "own.py").write_text(MODULE)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose kernel is compiled and kept."""
+    made = tmp_path_factory.mktemp("once")
+    (made / "own.py").write_text(MODULE)
+    run(made)
+    return made
+
+
+@pytest.fixture
+def compiled(once: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(once, tmp_path / "own")
 
 
 def start(folder: Path, **environment: str) -> subprocess.Popen[str]:
@@ -72,29 +88,30 @@ def test_constants_make_no_specialisations_and_only_what_python_calls_is_kept(fo
     out, _ = run(folder)
     assert out == "42 [1]\n", "three constants, one specialisation"
     assert [path.name.split("-")[0] for path in kept(folder)] == ["__main__.total"]
-    assert run(folder)[0] == "42 [0]\n"
-    assert compilations(folder) == 1
 
 
-def test_a_damaged_file_is_as_none(folder: Path) -> None:
-    run(folder)
-    (file,) = kept(folder)
+def test_what_is_kept_is_not_compiled_again_elsewhere_either(compiled: Path) -> None:
+    assert run(compiled)[0] == "42 [0]\n"
+    assert compilations(compiled) == 1
+
+
+def test_a_damaged_file_is_as_none(compiled: Path) -> None:
+    (file,) = kept(compiled)
     whole = file.read_bytes()
     for damaged in (b"", whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1]), b"\x80\x04garbage"):
         file.write_bytes(damaged)
-        run(folder)
+        run(compiled)
         assert len(file.read_bytes()) > len(whole) // 2, "made anew"
-    assert compilations(folder) == 5
+    assert compilations(compiled) == 5
 
 
-def test_a_folder_that_others_may_write_to_is_refused_with_a_sentence(folder: Path) -> None:
-    run(folder)
-    (folder / "cache" / "kernels").chmod(0o777)
-    before = [(path, path.stat().st_mtime_ns) for path in kept(folder)]
-    _, told = run(folder)
+def test_a_folder_that_others_may_write_to_is_refused_with_a_sentence(compiled: Path) -> None:
+    (compiled / "cache" / "kernels").chmod(0o777)
+    before = [(path, path.stat().st_mtime_ns) for path in kept(compiled)]
+    _, told = run(compiled)
     assert "others may write there" in told
-    assert compilations(folder) == 2, "nothing was loaded"
-    assert [(path, path.stat().st_mtime_ns) for path in kept(folder)] == before, "nothing was written"
+    assert compilations(compiled) == 2, "nothing was loaded"
+    assert [(path, path.stat().st_mtime_ns) for path in kept(compiled)] == before, "nothing was written"
 
 
 def test_a_folder_that_is_not_ours_or_a_link_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,19 +176,17 @@ def test_a_process_killed_while_it_compiles_keeps_nobody_waiting(folder: Path, m
 
 
 @pytest.mark.parametrize("what", ["source", "numba", "llvmlite", "processor"])
-def test_the_key_covers_what_the_code_depends_on(what: str, folder: Path) -> None:
-    run(folder)
+def test_the_key_covers_what_the_code_depends_on(what: str, compiled: Path) -> None:
     change = {
         "source": "import fyke.bits.kernelkeys as kernelkeys; kernelkeys.SOURCE += b'# another intrinsic'\n",
         "numba": "import numba; numba.__version__ = '99'\n",
         "llvmlite": "import llvmlite; llvmlite.__version__ = '99'\n",
         "processor": "",
     }[what]
-    (folder / "own.py").write_text(MODULE)
-    (folder / "sitecustomize.py").write_text(change)
+    (compiled / "sitecustomize.py").write_text(change)
     environment = {"NUMBA_CPU_NAME": kernelkeys.PORTABLE_CPU, "NUMBA_CPU_FEATURES": kernelkeys.PORTABLE_FEATURES}
-    run(folder, PYTHONPATH=str(folder), **(environment if what == "processor" else {}))
-    assert compilations(folder) == 2
+    run(compiled, PYTHONPATH=str(compiled), **(environment if what == "processor" else {}))
+    assert compilations(compiled) == 2
 
 
 def test_what_a_wheel_brings_is_read_behind_the_users_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,6 +206,19 @@ def test_sketches_are_saved_and_asked(folder: Path, tmp_path: Path, capfd: pytes
     assert pair["left"] == "a.txt"
 
 
+def test_a_cluster_shows_as_many_as_it_counts(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["dedupe", str(folder / "sub"), "--against", str(folder / "sub")]) == 0
+    head, copy, _ = capfd.readouterr().out.splitlines()
+    assert head.endswith("  b.txt  (2, lowest 1.000)")
+    assert copy == "    b.txt", "another document of the same name"
+    for number in range(12):
+        (folder / f"d{number:02}.txt").write_text(TEXT)
+    assert run(["dedupe", str(folder)]) == 0
+    head, *copies, _ = capfd.readouterr().out.splitlines()
+    assert "  a.txt  (14, " in head
+    assert copies == [*(f"    d{number:02}.txt" for number in range(10)), "    … and 3 more"]
+
+
 def test_plan_prints_the_lectures_errors(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     found = answer(capfd, *"plan --p 0.9 --q 0.5 --k 8 --groups 8 --plot".split(), tmp_path / "curve.png")
     assert (round(float(found["false_negative"]), 5), round(float(found["false_positive"]), 5)) == (0.01107, 0.03083)

@@ -4,42 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from fyke.cli import run
+from tests.little_site import Answer, moved, serving
 
 BODY = b"User-agent: *\nDisallow: /private/\nCrawl-delay: 2\nSitemap: http://mysite.com/sitemap.xml.gz\n"
 
 
 @pytest.fixture
 def site() -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            hops = {"/robots.txt": "/hop", "/hop": "/real.txt"}
-            if self.path in hops:
-                self.send_response(301)
-                self.send_header("Location", hops[self.path])
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-            else:
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(BODY)))
-                self.end_headers()
-                self.wfile.write(BODY)
-
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/any/page"
-        server.shutdown()
-        thread.join()
+    text = Answer(BODY, "text/plain")
+    with serving({"/robots.txt": moved("/hop"), "/hop": moved("/real.txt"), "/real.txt": text}) as found:
+        yield f"{found.root}/any/page"
 
 
 def test_file(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -4,46 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from fyke.cli import run
+from tests.little_site import Answer, serving
 
 SITEMAP = (
     b"<urlset><url><loc>http://a.example/1</loc><lastmod>2026-11-15</lastmod></url><url><loc>/2</loc></url></urlset>"
 )
 FEED = b"<rss><channel><title>News</title><ttl>60</ttl><item><title>One</title><link>/1</link></item></channel></rss>"
 PLACES = {
-    "/robots.txt": b"Sitemap: {base}/maps/all.xml\n",
-    "/maps/all.xml": SITEMAP,
-    "/": b"<html><head><link rel=alternate type=application/rss+xml href=/feed></head><body>Hello</body></html>",
-    "/feed": FEED,
+    "/robots.txt": ("text/plain", b"Sitemap: {base}/maps/all.xml\n"),
+    "/maps/all.xml": ("application/xml", SITEMAP),
+    "/": ("text/html", b"<head><link rel=alternate type=application/rss+xml href=/feed></head><body>Hello</body>"),
+    "/feed": ("application/rss+xml", FEED),
 }
 
 
 @pytest.fixture
 def site() -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = PLACES.get(self.path, b"").replace(b"{base}", base.encode())
-            self.send_response(200 if body else 404)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        base = f"http://127.0.0.1:{server.server_port}"
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield base
-        server.shutdown()
-        thread.join()
+    pages: dict[str, Answer] = {}
+    with serving(pages) as found:
+        for path, (kind, body) in PLACES.items():
+            pages[path] = Answer(body.replace(b"{base}", found.root.encode()), kind)
+        yield found.root
 
 
 def _json(capfdbinary: pytest.CaptureFixture[bytes], *words: str) -> dict[str, object]:

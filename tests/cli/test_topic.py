@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 from typing import cast
 
@@ -21,6 +19,7 @@ from fyke.store import RowMeta, Settings, Store
 from fyke.topic.model import MAGIC, PageModel
 from fyke.topic.topic import Topic
 from fyke.world.words import paragraph
+from tests.little_site import Answer, serving
 
 
 def html(about: str, number: int) -> str:
@@ -81,27 +80,10 @@ def test_urls_and_others_come_from_a_store(tmp_path: Path, capfd: pytest.Capture
 def test_an_example_on_the_web_is_fetched_where_robots_txt_lets_us(
     status: int, rules: bytes, said: str, folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    class Site(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            robots = self.path == "/robots.txt"
-            self.send_response(status if robots else 200)
-            self.send_header("Content-Type", "text/plain" if robots else "text/html")
-            self.end_headers()
-            self.wfile.write(rules if robots else html("sailing", 99).encode())
-
-        def log_message(self, *arguments: object) -> None:
-            pass
-
     assert run(["topic", "train", str(folder)]) == 0
-    model = str(tmp_path / "boats.model")
-    with HTTPServer(("127.0.0.1", 0), Site) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            found = run(["topic", "test", f"http://127.0.0.1:{server.server_port}/page", "--model", model])
-        finally:
-            server.shutdown()
-            thread.join()
+    pages = {"/robots.txt": Answer(rules, "text/plain", status), "/page": Answer(html("sailing", 99).encode())}
+    with serving(pages) as site:
+        found = run(["topic", "test", f"{site.root}/page", "--model", str(tmp_path / "boats.model")])
     told = capfd.readouterr()
     assert (found, "relevant  sailing 99" in told.out) == ((2, False) if said else (0, True))
     assert said in told.err

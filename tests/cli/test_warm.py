@@ -139,8 +139,11 @@ def test_what_is_killed_while_it_compiles_leaves_a_cache_that_works(
     folder = tmp_path / "cache" / "kernels"
     monkeypatch.setenv("FYKE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # a killed process leaves its scratch folder behind
-    workloads.page(tmp_path, "page.html", 0)
-    for kernels, words in ((0, ("warm", "extract")), (1, ("warm", "extract")), (1, ("extract", "page.html"))):
+    (tmp_path / "texts").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "texts" / name).write_text(" ".join(workloads.WORDS))
+    dedupe = ("dedupe", "texts", "--method", "simhash")  # a few kernels that are compiled soon
+    for kernels, words in ((0, ("warm", "crawl")), (1, ("warm", "crawl")), (1, dedupe)):
         process = subprocess.Popen([sys.executable, "-m", "fyke", *words], cwd=tmp_path, start_new_session=True)
         while not folder.is_dir() or len(compiled(folder)) < kernels:
             assert process.poll() is None
@@ -148,12 +151,12 @@ def test_what_is_killed_while_it_compiles_leaves_a_cache_that_works(
         time.sleep(0.5 * kernels)  # in the middle of something
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        assert warmed.needed("extract"), "no mark was left"
+        assert warmed.needed("crawl"), "no mark was left"
     kept = {path.name: path.stat().st_mtime_ns for path in compiled(folder)}
     done = subprocess.run(
-        [sys.executable, "-m", "fyke", "extract", "page.html"], cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "fyke", *dedupe], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert workloads.text(0) in done.stdout
+    assert "2 documents, 1 pairs" in done.stdout
     assert kept.items() <= {path.name: path.stat().st_mtime_ns for path in compiled(folder)}.items()
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fyke.bits import jit
 from fyke.crawl.mail import anchors as module
 from fyke.crawl.mail.anchors import Anchors
 from fyke.crawl.mail.outbox import AnchorCells, Offer
@@ -136,7 +137,7 @@ PLACES = st.sampled_from(["", "a", "b", "a" * 20, "b" * 300, "c" * 70_000])
 @given(
     st.lists(st.lists(st.tuples(PLACES, LENGTHS, st.sampled_from("xé€")), max_size=20), max_size=8), st.integers(1, 4)
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20 if jit.JIT else 4, deadline=None)  # plain, they take long
 def test_inverted_anchors_are_those_of_the_links(pages: list[list[tuple[str, int, str]]], step: int) -> None:
     held, expected = module._Held(), defaultdict(list)
     for n, links in enumerate(pages):

@@ -44,7 +44,7 @@ def test_a_machine_that_is_lost_loses_no_page(
     chance, depot = random.Random(11), str(tmp_path / "depot")
     for turn in range(2):
         store = tmp_path / f"s{turn}"
-        words = command(served, store, "--agents", "2", "--depot", depot, "--delay", "2")
+        words = command(served, store, "--agents", "2", "--depot", depot, "--delay", "1")
         crawl = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         served.log()
         wanted = chance.randrange(30, 60)

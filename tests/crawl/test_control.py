@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ import pytest
 from fyke.crawl.run import steering
 from fyke.errors import StorageError
 from fyke.store import Store
+from tests.commands import fyke
+from tests.little_site import listening
 
 
 class Site:
@@ -43,12 +45,8 @@ class Site:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_port}/"
+        self.handler = Handler
+        self.url = ""
 
     def wait(self, true: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + 120
@@ -60,13 +58,9 @@ class Site:
 @pytest.fixture
 def site() -> Iterator[Site]:
     found = Site()
-    yield found
-    found.server.shutdown()
-    found.server.server_close()
-
-
-def fyke(*words: str) -> Any:
-    return subprocess.run([sys.executable, "-m", "fyke", *words], capture_output=True, text=True, check=False)
+    with listening(found.handler) as port:
+        found.url = f"http://127.0.0.1:{port}/"
+        yield found
 
 
 def control(store: Path, *words: str) -> dict[str, Any]:
@@ -105,7 +99,7 @@ def test_a_running_crawl_follows(site: Site, tmp_path: Path, agents: str) -> Non
         process.kill()
         process.wait()
     before = len(site.log)
-    done = fyke(*words, "--max-pages", str(pages(store) + 15))
+    done = fyke(*words, "--max-pages", str(pages(store) + 8))
     assert done.returncode == 0, done.stderr
     assert len(site.log) > before, "a pause and a stop were for the run before"
     assert not [path for path in site.log[before:] if path.startswith("/b/")], "an exclusion holds for a resume"

@@ -115,7 +115,7 @@ def _containers(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 DOCUMENTS = st.lists(st.recursive(LEAVES, _containers, max_leaves=6), max_size=5).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(DOCUMENTS)
 @example("<ul><li>a</li></ul><ul><li>b</li></ul>")
 @example("<p>a<em>.b</em>c<strong>d</strong><em>e</em></p>")

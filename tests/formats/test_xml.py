@@ -79,9 +79,9 @@ def test_what_reads_xml_reads_many_attributes() -> None:
     items = "".join(f"<entry {MANY if i == 3 else ''}><link href='{i}'/></entry>" for i in range(3000))
     feed = parse_feed(f"<feed xmlns='http://www.w3.org/2005/Atom' {MANY} xml:base='http://x.test/'>{items}</feed>")
     assert [item.link for item in feed.items] == [f"http://x.test/{i}" for i in range(3000)]
-    for kind in ("rss", "rdf:RDF xmlns:rdf='r'", "channel"):
-        name = kind.split()[0]
-        parse_feed(f"<{kind} {MANY}><channel {MANY}><item {MANY}><link>http://x.test/</link></item></channel></{name}>")
+    item = f"<channel {MANY}><item {MANY}><link>http://x.test/</link></item></channel>"
+    for kind, inner in (("rss", item), ("rdf:RDF xmlns:rdf='r'", ""), ("channel", "")):
+        parse_feed(f"<{kind} {MANY}>{inner}</{kind.split()[0]}>")
     sitemap = parse_sitemap(f"<urlset {MANY}><url {MANY}><loc {MANY}>http://x.test/</loc></url></urlset>")
     assert [entry.location for entry in sitemap.entries] == ["http://x.test/"]
     made = convert_here(prepare(f"<?xml version='1.0'?><a {MANY}>words<b href='x' {MANY}/></a>".encode()))

@@ -40,8 +40,8 @@ class Fuzzed:
     """The end of what the process said."""
 
 
-def run(names: list[str], seconds: int, plain: bool = False, keeping: bool = False) -> Fuzzed:
-    """Fuzz the targets in one process, for so many seconds after its start."""
+def run(names: list[str], seconds: int = 0, plain: bool = False, keeping: bool = False, runs: int = -1) -> Fuzzed:
+    """Fuzz the targets in one process, for so many seconds after its start, or so many inputs."""
     ram = Path("/dev/shm")
     with tempfile.TemporaryDirectory(prefix="fyke-fuzz-", dir=ram if ram.is_dir() else None) as made:
         folder = Path(made)
@@ -52,7 +52,13 @@ def run(names: list[str], seconds: int, plain: bool = False, keeping: bool = Fal
                 (corpus / f"{r}-{i}").write_bytes(bytes([r]) + data)
         harm = folder / "harm"
         harm.mkdir()
-        words = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", f"-timeout={HANG}", f"-rss_limit_mb={MEGABYTES}"]
+        words = [
+            f"-max_total_time={seconds}",
+            f"-runs={runs}",
+            f"-max_len={LONGEST}",
+            f"-timeout={HANG}",
+            f"-rss_limit_mb={MEGABYTES}",
+        ]
         told = _child(names, folder, [*words, f"-artifact_prefix={harm}/", str(corpus)], plain)
         if keeping:
             _keep(names, folder, corpus, plain)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import FrozenInstanceError
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import msgspec
@@ -26,6 +24,7 @@ from fyke.reading.reading import Reader
 from fyke.store import RowMeta, Store
 from fyke.url import Url
 from fyke.values import Drop
+from tests.little_site import Answer, serving
 
 URL = Url("http://fish.example/a/b.html")
 HTML = Head(200, (("Content-Type", "text/html"),))
@@ -69,23 +68,8 @@ Told = tuple[str, str, str, list[str]]
 def served(bodies: list[bytes]) -> Iterator[list[str]]:
     """A site on loopback with these pages; their addresses."""
 
-    class Site(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            number = self.path.removeprefix("/pages/")
-            body = bodies[int(number)] if number.isdecimal() else b""
-            self.send_response(200 if body else 404)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *words: object) -> None:  # noqa: A002 - the name it has
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield [f"http://127.0.0.1:{server.server_port}/pages/{number}" for number in range(len(bodies))]
-        server.shutdown()
+    with serving({f"/pages/{number}": Answer(body, "text/html") for number, body in enumerate(bodies)}) as site:
+        yield [f"{site.root}/pages/{number}" for number in range(len(bodies))]
 
 
 def stored(folder: Path, urls: list[str]) -> list[Told]:

@@ -20,7 +20,7 @@ from fyke.store.maintenance import check
 from fyke.store.splitting import split
 
 STEPS = ("mkdir", "rename", "link", "fsync", "rmdir", "unlink")
-TABLETS = {"more": (2, 5), "fewer": (4, 1)}
+TABLETS = {"more": (2, 3), "fewer": (2, 1)}
 
 
 def url(number: int) -> str:

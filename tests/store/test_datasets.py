@@ -212,27 +212,27 @@ def test_stdout_shards_and_the_same_rows_in_all(store: Path, tmp_path: Path, cap
 
 
 FULL = """
-import resource, sys
+import os, resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 from fyke.cli import run
-sys.exit(run(sys.argv[1:]))
+for words in sys.argv[2:]:
+    assert run(["export", *words.split(), "--store", sys.argv[1]]) == 1, words
+    assert os.listdir() == [], words
 """
 
 
-@pytest.mark.parametrize("words", [["o.parquet"], ["o.jsonl"], ["o.parquet", "--shard-size", "1GB"],
-                                   ["o.jsonl", "--changes-since", "0"]])  # fmt: skip
-def test_a_full_disk_leaves_nothing_half_written(store: Path, tmp_path: Path, words: list[str]) -> None:
+def test_a_full_disk_leaves_nothing_half_written(store: Path, tmp_path: Path) -> None:
     with Store.open(store) as opened:
         for number in range(40):
             put_page(opened, f"http://c.test/{number}")
     folder = tmp_path / "out"
     folder.mkdir()
-    command = [sys.executable, "-c", FULL, "export", *words, "--store", str(store)]
+    words = ["o.parquet", "o.jsonl", "o.parquet --shard-size 1GB", "o.jsonl --changes-since 0"]
+    command = [sys.executable, "-c", FULL, str(store), *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "cannot write o." in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("cannot write o.") == len(words)
     assert "Traceback" not in done.stderr
-    assert list(folder.iterdir()) == []
     assert not list((store / "cursors").glob("*"))
 
 

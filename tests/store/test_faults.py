@@ -127,6 +127,33 @@ def test_a_reader_that_sees_a_row_before_its_page_looks_again(tmp_path: Path, mo
             assert row.raw == b"1"
 
 
+class Overtaken:
+    """A reader's database, which read the list of files just before its writer moved the log into a file."""
+
+    def __init__(self, db: Any, writer: Any) -> None:
+        self._db, self._writer = db, writer
+
+    def try_catch_up_with_primary(self) -> None:
+        if self._writer is None:
+            self._db.try_catch_up_with_primary()
+        else:
+            for family in self._writer.families.values():
+                family.flush()
+            self._writer = None
+
+
+def test_a_reader_misses_nothing_that_moves_while_it_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+        store.put("http://a.example/1", raw=b"1")
+        with Store.open(tmp_path / "s", mode="r") as reader:
+            (own,), (followed,) = (list(each.tablets()) for each in (store, reader))
+            store.put("http://a.example/2", raw=b"2")
+            monkeypatch.setattr(followed._db, "_db", Overtaken(followed._db._db, own._db))
+            followed.refresh()
+            assert reader.get("http://a.example/2") is not None
+            monkeypatch.undo()
+
+
 def test_a_reader_looks_again_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])

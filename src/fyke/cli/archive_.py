@@ -167,13 +167,14 @@ def show(
     if json:
         print_json(said)
         return
+    width = max(map(len, said))
     for name, value in said.items():
         if isinstance(value, dict):
             echo(f"{name}:")
             for key, inner in value.items():
-                echo(f"  {key:12} {inner}")
+                echo(f"  {key:{width - 2}} {inner}")
         else:
-            echo(f"{name:28} {value}")
+            echo(f"{name:{width}} {value}")
 
 
 @app.command()

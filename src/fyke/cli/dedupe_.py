@@ -291,11 +291,15 @@ def report(
 
 
 def _tell(found: Any, skipped: Counter[str]) -> None:
-    for row in list(found.cluster_rows())[:20]:
-        echo(f"{row['id']}  {row['representative']}  ({len(row['members'])}, lowest {row['lowest']:.3f})")
-        for member in row["members"][:10]:
-            if member != row["representative"]:
-                echo(f"    {member}")
+    for cluster in found.clusters[:20]:
+        # By number: with --against, a copy may have the name of what it is a copy of.
+        copies = [found.names[member] for member in cluster.members if member != cluster.representative]
+        first = found.names[cluster.representative]
+        echo(f"{cluster.id}  {first}  ({len(cluster.members)}, lowest {cluster.lowest:.3f})")
+        for copy in copies[:10]:
+            echo(f"    {copy}")
+        if len(copies) > 10:
+            echo(f"    … and {len(copies) - 10} more")
     if len(found.clusters) > 20:
         echo(f"… and {len(found.clusters) - 20} clusters more; see --clusters FILE")
     if not found.clusters:

@@ -14,6 +14,9 @@ from typing import Any
 from fyke.store import rocks
 from fyke.store.cells import FAMILIES, OWN
 
+_LOOKS = 5
+"""Times that a reader looks again at once; a writer changes its files some times a minute."""
+
 
 class Database:
     """The column families of one RocksDB directory, for its writer (``open``) or beside it (``follow``)."""
@@ -116,11 +119,27 @@ class Database:
         rocks.checkpoint(self._db, path)
 
     def refresh(self) -> None:
-        """Of a follower: see what the writer has written so far."""
+        """Of a follower: see what the writer has written so far.
+
+        RocksDB reads the list of files, and then the logs. What the writer moved from a log into a file in between is
+        in neither of what was read: whoever finds that the list has grown looks again.
+        """
         try:
-            self._db.try_catch_up_with_primary()
+            for _ in range(_LOOKS):
+                before = self._listed()
+                self._db.try_catch_up_with_primary()
+                if self._listed() == before:
+                    break
         except Exception as error:
             raise rocks.explain(self.path, error) from None
+
+    def _listed(self) -> dict[str, int]:
+        """The lists of files, and how long they are: they grow with every change."""
+        found: dict[str, int] = {}
+        for path in self.path.glob("MANIFEST-*"):
+            with contextlib.suppress(FileNotFoundError):  # its writer begins another
+                found[path.name] = path.stat().st_size
+        return found
 
     def compact(self, rewrite: bool) -> None:
         """Merge all files of each family and drop what was deleted; ``rewrite`` also those that nothing overlaps."""

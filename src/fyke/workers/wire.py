@@ -72,11 +72,6 @@ def head(content: bytes | bytearray) -> bytes:
     return len(content).to_bytes(HEAD, "little")
 
 
-def framed(content: bytes) -> bytes:
-    """Return a whole frame."""
-    return head(content) + content
-
-
 def read_frame(read: Callable[[int], bytes]) -> bytes | None:
     """Return the next frame's content, None at the end. REQUIRES: ``read`` returns less only at the end."""
     head = read(HEAD)

@@ -311,7 +311,8 @@ def _certificates(folder: Path, names: Mapping[str, Any]) -> ssl.SSLContext:
         "[req]\ndistinguished_name=dn\nx509_extensions=v3\nprompt=no\n[dn]\nCN=small internet\n"
         f"[v3]\nsubjectAltName={alternatives}\nbasicConstraints=critical,CA:TRUE\n"
     )
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-config", str(config)]
+    kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]  # quicker made than RSA's
+    command = ["openssl", "req", "-x509", *kind, "-nodes", "-days", "2", "-config", str(config)]
     subprocess.run([*command, "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
