@@ -55,7 +55,6 @@ MAX_ARGUMENTS = 10
 LONG_FUNCTIONS: dict[str, str] = {
     "formats/markup_kernels.py:tokenize": "one loop over the bytes of a page; a call would return all its numbers",
     "clean/block_kernels.py:build_blocks": "one loop over the tokens of a page; a call would return all its numbers",
-    "clean/word_kernels.py:count_text": "one loop over the bytes of a text; a call would return all its numbers",
 }
 """Longer ones, and why."""
 

@@ -15,8 +15,9 @@ from fyke.bits.jit import inlined, kernel, leaf
 from fyke.clean.attribute_kernels import read_attributes
 from fyke.clean.columns import BREAKS, CONTAINER, FIRST, INNER, LAST, SAID_END, TAGS, TEXT, TEXT_END
 from fyke.clean.elements import CLOSES_P, FLAG, HIDDEN, ID, INLINE, PRE, VOID, Array
+from fyke.clean.text_kernels import Pen, count_text
 from fyke.clean.token_kernels import after_unread, is_unread, note_remark
-from fyke.clean.word_kernels import Known, Pen, count_text
+from fyke.clean.word_kernels import Known
 from fyke.formats.markup_names import ATTRIBUTE
 
 from fyke.formats.markup_rows import (  # isort: skip
