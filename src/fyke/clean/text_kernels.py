@@ -41,14 +41,26 @@ from fyke.clean.columns import (
 )  # fmt: skip
 from fyke.clean.elements import BYTE, PACKED, TERMINAL, Array
 from fyke.clean.token_kernels import word_end
-from fyke.clean.word_kernels import HASH_BITS, STEP, Known, count_words, find, hash_letters, is_plain, say, write
+from fyke.clean.word_kernels import (
+    HASH_BITS,
+    STEP,
+    Known,
+    count_words,
+    find,
+    hash_letters,
+    is_plain,
+    say,
+    slot_of,
+    write,
+)
 
 WINDOW = 64
 """Bytes of a window: the bits of a word of the machine."""
 _READ = 2 * WINDOW
 """Bytes from the beginning of a window on that are read and written, wanted or not."""
 _SPACES = np.array([0, 32, 10], np.uint8)
-_SPACE = 32
+_SPACE = np.uint8(32)
+_MOST = np.uint64(2 * STEP)
 _SMALL = np.uint64(0x2020202020202020)
 """Folds the case of eight letters; digits have these bits."""
 _LETTERS = np.array([(1 << 8 * min(8, count)) - 1 for count in range(2 * STEP + 1)], np.uint64)
@@ -147,8 +159,6 @@ class Sums(NamedTuple):
 
     last: int
     """The last word's hash."""
-    size: int
-    """Bytes written: a space behind each word."""
     hashed: int
     noted: int
     words: int
@@ -157,41 +167,27 @@ class Sums(NamedTuple):
 
 
 @inlined
-def add_word(value: int, size: int, known: Known, sums: Sums) -> Sums:
-    """Add a word by its hash, 0 if it has none; ``size`` are the bytes written with it."""
+def add_word(value: int, known: Known, sums: Sums) -> Sums:
+    """Add a word by its hash; 0 is none."""
     titles, bodies, said = known
-    last, _, hashed, noted, words, titled, bodied = sums
+    last, hashed, noted, words, titled, bodied = sums
     if value == 0:
-        return Sums(last, size, hashed, noted, words, titled, bodied)
+        return sums
     if bodies.size > 1:
         bodied += bodies[find(bodies, (last * 31 + value) & HASH_BITS)] != 0
-    titled += titles[find(titles, value)] != 0
-    hashed = (hashed * 1000003 + value) & HASH_BITS
-    return Sums(value, size, hashed, say(said, noted, value), words + 1, titled, bodied)
+    if titles[slot_of(titles, value)] != 0:
+        titled += titles[find(titles, value)] != 0
+    return Sums(value, (hashed * 1000003 + value) & HASH_BITS, say(said, noted, value), words + 1, titled, bodied)
 
 
 @leaf
-def add_run(
-    page: Array, start: int, end: int, size: int, row: Array, in_link: bool, known: Known, sums: Sums
-) -> Sums:  # fmt: skip
-    """Add the words of a run of any bytes but white space; ``size`` are the bytes written with it."""
+def add_run(page: Array, start: int, end: int, row: Array, in_link: bool, known: Known, sums: Sums) -> Sums:
+    """Add the words of a run of any bytes but white space."""
     if is_plain(page, start, end):
-        return add_word(hash_letters(page, start, end), size, known, sums)
+        return add_word(hash_letters(page, start, end), known, sums)
     row[HASH], row[SAID_END] = sums.hashed, sums.noted
     last = count_words(page, start, end, row, in_link, known, sums.last)
-    return Sums(last, size, row[HASH], row[SAID_END], sums.words, sums.titled, sums.bodied)
-
-
-@leaf
-def add_long(
-    page: Array, start: int, end: int, row: Array, in_link: bool, known: Known, sums: Sums, out: Array
-) -> Sums:  # fmt: skip
-    """Count and write a run of any length, wherever it stands."""
-    size = write(page, start, end, out, sums.size)
-    out[size] = _SPACE
-    count_bytes(page, start, end, row)
-    row[CAPITALS] += PACKED[page[start]] >> 16 & 1
-    return add_run(page, start, end, size + 1, row, in_link, known, sums)
+    return Sums(last, row[HASH], row[SAID_END], sums.words, sums.titled, sums.bodied)
 
 
 @inlined
@@ -204,39 +200,58 @@ def hash_at(page: Array, at: int, count: int) -> int:
 
 
 @inlined
-def write_word(page: Array, begin: int, length: int, out: Array, size: int) -> int:
-    """Write a word of a window, and a space; return where the next one goes."""
-    copy_lanes(page, begin, out, size)
-    if length > LANES:
-        copy_lanes(page, begin + LANES, out, size + LANES)
-    out[size + length] = _SPACE
-    return size + length + 1
+def copy_window(page: Array, at: int, out: Array, size: int) -> None:
+    """Copy 64 bytes, wanted or not."""
+    copy_lanes(page, at, out, size)
+    copy_lanes(page, at + LANES, out, size + LANES)
+
+
+@inlined
+def write_window(page: Array, at: int, length: int, ends: np.uint64, out: Array, size: int) -> int:
+    """Write the words in the first ``length`` bytes of a window, a space behind each; return where the next one goes.
+
+    ``ends`` are its bytes that end a word.
+    """
+    own, after = first_bits(length), ends << _BIT | _BIT
+    if ends & after & own == _NONE:  # no white space behind another
+        copy_window(page, at, out, size)
+        controls = ends & own & ~equal(page, at, _SPACE)
+        while controls != _NONE:
+            out[size + trailing_zeros(controls)] = _SPACE
+            controls &= controls - _BIT
+        out[size + length] = _SPACE
+        return size + length + (1 if page[at + length - 1] > 32 else 0)
+    starts = own & ~ends & after
+    while starts != _NONE:
+        place = trailing_zeros(starts)
+        starts &= starts - _BIT
+        copy_window(page, at + place, out, size)
+        size += trailing_zeros(ends >> np.uint64(place)) + 1
+        out[size - 1] = _SPACE
+    return size
 
 
 @inlined
 def add_window(
-    page: Array, at: int, window: Window, ends: np.uint64, row: Array, in_link: bool, known: Known, sums: Sums,
-    out: Array,
+    page: Array, at: int, window: Window, ends: np.uint64, row: Array, in_link: bool, known: Known, sums: Sums
 ) -> Sums:  # fmt: skip
-    """Count and write the words that end in the window at ``at``; ``ends`` are its bytes that end one."""
+    """Count the words that end in the window at ``at``; ``ends`` are its bytes that end one."""
     own = first_bits(WINDOW - leading_zeros(ends)) & ~ends
     count_window(window, own, row)
     starts = own & (ends << _BIT | _BIT)
     row[CAPITALS] += popcount(starts & window.uppers)
-    letters = window.lowers | window.uppers | window.digits
+    letters, others = window.lowers | window.uppers | window.digits, window.others & own
     while starts != _NONE:
         begin, place = at + trailing_zeros(starts), np.uint64(trailing_zeros(starts))
         starts &= starts - _BIT
         length = trailing_zeros(ends >> place)
-        size = write_word(page, begin, length, out, sums.size)
-        own = first_bits(length)
-        bits = letters >> place & own
+        bits = letters >> place & first_bits(length)
         before, count = trailing_zeros(bits), popcount(bits)
-        joined = 0 < count <= 2 * STEP and bits == first_bits(count) << np.uint64(before)
-        if joined and window.others >> place & own == _NONE:
-            sums = add_word(hash_at(page, begin + before, count), size, known, sums)
+        joined = np.uint64(count - 1) < _MOST and bits == first_bits(count) << np.uint64(before)
+        if joined and (others == _NONE or others >> place & first_bits(length) == _NONE):
+            sums = add_word(hash_at(page, begin + before, count), known, sums)
         else:
-            sums = add_run(page, begin, begin + length, size, row, in_link, known, sums)
+            sums = add_run(page, begin, begin + length, row, in_link, known, sums)
     return sums
 
 
@@ -264,21 +279,26 @@ def count_text(
     if gap and size > row[TEXT]:
         out[size] = _SPACES[gap]
         size += 1
-    sums = Sums(pen.last, size, row[HASH], row[SAID_END], 0, 0, 0)
+    sums = Sums(pen.last, row[HASH], row[SAID_END], 0, 0, 0)
     while at < end:
         ends = _NONE
-        if at + _READ <= page.size and sums.size + _READ <= out.size:
+        if at + _READ <= page.size and size + _READ <= out.size:
             window = window_at(page, at)
             ends = window.spaces | ~first_bits(min(WINDOW, end - at))
         if ends != _NONE:
-            sums = add_window(page, at, window, ends, row, in_link, known, sums, out)
-            at = min(end, at + WINDOW - leading_zeros(ends))
+            length = min(end - at, WINDOW - leading_zeros(ends))
+            size = write_window(page, at, length, ends, out, size)
+            sums = add_window(page, at, window, ends, row, in_link, known, sums)
+            at += length
         elif page[at] <= 32:
             at += 1
-        else:
-            stop = word_end(page, at, end)
-            sums = add_long(page, at, stop, row, in_link, known, sums, out)
-            at = stop
+        else:  # a long word, or the end of the page
+            begin, at = at, word_end(page, at, end)
+            count_bytes(page, begin, at, row)
+            row[CAPITALS] += PACKED[page[begin]] >> 16 & 1
+            sums = add_run(page, begin, at, row, in_link, known, sums)
+            size = write(page, begin, at, out, size) + 1
+            out[size - 1] = _SPACE
     row[ENDS] = ending(page, end)
     row[HASH], row[SAID_END] = sums.hashed, sums.noted
     row[WORDS] += sums.words
@@ -286,4 +306,4 @@ def count_text(
     row[BODIED] += sums.bodied
     if in_link:
         row[LINKED] += sums.words
-    return Pen(sums.last, sums.size - 1, 1 if page[end - 1] <= 32 else 0)
+    return Pen(sums.last, size - 1, 1 if page[end - 1] <= 32 else 0)

@@ -110,9 +110,15 @@ def word_ends(page: Array, at: int, end: int) -> tuple[int, int]:
 
 
 @inlined
+def slot_of(table: Array, key: int) -> int:
+    """Return the slot at which the search for ``key`` begins."""
+    return (key ^ key >> 15 ^ key >> 29) & (table.size - 1)
+
+
+@inlined
 def find(table: Array, key: int) -> int:
     """Return the slot of ``key`` in an open-addressing table of a power of two, or that of the free place for it."""
-    slot = (key ^ key >> 15 ^ key >> 29) & (table.size - 1)
+    slot = slot_of(table, key)
     while table[slot] != 0 and table[slot] != key:
         slot = (slot + 1) & (table.size - 1)
     return slot
