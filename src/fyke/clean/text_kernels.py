@@ -60,7 +60,6 @@ _READ = 2 * WINDOW
 """Bytes from the beginning of a window on that are read and written, wanted or not."""
 _SPACES = np.array([0, 32, 10], np.uint8)
 _SPACE = np.uint8(32)
-_MOST = np.uint64(2 * STEP)
 _SMALL = np.uint64(0x2020202020202020)
 """Folds the case of eight letters; digits have these bits."""
 _LETTERS = np.array([(1 << 8 * min(8, count)) - 1 for count in range(2 * STEP + 1)], np.uint64)
@@ -247,7 +246,7 @@ def add_window(
         length = trailing_zeros(ends >> place)
         bits = letters >> place & first_bits(length)
         before, count = trailing_zeros(bits), popcount(bits)
-        joined = np.uint64(count - 1) < _MOST and bits == first_bits(count) << np.uint64(before)
+        joined = 0 < count <= 2 * STEP and bits == first_bits(count) << np.uint64(before)
         if joined and (others == _NONE or others >> place & first_bits(length) == _NONE):
             sums = add_word(hash_at(page, begin + before, count), known, sums)
         else:

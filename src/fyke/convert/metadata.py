@@ -250,6 +250,8 @@ def _title(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
 
 def _headings(facts: Facts) -> list[str]:
     """Return the headings, each once, that of the page first."""
+    if len(facts.headings) == 1:
+        return [facts.headings[0][1]]
     return list(dict.fromkeys((facts.heading, *(said for _, said in facts.headings))))
 
 

@@ -18,10 +18,10 @@ BEGIN, END, TOKEN, TOKEN_END, ATTRIBUTE_, ATTRIBUTE_END, TITLE, NOTED, HREFS, TE
 """Of a page, in its row: where its bytes, tokens (the one that ends them too) and attributes begin and end; the token
 of its own that is its title's text, or -1; where its noted tokens end, and its columns of anchors in the output;
 what its attributes hold."""
-ANNOTATED, MARKED, RELATED, MANY, SCRIPTED = 1, 2, 4, 8, 16
+ANNOTATED, MARKED, RELATED, MANY, SCRIPTED, SPOKEN = 1, 2, 4, 8, 16, 32
 """Bits of HELD: an element but meta and link has microdata or RDFa; some element has a class, an id or another of the
 names by which authors tell what it is; some has a rel; more tags speak of the page than are noted; there is a
-script."""
+script; there are noted tags but root, title, headings, times and metas without a name."""
 NOTED_COLUMNS = 6
 """Of a noted tag: its token, its element, its first attribute among those of noted tags and the one behind its last;
 where the text that is all it holds begins and ends, or 0 and -1."""
@@ -33,6 +33,9 @@ _TITLE, _META, _LINK, _SCRIPT = (ELEMENT[name] for name in ("title", "meta", "li
 _TYPE, _AMPERSAND = ATTRIBUTE["type"], ord("&")
 _JSON = np.array([*b"json"], np.uint8)
 _HEADINGS = marked("h1", "h2", "h3")
+_QUIET = marked("html", "title", "meta", "time", "h1", "h2", "h3")
+_NAMING = np.zeros(256, np.uint8)
+_NAMING[[ATTRIBUTE[name] for name in ("name", "property", "http-equiv", "itemprop")]] = 1
 _BITS = np.zeros(256, np.uint8)
 _BITS[[ATTRIBUTE[name] for name in ("class", "id", "role")]] = MARKED
 _BITS[ATTRIBUTE["rel"]] = MARKED | RELATED
@@ -81,33 +84,37 @@ def holds_data(page: Bytes, attributes: Rows, first: int, last: int) -> bool:
 
 
 @leaf
-def complete(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, said: Rows, size: int) -> tuple[int, int, bool]:
+def complete(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, said: Rows, size: int) -> tuple[int, int, int]:
     """Complete the rows of noted tags; copy their attributes to ``said`` from ``size`` on.
 
     Scripts that hold no data are left out, and the attributes of headings. Return how many rows there are then, the new
-    size, and whether there is any script.
+    size, and what is held of SCRIPTED and SPOKEN.
     """
-    count, scripted = 0, False
+    count, held = 0, 0
     for n in range(noted.shape[0]):
         token, element, first, last = noted[n, 0], noted[n, 1], noted[n, 2], noted[n, 3]
         if element == _SCRIPT:
-            scripted = True
+            held |= SCRIPTED
             if not holds_data(page, attributes, first, last):
                 continue
         row = noted[count]
         count += 1
         row[0], row[1], row[2] = token, element, size
+        if not _QUIET[element]:
+            held |= SPOKEN
         if not _HEADINGS[element]:
             for a in range(first, min(last, first + _MAX_SAID)):
                 for column in range(ATTRIBUTE_COLUMNS):
                     said[size, column] = attributes[a, column]
+                if element == _META and _NAMING[attributes[a, NAME]]:
+                    held |= SPOKEN
                 size += 1
         row[3] = size
         text, close = tokens[token + 1], tokens[min(token + 2, tokens.shape[0] - 1)]
         row[4], row[5] = 0, -1
         if text[KIND] == TEXT and close[KIND] == CLOSE and close[ELEMENT_] == element:
             row[4], row[5] = text[START], text[TEXT_END]
-    return count, size, scripted
+    return count, size, held
 
 
 @kernel
@@ -136,8 +143,8 @@ def cut_pages(
         row[BEGIN], row[END], row[TOKEN], row[ATTRIBUTE_] = bounds[page], bounds[page + 1], t, a
         row[TITLE] = find_title(own, noted[n:], sizes[2])
         row[HELD] = held_by(own, named) | (MANY if sizes[2] > MAX_NOTED else 0)
-        count, s, scripted = complete(source, own, named, noted[n : n + min(sizes[2], MAX_NOTED)], said, s)
-        row[HELD] |= SCRIPTED if scripted else 0
+        count, s, held = complete(source, own, named, noted[n : n + min(sizes[2], MAX_NOTED)], said, s)
+        row[HELD] |= held
         t, a, n = t + sizes[0] + 1, a + sizes[1], n + count
         row[TOKEN_END], row[ATTRIBUTE_END], row[NOTED] = t, a, n
         o = write_anchors(source, own, named, out, o, row[HREFS : RELS + 1])

@@ -89,7 +89,7 @@ class Tag:
 
     def get(self, name: str) -> str:
         """The attribute's value, trimmed; empty where there is none."""
-        return self.attributes.get(name, "").strip()
+        return self.attributes.get(name, "").strip() if self._rows else ""
 
     def first(self, *names: str) -> str:
         """The first of these attributes that says anything, alone decoded; else empty."""
@@ -138,8 +138,8 @@ class Markup:
 
     def source(self, token: int) -> bytes:
         """A token as it stands in the page."""
-        row = self.tokens[token]
-        return self.data[row[START] : row[END]]
+        _, _, start, end, _ = self.tokens[token].tolist()
+        return self.data[start:end]
 
     def text(self, token: int) -> str:
         """The text of a token: entities resolved where they are."""
@@ -309,7 +309,7 @@ _UNSEEN = frozenset(ELEMENT[name] for name in ("script", "style", "iframe", "noe
 
 def _text(source: bytes, kind: int) -> str:
     said = source.decode("utf-8", "replace")
-    return unescape(said) if "&" in said and kind != CDATA else said
+    return unescape(said) if kind != CDATA else said
 
 
 class _Replacements(dict[str, str]):
@@ -327,7 +327,7 @@ _replacements = _Replacements()
 
 def unescape(text: str) -> str:
     """Return ``html.unescape`` of a text: the same references come again and again."""
-    return _REFERENCE.sub(lambda found: _replacements[found[0]], text)
+    return _REFERENCE.sub(lambda found: _replacements[found[0]], text) if "&" in text else text
 
 
 def value_of(value: bytes) -> str:
