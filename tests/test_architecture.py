@@ -52,11 +52,6 @@ MAX_FUNCTION = 50
 """Lines of a function, its docstring apart."""
 MAX_ARGUMENTS = 10
 """Parameters of a function, and what a call gives by position; the fields of a record, by name, may be more."""
-LONG_FUNCTIONS: dict[str, str] = {
-    "formats/markup_kernels.py:tokenize": "one loop over the bytes of a page; a call would return all its numbers",
-    "clean/block_kernels.py:build_blocks": "one loop over the tokens of a page; a call would return all its numbers",
-}
-"""Longer ones, and why."""
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +275,7 @@ def length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def test_functions_fit_on_a_screen() -> None:
     long = {name: length(node) for name, node in functions() if length(node) > MAX_FUNCTION}
-    assert set(long) == set(LONG_FUNCTIONS), long
+    assert long == {}
 
 
 def test_nobody_counts_arguments() -> None:

@@ -6,9 +6,10 @@ import numpy as np
 
 from fyke.bits.jit import kernel, leaf
 from fyke.formats.link_kernels import write_anchors
-from fyke.formats.markup_kernels import MAX_FOREIGN, Bytes, Rows, tokenize
+from fyke.formats.markup_kernels import MAX_FOREIGN, tokenize
 from fyke.formats.markup_names import ATTRIBUTE, ELEMENT, marked
 from fyke.formats.markup_rows import END as TEXT_END
+from fyke.formats.tag_kernels import Bytes, Rows
 
 from fyke.formats.markup_rows import (  # isort: skip
     ATTRIBUTE_COLUMNS, CLOSE, ELEMENT_, FIRST, KIND, NAME, RAW, SELF_CLOSING, START, TEXT, VALUE, VALUE_END,

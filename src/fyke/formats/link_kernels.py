@@ -6,8 +6,8 @@ No tree is built: an anchor lasts until the next one begins or ``</a>``.
 from __future__ import annotations
 
 from fyke.bits.jit import inlined, leaf
-from fyke.formats.markup_kernels import Bytes, Rows
 from fyke.formats.markup_names import ATTRIBUTE, ELEMENT
+from fyke.formats.tag_kernels import Bytes, Rows
 
 from fyke.formats.markup_rows import (  # isort: skip
     CLOSE, ELEMENT_, END, FIRST, KIND, NAME, OPEN, SELF_CLOSING, START, TEXT, VALUE, VALUE_END,

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.formats.batch_kernels import COLUMNS, MANY, NOTED, NOTED_COLUMNS, TOKEN_END, cut_pages
-from fyke.formats.markup_kernels import Bytes, Rows
 from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS
 from fyke.formats.markup_rows import (
     ATTRIBUTE_COLUMNS,
@@ -35,6 +34,7 @@ from fyke.formats.markup_rows import (
     TOKEN_COLUMNS,
 )  # fmt: skip
 from fyke.formats.markup_rows import ELEMENT_ as ELEMENT_COLUMN
+from fyke.formats.tag_kernels import Bytes, Rows
 from fyke.limits import note
 
 MAX_BYTES = 1 << 26
