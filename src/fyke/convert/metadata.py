@@ -28,6 +28,7 @@ from fyke.convert.structured import (
     things,
     types,
 )
+from fyke.formats.markup import fold
 from fyke.formats.tags import NO_META, TABLE, Table, canonical
 from fyke.text.language import LIKELY, Language, identify, primary
 from fyke.text.placeholders import is_placeholder
@@ -168,8 +169,7 @@ def first_paragraph(main: str) -> str:
             first = line
             break
         first, at = first or line, stop + 1
-    first = first[:MAX_PARAGRAPH].rstrip()
-    return first if "  " not in first and first.isprintable() else " ".join(first.split())
+    return fold(first[:MAX_PARAGRAPH])
 
 
 _FROM_TABLE = tuple(Meta.__slots__)

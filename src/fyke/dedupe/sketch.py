@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from fyke.bits.hashing import GOLDEN, mixed, splitmix64
 from fyke.dedupe import kernels
-from fyke.text import word_kernels
 from fyke.text.characters import DEFAULT_FOLDING, Folding, character_table
 from fyke.text.words import pack, shingle_hashes, word_hashes
 
@@ -181,9 +180,8 @@ def minhash(
 
 def words_sketch(hashes: NDArray[np.uint64], num_perm: int = 192, ngram: int = 5) -> NDArray[np.uint32]:
     """Return ``minhash`` of the text whose words have these hashes."""
-    found, out = np.empty(len(hashes) + 1, np.uint64), np.empty(num_perm, np.uint32)
-    count = word_kernels.shingles(hashes, len(hashes), ngram, found)
-    kernels.minima(found, count, *fast_coefficients(num_perm), out)
+    out = np.empty(num_perm, np.uint32)
+    kernels.signature(hashes, ngram, *fast_coefficients(num_perm), out)
     return out
 
 
