@@ -162,5 +162,7 @@ def judge(
         add_scores(rows, places[one:], shifts[one:], thresholds[one:], leaves[one:], leaf_of, more)
         for k in range(count):
             odds[k] = rules[k] + int(believed * (odds[k] - rules[k]) + (1.0 - believed) * more[k])
-    to_chances(odds, second)
+        to_chances(odds, second)
+    else:
+        second[:] = first
     return rows, first, second, types

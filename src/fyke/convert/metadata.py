@@ -28,6 +28,7 @@ from fyke.convert.structured import (
     things,
     types,
 )
+from fyke.description import maker
 from fyke.formats.markup import fold
 from fyke.formats.tags import NO_META, TABLE, Table, canonical
 from fyke.text.language import LIKELY, Language, identify, primary
@@ -72,6 +73,7 @@ _HIERARCHY = re.compile(r"\s[\\/>»]\s")
 
 Found = tuple[str, str]
 """A value and its source."""
+_make_meta = maker(Meta)
 NOTHING: Found = ("", "")
 
 
@@ -155,7 +157,7 @@ def _described(
         sources.append(("title", title[1]))
     known["declared"], known["language_score"], known["sources"] = facts.language, language.score, tuple(sources)
     code = language.code if language.score >= LIKELY else primary(facts.language) or language.code
-    return Described(title[0], code, Meta(**known))
+    return Described(title[0], code, _make_meta(**known))
 
 
 def first_paragraph(main: str) -> str:

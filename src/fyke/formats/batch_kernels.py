@@ -22,7 +22,7 @@ what its attributes hold."""
 ANNOTATED, MARKED, RELATED, MANY, SCRIPTED, SPOKEN = 1, 2, 4, 8, 16, 32
 """Bits of HELD: an element but meta and link has microdata or RDFa; some element has a class, an id or another of the
 names by which authors tell what it is; some has a rel; more tags speak of the page than are noted; there is a
-script; there are noted tags but root, title, headings, times and metas without a name."""
+script; there are noted tags but root, headings and times."""
 NOTED_COLUMNS = 6
 """Of a noted tag: its token, its element, its first attribute among those of noted tags and the one behind its last;
 where the text that is all it holds begins and ends, or 0 and -1."""
@@ -30,11 +30,11 @@ MAX_NOTED = 20_000
 """Tags by which a page speaks of itself (metas, links, frames, times) that are read: each is some hundred bytes."""
 _MAX_SAID = 256
 """Attributes of one of them: there are fewer names."""
-_TITLE, _META, _LINK, _SCRIPT = (ELEMENT[name] for name in ("title", "meta", "link", "script"))
+_HTML, _TITLE, _META, _LINK, _SCRIPT = (ELEMENT[name] for name in ("html", "title", "meta", "link", "script"))
 _TYPE, _AMPERSAND = ATTRIBUTE["type"], ord("&")
 _JSON = np.array([*b"json"], np.uint8)
 _HEADINGS = marked("h1", "h2", "h3")
-_QUIET = marked("html", "title", "meta", "time", "h1", "h2", "h3")
+_QUIET = marked("html", "time", "h1", "h2", "h3")
 _NAMING = np.zeros(256, np.uint8)
 _NAMING[[ATTRIBUTE[name] for name in ("name", "property", "http-equiv", "itemprop")]] = 1
 _BITS = np.zeros(256, np.uint8)
@@ -85,19 +85,31 @@ def holds_data(page: Bytes, attributes: Rows, first: int, last: int) -> bool:
 
 
 @leaf
+def says_something(page: Bytes, attributes: Rows, element: int, first: int, last: int) -> bool:
+    """Whether a noted tag with these attributes tells anything: a script holds data, a meta has a name."""
+    if element == _SCRIPT:
+        return holds_data(page, attributes, first, last)
+    if element == _META:
+        for a in range(first, last):
+            if _NAMING[attributes[a, NAME]]:
+                return True
+        return False
+    return element != _TITLE and (element != _HTML or last > first)  # a title is found by find_title
+
+
+@leaf
 def complete(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, said: Rows, size: int) -> tuple[int, int, int]:
     """Complete the rows of noted tags; copy their attributes to ``said`` from ``size`` on.
 
-    Scripts that hold no data are left out, and the attributes of headings. Return how many rows there are then, the new
+    Those that say nothing are left out, and the attributes of headings. Return how many rows there are then, the new
     size, and what is held of SCRIPTED and SPOKEN.
     """
     count, held = 0, 0
     for n in range(noted.shape[0]):
         token, element, first, last = noted[n, 0], noted[n, 1], noted[n, 2], noted[n, 3]
-        if element == _SCRIPT:
-            held |= SCRIPTED
-            if not holds_data(page, attributes, first, last):
-                continue
+        held |= SCRIPTED if element == _SCRIPT else 0
+        if not says_something(page, attributes, element, first, last):
+            continue
         row = noted[count]
         count += 1
         row[0], row[1], row[2] = token, element, size
@@ -107,8 +119,6 @@ def complete(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, said: Row
             for a in range(first, min(last, first + _MAX_SAID)):
                 for column in range(ATTRIBUTE_COLUMNS):
                     said[size, column] = attributes[a, column]
-                if element == _META and _NAMING[attributes[a, NAME]]:
-                    held |= SPOKEN
                 size += 1
         row[3] = size
         text, close = tokens[token + 1], tokens[min(token + 2, tokens.shape[0] - 1)]

@@ -108,10 +108,7 @@ class Page:
     @lazy
     def noted(self) -> dict[str, list[Tag]]:
         """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), by name, in order."""
-        found: dict[str, list[Tag]] = {}
-        for this in self.tokens.noted_tags():
-            found.setdefault(this.name, []).append(this)
-        return found
+        return self.tokens.noted_tags()
 
     def _of(self, name: str) -> list[Tag]:
         return self.noted.get(name, [])

@@ -159,16 +159,21 @@ class Markup:
         rows = self.attributes[first:last].tolist() if last > first else ()
         return Tag(ELEMENTS[element & _NAME_MASK], token, self.data, rows)
 
-    def noted_tags(self) -> list[Tag]:
-        """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), in order.
+    def noted_tags(self) -> dict[str, list[Tag]]:
+        """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), by name, in order.
 
-        Of scripts those that may hold data; headings come without attributes.
+        Of scripts those that may hold data, of metas those with a name; no titles. Headings come without attributes.
         """
         data, said = self.data, self._said
-        return [
-            Tag(ELEMENTS[element], token, data, said[first:last], start, end)
-            for token, element, first, last, start, end in self._noted
-        ]
+        found: dict[str, list[Tag]] = {}
+        for token, element, first, last, start, end in self._noted:
+            name = ELEMENTS[element]
+            tag = Tag(name, token, data, said[first:last] if last > first else (), start, end)
+            if name in found:
+                found[name].append(tag)
+            else:
+                found[name] = [tag]
+        return found
 
     def tags_at(self, places: npt.NDArray[np.int64]) -> list[Tag]:
         """The start tags that these tokens are, in the order given."""
