@@ -168,13 +168,11 @@ def minhash(
     error √(J(1−J)/num_perm). ``kind="linear"`` takes the textbook's ax + b mod p (200 there), five times slower.
     A text without words has no minimum: 0xFFFFFFFF everywhere.
     """
-    found = shingle_hashes(text, ngram, folding)
-    out = np.empty(num_perm, np.uint32)
-    if kind == "linear":
-        a, b = coefficients(num_perm, "linear")
-        kernels.minima_modulo(found, len(found), a, b, np.uint64(LINEAR_PRIME), out)
-    else:
-        kernels.minima(found, len(found), *fast_coefficients(num_perm), out)
+    if kind == "fast":
+        return words_sketch(word_hashes(text, folding), num_perm, ngram)
+    found, out = shingle_hashes(text, ngram, folding), np.empty(num_perm, np.uint32)
+    a, b = coefficients(num_perm, "linear")
+    kernels.minima_modulo(found, len(found), a, b, np.uint64(LINEAR_PRIME), out)
     return out
 
 
