@@ -15,6 +15,7 @@ from fyke.clean import model, render
 from fyke.clean.block_kernels import MAX_BLOCKS
 from fyke.clean.choice_kernels import pack_weights
 from fyke.clean.extract import Auto, Found, find
+from fyke.clean.features import DECLARED
 from fyke.clean.furniture import Furniture
 from fyke.clean.main_kernels import RESULTS, main_of_pages
 from fyke.clean.page import Page, declared_of
@@ -113,7 +114,10 @@ def main_texts(sources: Sequence[html.Page], furniture: Sequence[Furniture] | No
         return []
     batch = sources[0].cut.batch
     said = [declared_of(source) if source.speaks else _UNDECLARED for source in sources]
-    declared = np.array([model.declared(types) for types, _ in said], np.uint8)
+    declared = np.zeros((len(sources), DECLARED), np.uint8)
+    for at, (types, _) in enumerate(said):
+        if types:
+            declared[at] = model.declared(types)
     whole = len(sources) == len(batch.spans)
     spans = batch.spans if whole else batch.spans[[source.cut.number for source in sources]]
     room = sum(2 * len(source.tokens.data) + 3 * len(source.tokens.tokens) for source in sources)
