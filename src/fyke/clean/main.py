@@ -20,6 +20,7 @@ from fyke.clean.furniture import Furniture
 from fyke.clean.main_kernels import RESULTS, main_of_pages
 from fyke.clean.page import Page, declared_of
 from fyke.formats import html
+from fyke.formats.batch_kernels import TOKEN_END
 from fyke.limits import note
 from fyke.values import BLOCK_END, Block
 
@@ -120,7 +121,7 @@ def main_texts(sources: Sequence[html.Page], furniture: Sequence[Furniture] | No
             declared[at] = model.declared(types)
     whole = len(sources) == len(batch.spans)
     spans = batch.spans if whole else batch.spans[[source.cut.number for source in sources]]
-    room = sum(2 * len(source.tokens.data) + 3 * len(source.tokens.tokens) for source in sources)
+    room = 2 * len(batch.buffer) + 3 * int(batch.spans[-1, TOKEN_END])
     out, results = np.empty(room, np.uint8), np.empty((len(sources), RESULTS), np.int64)
     tables = model.shipped().tables
     main_of_pages(batch.buffer, spans, batch.tokens, batch.attributes, declared, tables, 1.0, out, results)
