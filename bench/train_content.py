@@ -101,11 +101,11 @@ def prior(rows: Array, count: int) -> Array:
 
 
 def page_codes(example: Example, rows: Array, first: Array, bags: Array, types: frozenset[str]) -> Array:
-    out = np.zeros((len(PAGE_COLUMNS), feature_kernels.width_of(1) + 2 * PAD), np.uint8)
+    out = np.empty(len(PAGE_COLUMNS), np.uint8)
     context_kernels.page_features(example.page.blocks, rows, first, model.declared(types), out)
     tree = example.page.tree
     model_kernels.bag_features(tree.words, int(tree.words_end[-1]), bags, out)
-    return out[:, PAD : PAD + 1]
+    return out[:, None]
 
 
 Seen = tuple[Array, Array, Array]

@@ -5,10 +5,30 @@ Part of the vocabulary: ``fyke.values`` hands it on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, make_dataclass
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
+
+
+def maker(kind: type[T]) -> Callable[..., T]:
+    """Return what makes values of a frozen dataclass as calling it does, in a third of the time.
+
+    The fields are set one by one while the value is still open. REQUIRES: the class has slots, every default is a
+    value, and its ``__post_init__`` would do nothing.
+    """
+    named = [(each.name, each.type, field(default=each.default)) for each in fields(kind)]  # type: ignore[arg-type]
+    opened = make_dataclass(kind.__name__, named, slots=True)
+
+    def make(*values: Any, **more: Any) -> T:
+        made: Any = opened(*values, **more)
+        made.__class__ = kind
+        return made  # type: ignore[no-any-return]
+
+    return make
 
 
 @dataclass(frozen=True, slots=True)

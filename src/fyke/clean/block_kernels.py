@@ -15,8 +15,9 @@ from fyke.bits.jit import inlined, kernel, leaf
 from fyke.clean.attribute_kernels import read_attributes
 from fyke.clean.columns import BREAKS, CONTAINER, FIRST, INNER, LAST, SAID_END, TAGS, TEXT, TEXT_END
 from fyke.clean.elements import CLOSES_P, FLAG, HIDDEN, ID, INLINE, PRE, VOID, Array
+from fyke.clean.text_kernels import Pen, count_text
 from fyke.clean.token_kernels import after_unread, is_unread, note_remark
-from fyke.clean.word_kernels import Known, Pen, count_text
+from fyke.clean.word_kernels import Known
 from fyke.formats.markup_names import ATTRIBUTE
 
 from fyke.formats.markup_rows import (  # isort: skip
@@ -169,6 +170,113 @@ def write_verbatim(page: Array, at: int, end: int, out: Array, size: int, first:
     return size + max(0, end - at)
 
 
+class Sheet(NamedTuple):
+    """A page, and where what is made of it goes: ``stack`` holds the containers that are open, the outermost first."""
+
+    page: Array
+    tokens: Array
+    attributes: Array
+    known: Known
+    tree: Tree
+    blocks: Array
+    out: Array
+    stack: Array
+
+
+class State(NamedTuple):
+    """How far the blocks of a page are."""
+
+    depth: int
+    """Of the stack."""
+    containers: int
+    made: int
+    """Blocks; the last one is open, or ended already."""
+    pen: Pen
+    is_open: bool
+    tags: int
+    inner: int
+    """Tags and inline tags since the last block."""
+    breaks: int
+    """``<br>`` in a row."""
+    link_depth: int
+    """The depth at which a link is open; else 0."""
+
+
+@inlined
+def begin_block(sheet: Sheet, at: int, state: State) -> tuple[int, int]:
+    """End the block before, and begin one at token ``at``; return the number of blocks and where its text goes."""
+    blocks, count, size = sheet.blocks, state.made, state.pen.size
+    if 0 < count < blocks.shape[0]:
+        size = end_text(blocks[count - 1], sheet.out, size)
+        sheet.out[size] = BLOCK_END
+        size += 1
+    made = open_block(blocks, count, at, sheet.stack[state.depth - 1], state.tags, state.inner)
+    if made > count:
+        blocks[made - 1, TEXT] = size
+    return made, size
+
+
+@inlined
+def read_text(sheet: Sheet, at: int, state: State) -> State:
+    """Add text token ``at`` to the block that is open, or begin one with it."""
+    page, out, start, stop = sheet.page, sheet.out, sheet.tokens[at, START], sheet.tokens[at, END]
+    depth, containers, count, (last, size, gap), is_open, tags, inner, breaks, link_depth = state
+    verbatim = sheet.tree.flags[sheet.stack[depth - 1]] & PRE != 0
+    if not has_word(page, start, stop):
+        if is_open and verbatim:
+            size = write_verbatim(page, start, stop, out, size, sheet.blocks[count - 1, TEXT])
+        return State(depth, containers, count, Pen(last, size, max(gap, 1)), is_open, tags, inner, breaks, link_depth)
+    if not is_open:
+        count, size = begin_block(sheet, at, state)
+        last, gap, tags, inner = 0, 2, 0, 0
+    row = sheet.blocks[count - 1]
+    pen = count_text(page, start, stop, row, link_depth > 0, sheet.known, Pen(last, size, gap), out)
+    if verbatim:
+        pen = Pen(pen.last, write_verbatim(page, start, stop, out, size, row[TEXT]), pen.gap)
+    row[LAST] = at + 1
+    return State(depth, containers, count, pen, True, tags, inner, 0, link_depth)
+
+
+@inlined
+def read_inline(sheet: Sheet, element: int, kind: int, state: State) -> State:
+    """Note a tag that breaks no line, or is a ``<br>``: two of these end a block."""
+    depth, containers, count, (last, size, gap), is_open, tags, inner, breaks, link_depth = state
+    if element == _A:
+        link_depth = 0 if kind == CLOSE else depth
+    elif element == _BR:
+        breaks += 1
+        if is_open:
+            sheet.blocks[count - 1, BREAKS] += 1
+            if sheet.tree.flags[sheet.stack[depth - 1]] & PRE:
+                sheet.out[size] = 10
+                size += 1
+        gap = 2
+        is_open = is_open and breaks < 2
+    return State(depth, containers, count, Pen(last, size, gap), is_open, tags, inner + 1, breaks, link_depth)
+
+
+@inlined
+def read_container(sheet: Sheet, at: int, element: int, kind: int, state: State) -> State:
+    """Open or close a container by tag ``at``; a block ends there."""
+    depth, containers, count, pen, is_open, tags, inner, breaks, link_depth = state
+    tree, stack = sheet.tree, sheet.stack
+    if is_open:
+        sheet.blocks[count - 1, INNER] += inner
+        inner = 0
+    if kind == CLOSE:
+        depth = close_element(tree.element, stack, depth, element)
+    elif not VOID[element]:
+        while depth > 1 and closes(tree.element[stack[depth - 1]], element):
+            depth -= 1
+        if depth < MAX_DEPTH:
+            open_container(sheet.page, sheet.tokens, sheet.attributes, at, tree, containers, stack[depth - 1])
+            stack[depth] = containers
+            depth += 1
+            containers += 1
+    link_depth = 0 if link_depth > depth else link_depth
+    return State(depth, containers, count, pen, False, tags + 1, inner, breaks, link_depth)
+
+
 @kernel
 def build_blocks(
     page: Array, tokens: Array, attributes: Array, known: Known, noscript: bool, tree: Tree, blocks: Array,
@@ -182,80 +290,28 @@ def build_blocks(
     MAX_BLOCKS; ``out`` for the page and one byte more for each block; ``known`` is by remember_words.
     """
     stack, unclosed = np.empty(MAX_DEPTH, np.int32), np.zeros(256, np.uint8)
-    stack[0], depth = 0, 1
+    stack[0] = 0
     tree.parent[0], tree.element[0], tree.flags[0], tree.opened[0], tree.words_end[0] = 0, 1, 0, 0, 0
-    containers, count, noted = 1, 0, 0
-    last, size, gap = 0, 0, 0
-    is_open, tags, inner, breaks, link_depth = False, 0, 0, 0, 0
-    at, end = -1, tokens.shape[0] - 2
+    sheet = Sheet(page, tokens, attributes, known, tree, blocks, out, stack)
+    state = State(1, 1, 0, Pen(0, 0, 0), False, 0, 0, 0, 0)
+    noted, at, end = 0, -1, tokens.shape[0] - 2
     while at < end:
         at += 1
         kind = tokens[at, KIND]
         if kind == TEXT_TOKEN:
-            start, stop = tokens[at, START], tokens[at, END]
-            if not has_word(page, start, stop):
-                gap = max(gap, 1)
-                if is_open and tree.flags[stack[depth - 1]] & PRE:
-                    size = write_verbatim(page, start, stop, out, size, blocks[count - 1, TEXT])
-                continue
-            breaks = 0
-            if not is_open:
-                if 0 < count < blocks.shape[0]:
-                    size = end_text(blocks[count - 1], out, size)
-                    out[size] = BLOCK_END
-                    size += 1
-                before = count
-                count = open_block(blocks, count, at, stack[depth - 1], tags, inner)
-                if count > before:
-                    blocks[count - 1, TEXT] = size
-                is_open, tags, inner, last, gap = True, 0, 0, 0, 2
-            row = blocks[count - 1]
-            written = size
-            last, size, gap = count_text(page, start, stop, row, link_depth > 0, known, Pen(last, size, gap), out)
-            if tree.flags[stack[depth - 1]] & PRE:
-                size = write_verbatim(page, start, stop, out, written, row[TEXT])
-            row[LAST] = at + 1
-            continue
-        if kind == COMMENT:
+            state = read_text(sheet, at, state)
+        elif kind == COMMENT:
             noted = note_remark(page, tokens, at, remarks, noted)
-        if kind != OPEN and kind != CLOSE:
-            continue
-        if is_unread(tokens, at, noscript):
-            at = after_unread(tokens, at, unclosed)
-            continue
-        element = tokens[at, ELEMENT_] & _NAME
-        if INLINE[element]:
-            inner += 1
-            if element == _A:
-                link_depth = 0 if kind == CLOSE else depth
-                if kind == OPEN and is_permalink(page, tokens, attributes, at):
-                    at += 1
-            elif element == _BR:
-                breaks += 1
-                if is_open:
-                    blocks[count - 1, BREAKS] += 1
-                    if tree.flags[stack[depth - 1]] & PRE:
-                        out[size] = 10
-                        size += 1
-                gap = 2
-                is_open = is_open and breaks < 2
-            continue
-        if is_open:
-            blocks[count - 1, INNER] += inner
-            inner = 0
-        is_open = False
-        tags += 1
-        if kind == CLOSE:
-            depth = close_element(tree.element, stack, depth, element)
-        elif not VOID[element]:
-            while depth > 1 and closes(tree.element[stack[depth - 1]], element):
-                depth -= 1
-            if depth < MAX_DEPTH:
-                open_container(page, tokens, attributes, at, tree, containers, stack[depth - 1])
-                stack[depth] = containers
-                depth += 1
-                containers += 1
-        link_depth = 0 if link_depth > depth else link_depth
-    if count:
-        size = end_text(blocks[count - 1], out, size)
-    return containers, count, noted, size
+        elif kind == OPEN or kind == CLOSE:
+            if is_unread(tokens, at, noscript):
+                at = after_unread(tokens, at, unclosed)
+                continue
+            element = tokens[at, ELEMENT_] & _NAME
+            if not INLINE[element]:
+                state = read_container(sheet, at, element, kind, state)
+                continue
+            state = read_inline(sheet, element, kind, state)
+            if element == _A and kind == OPEN and is_permalink(page, tokens, attributes, at):
+                at += 1
+    size = end_text(blocks[state.made - 1], out, state.pen.size) if state.made else state.pen.size
+    return state.containers, state.made, noted, size

@@ -126,7 +126,7 @@ def path_features(blocks: Array, tree: Tree, chances: Array, rows: Array) -> Non
 
 @kernel
 def page_features(blocks: Array, rows: Array, chances: Array, declared: Array, out: Array) -> None:
-    """Fill column PAD of ``out`` with features.PAGE_COLUMNS.
+    """Fill ``out`` with features.PAGE_COLUMNS but those of class words.
 
     They are means of feature rows over its blocks, its words and its likely content, and what it declares itself to
     be. REQUIRES: at least one block.
@@ -149,17 +149,17 @@ def page_features(blocks: Array, rows: Array, chances: Array, declared: Array, o
             by_block += value
             by_word += value * weights[0, k]
             by_chance += value * weights[1, k]
-        out[n, PAD] = min(TOP, int(by_block / count + 0.5))
-        out[n + 1, PAD] = min(TOP, int(by_word / max(1.0, words) + 0.5))
-        out[n + 2, PAD] = min(TOP, int(by_chance / max(1.0, expected) + 0.5))
+        out[n] = min(TOP, int(by_block / count + 0.5))
+        out[n + 1] = min(TOP, int(by_word / max(1.0, words) + 0.5))
+        out[n + 2] = min(TOP, int(by_chance / max(1.0, expected) + 0.5))
         n += 3
-    out[n, PAD], out[n + 1, PAD], out[n + 2, PAD] = (
+    out[n], out[n + 1], out[n + 2] = (
         counted(count),
         counted(int(words) // 8),
         counted(int(expected) // 8),
     )
-    out[n + 3, PAD] = shared(expected, words)
-    out[n + 4, PAD], out[n + 5, PAD] = counted(chosen), shared(chosen, end - begin)
-    out[n + 6, PAD], out[n + 7, PAD] = rows[_TITLES, PAD], rows[_TOPS, PAD]
+    out[n + 3] = shared(expected, words)
+    out[n + 4], out[n + 5] = counted(chosen), shared(chosen, end - begin)
+    out[n + 6], out[n + 7] = rows[_TITLES, PAD], rows[_TOPS, PAD]
     for k in range(DECLARED):
-        out[n + 8 + k, PAD] = declared[k]
+        out[n + 8 + k] = declared[k]

@@ -15,16 +15,20 @@ from fyke.clean import model, render
 from fyke.clean.block_kernels import MAX_BLOCKS
 from fyke.clean.choice_kernels import pack_weights
 from fyke.clean.extract import Auto, Found, find
+from fyke.clean.features import DECLARED
 from fyke.clean.furniture import Furniture
 from fyke.clean.main_kernels import RESULTS, main_of_pages
 from fyke.clean.page import Page, declared_of
 from fyke.formats import html
+from fyke.formats.batch_kernels import TOKEN_END
 from fyke.limits import note
 from fyke.values import BLOCK_END, Block
 
 _MAIN, _TOP = 128, 127
 _FIRST = 1_000_000
 """Bytes of blocks that are their beginning."""
+_UNDECLARED: tuple[frozenset[str], bytes] = frozenset(), b""
+_NO_BYTES = memoryview(b"")
 
 
 class Main:
@@ -35,8 +39,8 @@ class Main:
 
     __slots__ = ("_blocks", "_text", "kind", "weights")
 
-    def __init__(self, text: str | bytes, blocks: str | bytes, weights: bytes, kind: str) -> None:
-        """Bytes are UTF-8 with entities."""
+    def __init__(self, text: str | memoryview, blocks: str | memoryview, weights: bytes, kind: str) -> None:
+        """What is no string is UTF-8 with entities."""
         self._text, self._blocks, self.weights, self.kind = text, blocks, weights, kind
 
     @property
@@ -54,9 +58,9 @@ class Main:
         return self._blocks
 
     @property
-    def source(self) -> bytes:
+    def source(self) -> memoryview:
         """The texts of all blocks as UTF-8 with entities, as long as they are that; else empty."""
-        return self._blocks if isinstance(self._blocks, bytes) else b""
+        return _NO_BYTES if isinstance(self._blocks, str) else self._blocks
 
     @property
     def first_blocks(self) -> str:
@@ -110,11 +114,14 @@ def main_texts(sources: Sequence[html.Page], furniture: Sequence[Furniture] | No
     if not sources:
         return []
     batch = sources[0].cut.batch
-    said = [declared_of(source) for source in sources]
-    declared = np.array([model.declared(types) for types, _ in said], np.uint8)
+    said = [declared_of(source) if source.speaks else _UNDECLARED for source in sources]
+    declared = np.zeros((len(sources), DECLARED), np.uint8)
+    for at, (types, _) in enumerate(said):
+        if types:
+            declared[at] = model.declared(types)
     whole = len(sources) == len(batch.spans)
     spans = batch.spans if whole else batch.spans[[source.cut.number for source in sources]]
-    room = sum(2 * len(source.tokens.data) + 3 * len(source.tokens.tokens) for source in sources)
+    room = 2 * len(batch.buffer) + 3 * int(batch.spans[-1, TOKEN_END])
     out, results = np.empty(room, np.uint8), np.empty((len(sources), RESULTS), np.int64)
     tables = model.shipped().tables
     main_of_pages(batch.buffer, spans, batch.tokens, batch.attributes, declared, tables, 1.0, out, results)
@@ -123,8 +130,7 @@ def main_texts(sources: Sequence[html.Page], furniture: Sequence[Furniture] | No
         if count < 0 or body:
             found.append(main_text(source))
         else:
-            blocks, packed = bytes(data[begin:text]), bytes(data[text:weights])
-            found.append(Main(bytes(data[weights:main]), blocks, packed, model.TYPES[kind]))
+            found.append(Main(data[weights:main], data[begin:text], bytes(data[text:weights]), model.TYPES[kind]))
         begin = main
     if any(len(each.weights) >= MAX_BLOCKS for each in found):
         note("blocks")

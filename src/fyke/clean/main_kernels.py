@@ -45,8 +45,13 @@ class Blocks(NamedTuple):
 
 
 @kernel
-def read_blocks(page: Array, tokens: Array, attributes: Array, title: int, bodies: Array, noscript: bool) -> Blocks:
-    """Cut a page into blocks. ``title`` is the token of its title's text, or -1; ``bodies`` is by remember_words."""
+def read_blocks(
+    page: Array, tokens: Array, attributes: Array, title: int, bodies: Array, noscript: bool, out: Array
+) -> Blocks:
+    """Cut a page into blocks. ``title`` is the token of its title's text, or -1; ``bodies`` is by remember_words.
+
+    ``out`` gets the texts. REQUIRES: it has room for the page and a byte more for each token.
+    """
     titles = np.zeros(_TITLE_SLOTS, np.int64)
     size = 0
     if title >= 0:
@@ -57,8 +62,7 @@ def read_blocks(page: Array, tokens: Array, attributes: Array, title: int, bodie
         np.empty(count, np.int32), np.empty(page.size // 4 + 1, np.uint16),
     )  # fmt: skip
     blocks = np.empty((min(count, MAX_BLOCKS), COLUMNS), np.int64)
-    remarks, out = np.empty(_MAX_REMARKS, np.int32), np.empty(page.size + blocks.shape[0], np.uint8)
-    said = np.empty(page.size // 2 + 2, np.uint16)
+    remarks, said = np.empty(_MAX_REMARKS, np.int32), np.empty(page.size // 2 + 2, np.uint16)
     n, made, noted, written = build_blocks(
         page, tokens, attributes, Known(titles, bodies, said), noscript, tree, blocks, remarks, out
     )
@@ -115,7 +119,7 @@ def main_of_pages(
         page, own = buffer[span[BEGIN] : span[END]], tokens[span[TOKEN] : span[TOKEN_END]]
         named = attributes[span[ATTRIBUTE] : span[ATTRIBUTE_END]]
         result[COUNT], result[TEXT_END_], result[WEIGHTS_END], result[MAIN_END] = -1, size, size, size
-        cut = read_blocks(page, own, named, span[TITLE], nothing, False)
+        cut = read_blocks(page, own, named, span[TITLE], nothing, False, out[size:])
         tree, blocks = cut.tree, cut.blocks
         count = blocks.shape[0]
         if count == 0 or cut.remarks.size or has_more(own, blocks):
@@ -124,7 +128,6 @@ def main_of_pages(
         kept, found = choose(chances, blocks, tree.parent, tree.element, cut.title_size, types, wanted)
         if not found:
             continue
-        out[size : size + cut.text.size] = cut.text
         size += cut.text.size
         result[COUNT], result[TEXT_END_] = count, size
         pack_weights(chances, kept, out[size : size + count])

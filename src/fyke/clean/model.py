@@ -94,7 +94,6 @@ class Model:
             thresholds=thresholds,
             leaves=leaves,
             type_places=kinds,
-            type_shifts=np.zeros_like(kinds),
             type_thresholds=kind_thresholds,
             type_leaves=kind_leaves,
             type_starts=TYPE_ODDS,

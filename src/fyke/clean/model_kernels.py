@@ -35,7 +35,6 @@ class Tables(NamedTuple):
     thresholds: Array
     leaves: Array
     type_places: Array
-    type_shifts: Array
     type_thresholds: Array
     type_leaves: Array
     type_starts: Array
@@ -92,7 +91,7 @@ def to_chances(odds: Array, chances: Array) -> None:
 
 @kernel
 def bag_features(words: Array, count: int, bags: Array, out: Array) -> None:
-    """Fill column PAD of the rows bag_… of ``out``: what the page's class words, each once, say of each type.
+    """Fill the features bag_… of a page: what the page's class words, each once, say of each type.
 
     ``bags`` is the weight of each word for each type, in 1/16; the sum is by the root of their number, and beside the
     mean over the types.
@@ -112,7 +111,7 @@ def bag_features(words: Array, count: int, bags: Array, out: Array) -> None:
     mean = sums.sum() / sums.size
     for t in range(sums.size):
         said = (sums[t] - mean) / np.sqrt(max(1, different))
-        out[_BAG_0 + t, PAD] = min(TOP, max(0, int(32.0 + 0.5 * said)))
+        out[_BAG_0 + t] = min(TOP, max(0, int(32.0 + 0.5 * said)))
 
 
 @kernel
@@ -120,18 +119,17 @@ def page_types(
     blocks: Array, rows: Array, first: Array, declared: Array, words: Array, tables: Tables, types: Array
 ) -> None:
     """Write the chance of each page type."""
-    column = np.zeros((_PAGE, width_of(1) + 2 * PAD), np.uint8)
+    column, odds = np.empty(_PAGE, np.uint8), tables.type_starts.copy()
     page_features(blocks, rows, first, declared, column)
     bag_features(words, words.size, tables.bags, column)
-    odds = tables.type_starts.copy()
-    places, shifts = tables.type_places, tables.type_shifts
+    places, thresholds, leaves = tables.type_places, tables.type_thresholds, tables.type_leaves
     each = places.shape[0] // odds.size
-    for tree in range(each * odds.size):  # as add_scores, of one column
-        found = 0
-        for level in range(places.shape[1]):
-            if column[places[tree, level], PAD + shifts[tree, level]] > tables.type_thresholds[tree, level]:
-                found |= 1 << level
-        odds[tree // each] += tables.type_leaves[tree, found]
+    for t in range(odds.size):
+        for tree in range(each * t, each * (t + 1)):  # as add_scores, of one column
+            found = 0
+            for level in range(places.shape[1]):
+                found |= int(column[places[tree, level]] > thresholds[tree, level]) << level
+            odds[t] += leaves[tree, found]
     to_chances(odds, types)
 
 
@@ -164,5 +162,7 @@ def judge(
         add_scores(rows, places[one:], shifts[one:], thresholds[one:], leaves[one:], leaf_of, more)
         for k in range(count):
             odds[k] = rules[k] + int(believed * (odds[k] - rules[k]) + (1.0 - believed) * more[k])
-    to_chances(odds, second)
+        to_chances(odds, second)
+    else:
+        second[:] = first
     return rows, first, second, types

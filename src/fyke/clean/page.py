@@ -63,8 +63,9 @@ class Page:
             bodies = np.zeros(1 << max(4, len(self.body).bit_length()), np.int64)
             word_kernels.remember_words(np.frombuffer(self.body, np.uint8), bodies, True, bodies.size // 2)
         self._noscript = noscript
+        out = np.empty(len(markup.data) + len(markup.tokens), np.uint8)
         self.tree, self.blocks, self.remarks, self.text, self.said, self.title_size = main_kernels.read_blocks(
-            markup.page, markup.tokens, markup.attributes, self.source.title_token, bodies, noscript
+            markup.page, markup.tokens, markup.attributes, self.source.title_token, bodies, noscript, out
         )
 
     @property

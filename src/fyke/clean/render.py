@@ -179,7 +179,7 @@ def _comments(page: Page) -> list[bool]:
     return out
 
 
-def decoded(data: bytes | Array) -> str:
+def decoded(data: memoryview | Array) -> str:
     """Return the text of UTF-8 with entities."""
     text = str(data, "utf-8", "replace")  # type: ignore[arg-type]  # arrays are buffers
     return unescape(text) if "&" in text else text

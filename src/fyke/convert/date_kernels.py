@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.bits.jit import LANES, bytes_below, inlined, kernel, leaf, popcount, trailing_zeros
+from fyke.bits.search_kernels import find_byte
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int32]
@@ -16,6 +17,7 @@ AROUND = 40
 """Characters before and after a year in which the rest of a date stands."""
 _DAYS = np.array([0, 1, 1, 0, 0, 1, 1, 0], np.uint8)
 """Of a number by how many digits it has: whether it may be a day, by itself or right before a year."""
+_AMPERSAND = np.uint8(ord("&"))
 _NO_BITS = np.uint64(0)
 _FIRST_BIT = np.uint64(1)
 
@@ -111,8 +113,12 @@ def find_years(text: Bytes, found: Places) -> int:
 
 @kernel
 def hold_years(buffer: Bytes, ends: Places, found: Places, held: Bytes) -> None:
-    """Write for each text of ``buffer``, which end at ``ends``, whether ``find_years`` finds one; ``found`` is room."""
+    """Write for each text of ``buffer``, which end at ``ends``, whether ``find_years`` may find one in it.
+
+    A text with entities may hold more than it shows. ``found`` is room.
+    """
     begin = 0
     for n in range(ends.size):
-        held[n] = find_years(buffer[begin : ends[n]], found) > 0
+        text = buffer[begin : ends[n]]
+        held[n] = find_byte(text, 0, _AMPERSAND) < text.size or find_years(text, found) > 0
         begin = int(ends[n])

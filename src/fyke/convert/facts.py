@@ -15,7 +15,7 @@ import numpy as np
 
 from fyke.convert.mark_kernels import find_marks
 from fyke.errors import UrlError
-from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED, SCRIPTED
+from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED, SCRIPTED, SPOKEN
 from fyke.formats.html import Page
 from fyke.formats.lazy import lazy
 from fyke.formats.markup import FIRST, Tag, fold, unescape
@@ -48,8 +48,8 @@ _LONG = 10
 
 
 _place = attrgetter("token")
-_FACTS_OF = (("link", "relations"), ("time", "times"))
-"""Elements, and the facts that a page without them does not have."""
+_UNSPOKEN: dict[str, object] = {"metas": {}, "relations": (), "canonical": ""}
+"""Facts of a page that does not speak of itself."""
 
 
 class Relation(NamedTuple):
@@ -69,10 +69,8 @@ class Facts:
         self.page, self.url, self.tokens = page, url, page.tokens
         self.tags: dict[str, list[Tag]] = page.noted
         """The noted start tags by name, in order."""
-        made = self.__dict__
-        for name, facts in _FACTS_OF:
-            if name not in self.tags:
-                made[facts] = ()
+        if not page.speaks:
+            self.__dict__.update(_UNSPOKEN)
 
     @lazy
     def metas(self) -> dict[str, list[str]]:
@@ -152,10 +150,8 @@ class Facts:
     @lazy
     def times(self) -> Sequence[tuple[Tag, str]]:
         """The first ``<time>`` elements with what they say: their attribute, else their text."""
-        return [
-            (tag, tag.get("datetime") or tag.get("content") or self.content(tag))
-            for tag in self.tags.get("time", ())[:50]
-        ]
+        tags = self.tags.get("time", ())
+        return [(tag, tag.get("datetime") or tag.get("content") or self.content(tag)) for tag in tags[:50]]
 
     def annotated(self, *attributes: str) -> list[Tag]:
         """The start tags with one of these attributes, in order; bounded."""
@@ -168,7 +164,9 @@ class Facts:
     @property
     def speaks(self) -> bool:
         """Whether the page says anything of itself but what it is called, and when it was written."""
-        return bool(self.page.cut.held & ~SCRIPTED or self.relations or self.metas or self.linked_data)
+        if self.page.cut.held & ~(SCRIPTED | SPOKEN):
+            return True
+        return self.page.speaks and bool(self.relations or self.metas or self.linked_data)
 
     @property
     def has_scripts(self) -> bool:

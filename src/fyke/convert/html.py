@@ -22,6 +22,7 @@ from fyke.convert.plan_kernels import LEFT_OUT, MAX_MARKUP, Plan, empty_plan, si
 from fyke.convert.registry import Source
 from fyke.convert.tag_kernels import make_plan
 from fyke.convert.write_kernels import write
+from fyke.description import maker
 from fyke.errors import UrlError
 from fyke.formats.encoding import Decoded, Utf8
 from fyke.formats.encoding import decoded as decode
@@ -48,6 +49,7 @@ _APART = "\n\n"
 """Between two blocks of a text."""
 _UNDECODED = Decoded("", "", "", 0)
 _NO_TAGS = Tags()
+_make_document = maker(Document)
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 """Types whose text may be asked for a date: elsewhere dates in the text are of anything."""
 
@@ -191,9 +193,9 @@ def text_document(
     """
     text = blocks if media_type in _PAGES else ""
     said = describe(Facts(page, url.href), text, main or blocks, language=language, undated=undated)
-    return Document(
+    return _make_document(
         "", blocks, _NO_TAGS, said.title, said.language, media_type, decoded.encoding, decoded.how, decoded.replaced,
-        said.meta,
+        said.meta, whole=blocks,
     )  # fmt: skip
 
 

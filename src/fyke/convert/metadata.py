@@ -28,6 +28,8 @@ from fyke.convert.structured import (
     things,
     types,
 )
+from fyke.description import maker
+from fyke.formats.markup import fold
 from fyke.formats.tags import NO_META, TABLE, Table, canonical
 from fyke.text.language import LIKELY, Language, identify, primary
 from fyke.text.placeholders import is_placeholder
@@ -71,6 +73,7 @@ _HIERARCHY = re.compile(r"\s[\\/>»]\s")
 
 Found = tuple[str, str]
 """A value and its source."""
+_make_meta = maker(Meta)
 NOTHING: Found = ("", "")
 
 
@@ -154,7 +157,7 @@ def _described(
         sources.append(("title", title[1]))
     known["declared"], known["language_score"], known["sources"] = facts.language, language.score, tuple(sources)
     code = language.code if language.score >= LIKELY else primary(facts.language) or language.code
-    return Described(title[0], code, Meta(**known))
+    return Described(title[0], code, _make_meta(**known))
 
 
 def first_paragraph(main: str) -> str:
@@ -168,8 +171,7 @@ def first_paragraph(main: str) -> str:
             first = line
             break
         first, at = first or line, stop + 1
-    first = first[:MAX_PARAGRAPH].rstrip()
-    return first if "  " not in first and first.isprintable() else " ".join(first.split())
+    return fold(first[:MAX_PARAGRAPH])
 
 
 _FROM_TABLE = tuple(Meta.__slots__)
@@ -250,6 +252,8 @@ def _title(facts: Facts, own: list[Thing], marked: list[Thing]) -> Found:
 
 def _headings(facts: Facts) -> list[str]:
     """Return the headings, each once, that of the page first."""
+    if len(facts.headings) == 1:
+        return [facts.headings[0][1]]
     return list(dict.fromkeys((facts.heading, *(said for _, said in facts.headings))))
 
 

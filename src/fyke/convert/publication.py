@@ -87,7 +87,7 @@ UNDATED = Dated()
 
 def is_american(language: str) -> bool:
     """Whether 3/4/2020 is in March where that is the language."""
-    return language.lower().replace("_", "-") in ("en-us", "en", "")
+    return not language or language.lower().replace("_", "-") in ("en-us", "en")
 
 
 def published(facts: Facts, things: list[Thing], items: list[Thing], text: str, changed: Dated) -> tuple[Dated, Dated]:
@@ -95,8 +95,10 @@ def published(facts: Facts, things: list[Thing], items: list[Thing], text: str, 
 
     ``things`` are JSON-LD's about the page, ``items`` microdata's and RDFa's; ``changed`` is what ``modified`` says.
     """
-    american = is_american(facts.language)
     in_url = date_in_url(facts.url) or (date_in_url(facts.canonical) if facts.canonical else "")
+    if not (in_url or text or facts.speaks or facts.has_scripts or facts.times or things or items or changed.iso):
+        return UNDATED, UNDATED
+    american = is_american(facts.language)
     if things or items or facts.metas:
         for source, said in _structured(facts, things, items, _PUBLISHED, ("datePublished", "dateCreated")):
             if len(found := read_date(said, american)) >= DAY:
@@ -106,7 +108,7 @@ def published(facts: Facts, things: list[Thing], items: list[Thing], text: str, 
         own = "pubdate" in tag.attributes or "publish" in marks or "entry-date" in marks
         if own and "updat" not in marks and len(found := read_date(said, american)) >= DAY:
             return Dated(found, "time"), UNDATED
-    seen = _in_text(text, facts, american)
+    seen = _in_text(text, facts, american) if text else NOT_SEEN
     in_text = Dated(seen.changed, "text") if seen.changed else UNDATED
     for dated in _ranked(facts, in_url, seen, changed, american):
         if len(dated.iso) >= DAY:
@@ -210,7 +212,7 @@ NOT_SEEN = _Seen()
 
 def _in_text(text: str, facts: Facts, american: bool) -> _Seen:
     text = text[:MAX_TEXT]
-    dates = list(dates_in(text, american)) if text else ()
+    dates = list(dates_in(text, american))
     if not dates:
         return NOT_SEEN
     heading = facts.heading

@@ -59,6 +59,13 @@ def minima(hashes: Array, count: int, a: Array, b: Array, out: Array) -> None:
 
 
 @kernel
+def signature(hashes: Array, n: int, a: Array, b: Array, out: Array) -> None:
+    """Write the minima of the n-grams of words with these hashes."""
+    grams = np.empty(hashes.size + 1, np.uint64)
+    minima(grams, shingles(hashes, hashes.size, n, grams), a, b, out)
+
+
+@kernel
 def minima_modulo(hashes: Array, count: int, a: Array, b: Array, p: Hash, out: Array) -> None:
     """Write min over hashes of (a_j x + b_j) mod p to ``out[j]``: the textbook's permutations, p < 2^32 prime."""
     for j in range(out.shape[0]):

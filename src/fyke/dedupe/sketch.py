@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from fyke.bits.hashing import GOLDEN, mixed, splitmix64
 from fyke.dedupe import kernels
-from fyke.text import word_kernels
 from fyke.text.characters import DEFAULT_FOLDING, Folding, character_table
 from fyke.text.words import pack, shingle_hashes, word_hashes
 
@@ -169,21 +168,18 @@ def minhash(
     error √(J(1−J)/num_perm). ``kind="linear"`` takes the textbook's ax + b mod p (200 there), five times slower.
     A text without words has no minimum: 0xFFFFFFFF everywhere.
     """
-    found = shingle_hashes(text, ngram, folding)
-    out = np.empty(num_perm, np.uint32)
-    if kind == "linear":
-        a, b = coefficients(num_perm, "linear")
-        kernels.minima_modulo(found, len(found), a, b, np.uint64(LINEAR_PRIME), out)
-    else:
-        kernels.minima(found, len(found), *fast_coefficients(num_perm), out)
+    if kind == "fast":
+        return words_sketch(word_hashes(text, folding), num_perm, ngram)
+    found, out = shingle_hashes(text, ngram, folding), np.empty(num_perm, np.uint32)
+    a, b = coefficients(num_perm, "linear")
+    kernels.minima_modulo(found, len(found), a, b, np.uint64(LINEAR_PRIME), out)
     return out
 
 
 def words_sketch(hashes: NDArray[np.uint64], num_perm: int = 192, ngram: int = 5) -> NDArray[np.uint32]:
     """Return ``minhash`` of the text whose words have these hashes."""
-    found, out = np.empty(len(hashes) + 1, np.uint64), np.empty(num_perm, np.uint32)
-    count = word_kernels.shingles(hashes, len(hashes), ngram, found)
-    kernels.minima(found, count, *fast_coefficients(num_perm), out)
+    out = np.empty(num_perm, np.uint32)
+    kernels.signature(hashes, ngram, *fast_coefficients(num_perm), out)
     return out
 
 

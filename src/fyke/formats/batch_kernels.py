@@ -6,9 +6,10 @@ import numpy as np
 
 from fyke.bits.jit import kernel, leaf
 from fyke.formats.link_kernels import write_anchors
-from fyke.formats.markup_kernels import MAX_FOREIGN, Bytes, Rows, tokenize
+from fyke.formats.markup_kernels import MAX_FOREIGN, tokenize
 from fyke.formats.markup_names import ATTRIBUTE, ELEMENT, marked
 from fyke.formats.markup_rows import END as TEXT_END
+from fyke.formats.tag_kernels import Bytes, Rows
 
 from fyke.formats.markup_rows import (  # isort: skip
     ATTRIBUTE_COLUMNS, CLOSE, ELEMENT_, FIRST, KIND, NAME, RAW, SELF_CLOSING, START, TEXT, VALUE, VALUE_END,
@@ -18,10 +19,10 @@ BEGIN, END, TOKEN, TOKEN_END, ATTRIBUTE_, ATTRIBUTE_END, TITLE, NOTED, HREFS, TE
 """Of a page, in its row: where its bytes, tokens (the one that ends them too) and attributes begin and end; the token
 of its own that is its title's text, or -1; where its noted tokens end, and its columns of anchors in the output;
 what its attributes hold."""
-ANNOTATED, MARKED, RELATED, MANY, SCRIPTED = 1, 2, 4, 8, 16
+ANNOTATED, MARKED, RELATED, MANY, SCRIPTED, SPOKEN = 1, 2, 4, 8, 16, 32
 """Bits of HELD: an element but meta and link has microdata or RDFa; some element has a class, an id or another of the
 names by which authors tell what it is; some has a rel; more tags speak of the page than are noted; there is a
-script."""
+script; there are noted tags but root, headings and times."""
 NOTED_COLUMNS = 6
 """Of a noted tag: its token, its element, its first attribute among those of noted tags and the one behind its last;
 where the text that is all it holds begins and ends, or 0 and -1."""
@@ -29,10 +30,13 @@ MAX_NOTED = 20_000
 """Tags by which a page speaks of itself (metas, links, frames, times) that are read: each is some hundred bytes."""
 _MAX_SAID = 256
 """Attributes of one of them: there are fewer names."""
-_TITLE, _META, _LINK, _SCRIPT = (ELEMENT[name] for name in ("title", "meta", "link", "script"))
+_HTML, _TITLE, _META, _LINK, _SCRIPT = (ELEMENT[name] for name in ("html", "title", "meta", "link", "script"))
 _TYPE, _AMPERSAND = ATTRIBUTE["type"], ord("&")
 _JSON = np.array([*b"json"], np.uint8)
 _HEADINGS = marked("h1", "h2", "h3")
+_QUIET = marked("html", "time", "h1", "h2", "h3")
+_NAMING = np.zeros(256, np.uint8)
+_NAMING[[ATTRIBUTE[name] for name in ("name", "property", "http-equiv", "itemprop")]] = 1
 _BITS = np.zeros(256, np.uint8)
 _BITS[[ATTRIBUTE[name] for name in ("class", "id", "role")]] = MARKED
 _BITS[ATTRIBUTE["rel"]] = MARKED | RELATED
@@ -81,22 +85,36 @@ def holds_data(page: Bytes, attributes: Rows, first: int, last: int) -> bool:
 
 
 @leaf
-def complete(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, said: Rows, size: int) -> tuple[int, int, bool]:
+def says_something(page: Bytes, attributes: Rows, element: int, first: int, last: int) -> bool:
+    """Whether a noted tag with these attributes tells anything: a script holds data, a meta has a name."""
+    if element == _SCRIPT:
+        return holds_data(page, attributes, first, last)
+    if element == _META:
+        for a in range(first, last):
+            if _NAMING[attributes[a, NAME]]:
+                return True
+        return False
+    return element != _TITLE and (element != _HTML or last > first)  # a title is found by find_title
+
+
+@leaf
+def complete(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, said: Rows, size: int) -> tuple[int, int, int]:
     """Complete the rows of noted tags; copy their attributes to ``said`` from ``size`` on.
 
-    Scripts that hold no data are left out, and the attributes of headings. Return how many rows there are then, the new
-    size, and whether there is any script.
+    Those that say nothing are left out, and the attributes of headings. Return how many rows there are then, the new
+    size, and what is held of SCRIPTED and SPOKEN.
     """
-    count, scripted = 0, False
+    count, held = 0, 0
     for n in range(noted.shape[0]):
         token, element, first, last = noted[n, 0], noted[n, 1], noted[n, 2], noted[n, 3]
-        if element == _SCRIPT:
-            scripted = True
-            if not holds_data(page, attributes, first, last):
-                continue
+        held |= SCRIPTED if element == _SCRIPT else 0
+        if not says_something(page, attributes, element, first, last):
+            continue
         row = noted[count]
         count += 1
         row[0], row[1], row[2] = token, element, size
+        if not _QUIET[element]:
+            held |= SPOKEN
         if not _HEADINGS[element]:
             for a in range(first, min(last, first + _MAX_SAID)):
                 for column in range(ATTRIBUTE_COLUMNS):
@@ -107,7 +125,7 @@ def complete(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, said: Row
         row[4], row[5] = 0, -1
         if text[KIND] == TEXT and close[KIND] == CLOSE and close[ELEMENT_] == element:
             row[4], row[5] = text[START], text[TEXT_END]
-    return count, size, scripted
+    return count, size, held
 
 
 @kernel
@@ -136,8 +154,8 @@ def cut_pages(
         row[BEGIN], row[END], row[TOKEN], row[ATTRIBUTE_] = bounds[page], bounds[page + 1], t, a
         row[TITLE] = find_title(own, noted[n:], sizes[2])
         row[HELD] = held_by(own, named) | (MANY if sizes[2] > MAX_NOTED else 0)
-        count, s, scripted = complete(source, own, named, noted[n : n + min(sizes[2], MAX_NOTED)], said, s)
-        row[HELD] |= SCRIPTED if scripted else 0
+        count, s, held = complete(source, own, named, noted[n : n + min(sizes[2], MAX_NOTED)], said, s)
+        row[HELD] |= held
         t, a, n = t + sizes[0] + 1, a + sizes[1], n + count
         row[TOKEN_END], row[ATTRIBUTE_END], row[NOTED] = t, a, n
         o = write_anchors(source, own, named, out, o, row[HREFS : RELS + 1])

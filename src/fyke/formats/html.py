@@ -18,6 +18,7 @@ import numpy as np
 
 from fyke.errors import UserError
 from fyke.formats import linked_data
+from fyke.formats.batch_kernels import SPOKEN
 from fyke.formats.lazy import lazy
 from fyke.formats.markup import OPEN, RAW, START, Cut, Tag, cut, fold, unescape, value_of
 from fyke.formats.markup_names import ELEMENT
@@ -87,6 +88,10 @@ def parse_many(pages: Sequence[str | bytes]) -> list[Page]:
     return [Page(each) for each in cut(data)]
 
 
+_UNSPOKEN: dict[str, object] = {"base": "", "metas": (), "linked_scripts": (), "linked_items": (), "relations": ()}
+"""What a page has that does not speak of itself."""
+
+
 class Page:
     """A page. What it offers is found when first asked for, and kept."""
 
@@ -95,14 +100,15 @@ class Page:
         self.cut = cut
         self.tokens = cut.markup
         """The tokens, from which all else is made."""
+        self.speaks = bool(cut.held & SPOKEN)
+        """Whether it says anything of itself in its head but title, language and encoding, or has frames."""
+        if not self.speaks:
+            self.__dict__.update(_UNSPOKEN)
 
     @lazy
     def noted(self) -> dict[str, list[Tag]]:
         """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), by name, in order."""
-        found: dict[str, list[Tag]] = {}
-        for this in self.tokens.noted_tags():
-            found.setdefault(this.name, []).append(this)
-        return found
+        return self.tokens.noted_tags()
 
     def _of(self, name: str) -> list[Tag]:
         return self.noted.get(name, [])
@@ -189,10 +195,6 @@ class Page:
         """The ``href`` of the first ``<base>`` that has one."""
         return next((tag.get("href") for tag in self._of("base") if "href" in tag.attributes), "")
 
-    @property
-    def _has_frames(self) -> bool:
-        return not _FRAMING.isdisjoint(self.noted)
-
     def links(self) -> References:
         """The page's links: anchors in their order, then areas, then frames and embedded documents."""
         hrefs = self.hrefs()
@@ -223,7 +225,7 @@ class Page:
 
     def add_frames(self, found: References) -> None:
         """Add the areas, then the frames and embedded documents."""
-        if not self._has_frames:
+        if not self.speaks or _FRAMING.isdisjoint(self.noted):
             return
         for tag in self._of("area"):
             if "href" in tag.attributes:
@@ -234,7 +236,7 @@ class Page:
                     found.add(href, tag.get("title"), name)
 
     @lazy
-    def metas(self) -> list[tuple[str, str]]:
+    def metas(self) -> Sequence[tuple[str, str]]:
         """Each ``<meta>`` as (name, property, itemprop or http-equiv in lower case; content), in order."""
         return self.metas_of()
 
@@ -257,7 +259,7 @@ class Page:
             yield "pubdate" in tag.attributes, said
 
     @lazy
-    def linked_scripts(self) -> list[tuple[str, str, object]]:
+    def linked_scripts(self) -> Sequence[tuple[str, str, object]]:
         """The scripts whose type speaks of JSON-LD: type, text, and what it is as JSON; None where it is none."""
         found = []
         for tag in self._of("script"):
@@ -268,7 +270,7 @@ class Page:
         return found
 
     @lazy
-    def linked_items(self) -> list[object]:
+    def linked_items(self) -> Sequence[object]:
         """What the JSON-LD scripts hold, decoded (linked_data); what is no JSON is left out."""
         found = []
         for kind, script, plain in self.linked_scripts:
@@ -287,7 +289,7 @@ class Page:
         return [content for name, content in self.metas if name == "robots" or name in agents]
 
     @lazy
-    def relations(self) -> list[Relation]:
+    def relations(self) -> Sequence[Relation]:
         """Every ``<link href rel>``, in order."""
         found = []
         for tag in self._of("link"):
@@ -314,7 +316,7 @@ class Page:
     @property
     def refresh(self) -> Refresh | None:
         """The page's ``<meta http-equiv=refresh>``, if it has one that a browser obeys."""
-        for tag in self._of("meta"):
+        for tag in self._of("meta") if self.speaks else ():
             if "http-equiv" not in tag.attributes:
                 continue
             if tag.get("http-equiv").lower() == "refresh" and not self._in_noscript(tag.token):

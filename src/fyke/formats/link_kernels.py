@@ -5,15 +5,18 @@ No tree is built: an anchor lasts until the next one begins or ``</a>``.
 
 from __future__ import annotations
 
-from fyke.bits.jit import inlined, leaf
-from fyke.formats.markup_kernels import Bytes, Rows
+import numpy as np
+
+from fyke.bits.jit import LANES, bytes_equal, copy_lanes, inlined, leaf, trailing_zeros
 from fyke.formats.markup_names import ATTRIBUTE, ELEMENT
+from fyke.formats.tag_kernels import Bytes, Rows
 
 from fyke.formats.markup_rows import (  # isort: skip
     CLOSE, ELEMENT_, END, FIRST, KIND, NAME, OPEN, SELF_CLOSING, START, TEXT, VALUE, VALUE_END,
 )  # fmt: skip
 
 _A, _IMG = ELEMENT["a"], ELEMENT["img"]
+_ZERO = np.uint8(0)
 _HREF, _REL, _ALT = (ATTRIBUTE[name] for name in ("href", "rel", "alt"))
 
 
@@ -29,9 +32,17 @@ def find_attribute(attributes: Rows, first: int, last: int, name: int) -> int:
 @inlined
 def _write(page: Bytes, start: int, end: int, out: Bytes, size: int) -> int:
     """Write ``page[start:end]`` without its zeros, and a zero behind it."""
-    for at in range(start, end):
-        if page[at]:
-            out[size] = page[at]
+    at = int(start)
+    while at < end and at + LANES <= page.size and size + LANES <= out.size:
+        own = min(LANES, end - at)
+        if trailing_zeros(bytes_equal(page, at, _ZERO)) < own:
+            break
+        copy_lanes(page, at, out, size)
+        at += own
+        size += own
+    for here in range(at, end):
+        if page[here]:
+            out[size] = page[here]
             size += 1
     out[size] = 0
     return size + 1

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.formats.batch_kernels import COLUMNS, MANY, NOTED, NOTED_COLUMNS, TOKEN_END, cut_pages
-from fyke.formats.markup_kernels import Bytes, Rows
 from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS
 from fyke.formats.markup_rows import (
     ATTRIBUTE_COLUMNS,
@@ -35,6 +34,7 @@ from fyke.formats.markup_rows import (
     TOKEN_COLUMNS,
 )  # fmt: skip
 from fyke.formats.markup_rows import ELEMENT_ as ELEMENT_COLUMN
+from fyke.formats.tag_kernels import Bytes, Rows
 from fyke.limits import note
 
 MAX_BYTES = 1 << 26
@@ -89,7 +89,7 @@ class Tag:
 
     def get(self, name: str) -> str:
         """The attribute's value, trimmed; empty where there is none."""
-        return self.attributes.get(name, "").strip()
+        return self.attributes.get(name, "").strip() if self._rows else ""
 
     def first(self, *names: str) -> str:
         """The first of these attributes that says anything, alone decoded; else empty."""
@@ -138,8 +138,8 @@ class Markup:
 
     def source(self, token: int) -> bytes:
         """A token as it stands in the page."""
-        row = self.tokens[token]
-        return self.data[row[START] : row[END]]
+        _, _, start, end, _ = self.tokens[token].tolist()
+        return self.data[start:end]
 
     def text(self, token: int) -> str:
         """The text of a token: entities resolved where they are."""
@@ -159,16 +159,21 @@ class Markup:
         rows = self.attributes[first:last].tolist() if last > first else ()
         return Tag(ELEMENTS[element & _NAME_MASK], token, self.data, rows)
 
-    def noted_tags(self) -> list[Tag]:
-        """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), in order.
+    def noted_tags(self) -> dict[str, list[Tag]]:
+        """The start tags of elements by which a page speaks of itself (markup_kernels.NOTED), by name, in order.
 
-        Of scripts those that may hold data; headings come without attributes.
+        Of scripts those that may hold data, of metas those with a name; no titles. Headings come without attributes.
         """
         data, said = self.data, self._said
-        return [
-            Tag(ELEMENTS[element], token, data, said[first:last], start, end)
-            for token, element, first, last, start, end in self._noted
-        ]
+        found: dict[str, list[Tag]] = {}
+        for token, element, first, last, start, end in self._noted:
+            name = ELEMENTS[element]
+            tag = Tag(name, token, data, said[first:last] if last > first else (), start, end)
+            if name in found:
+                found[name].append(tag)
+            else:
+                found[name] = [tag]
+        return found
 
     def tags_at(self, places: npt.NDArray[np.int64]) -> list[Tag]:
         """The start tags that these tokens are, in the order given."""
@@ -309,7 +314,7 @@ _UNSEEN = frozenset(ELEMENT[name] for name in ("script", "style", "iframe", "noe
 
 def _text(source: bytes, kind: int) -> str:
     said = source.decode("utf-8", "replace")
-    return unescape(said) if "&" in said and kind != CDATA else said
+    return unescape(said) if kind != CDATA else said
 
 
 class _Replacements(dict[str, str]):
@@ -327,7 +332,7 @@ _replacements = _Replacements()
 
 def unescape(text: str) -> str:
     """Return ``html.unescape`` of a text: the same references come again and again."""
-    return _REFERENCE.sub(lambda found: _replacements[found[0]], text)
+    return _REFERENCE.sub(lambda found: _replacements[found[0]], text) if "&" in text else text
 
 
 def value_of(value: bytes) -> str:

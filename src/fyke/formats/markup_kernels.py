@@ -4,29 +4,17 @@ Tags, comments and text are cut as the WHATWG tokenizer cuts them, with the stat
 raw text (script with its escapes, style, title, textarea, …), plaintext, and CDATA in foreign content. What is open at
 the end is dropped if it is a tag, and goes to the end if it is a comment or raw text.
 
-Rows of tokens and attributes are described in markup_rows.
+Rows of tokens and attributes are described in markup_rows; tag_kernels reads names and attributes.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-import numpy.typing as npt
 
 from fyke.bits.jit import inlined, leaf
-from fyke.bits.search_kernels import find_byte
-from fyke.formats.markup_names import (
-    ATTRIBUTE_KEYS,
-    ATTRIBUTE_NUMBERS,
-    CODES,
-    ELEMENT,
-    ELEMENT_KEYS,
-    ELEMENT_NUMBERS,
-    FOREIGN_BYTE,
-    PART,
-    SLOTS,
-    UNKNOWN,
-    marked,
-)
+from fyke.formats.markup_names import ELEMENT, ELEMENT_KEYS, ELEMENT_NUMBERS, UNKNOWN, marked
 from fyke.formats.markup_rows import (
     CDATA,
     CLOSE,
@@ -35,18 +23,13 @@ from fyke.formats.markup_rows import (
     END,
     FIRST,
     KIND,
-    NAME,
     OPEN,
     RAW,
     SELF_CLOSING,
     START,
     TEXT,
-    VALUE,
-    VALUE_END,
 )  # fmt: skip
-
-Bytes = npt.NDArray[np.uint8]
-Rows = npt.NDArray[np.int32]
+from fyke.formats.tag_kernels import Bytes, Rows, find, is_letter, name_at, read_attributes
 
 RAW_ELEMENTS = marked("script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes")
 NOTED = marked(
@@ -69,102 +52,9 @@ MAX_FOREIGN = 64
 """Foreign elements within one another that are followed."""
 
 _LESS, _GREATER, _DASH, _BRACKET = (np.uint8(ord(c)) for c in "<>-]")
-_SLASH, _EQUALS, _BANG, _QUESTION, _QUOTE, _APOSTROPHE = (ord(c) for c in "/=!?\"'")
+_SLASH, _BANG, _QUESTION = (ord(c) for c in "/!?")
 
 _AS = 0  # the compiler makes a function anew for each literal argument; a sum is no literal
-
-BREAK = np.zeros(256, np.uint8)
-"""What ends a name: 1 for white space of HTML, 2 for ``/`` and ``>``."""
-BREAK[[9, 10, 12, 13, 32]] = 1
-BREAK[[_SLASH, int(_GREATER)]] = 2
-
-
-@leaf
-def _find(page: Bytes, at: int, end: int, byte: np.uint8) -> int:
-    """Return where ``byte`` stands at or after ``at``; ``end`` if not before that. One copy is quick to compile."""
-    return find_byte(page[:end], at, byte)
-
-
-@leaf
-def name_at(page: Bytes, at: int, keys: npt.NDArray[np.int64], numbers: Bytes, ends: int) -> tuple[int, int]:
-    """Return the number of the name at ``at`` (0: not listed) and where it ends.
-
-    ``ends`` is one more byte that ends it, unless it is the first.
-    """
-    begin, end = at, page.size
-    first, second, listed = 0, 0, True
-    while at < end:
-        byte = page[at]
-        if BREAK[byte] or (byte == ends and at > begin):
-            break
-        code = int(CODES[byte])
-        listed = listed and code != FOREIGN_BYTE
-        if at - begin < PART:
-            first = first << 6 | code
-        elif at - begin < 2 * PART:
-            second = second << 6 | code
-        at += 1
-    if not listed or at - begin > 2 * PART or first == 0:
-        return 0, at
-    slot = (first ^ second ^ first >> 9 ^ first >> 23) & (SLOTS - 1)
-    while keys[slot, 0]:
-        if keys[slot, 0] == first and keys[slot, 1] == second:
-            return int(numbers[slot]), at
-        slot = (slot + 1) & (SLOTS - 1)
-    return 0, at
-
-
-@inlined
-def _is_letter(byte: int) -> bool:
-    return 97 <= (byte | 32) <= 122
-
-
-@leaf
-def _value_at(page: Bytes, at: int) -> tuple[int, int, int]:
-    """Return start and end of the value after an attribute's name, and where to go on (-1: it never ends)."""
-    end = page.size
-    here = at
-    while here < end and BREAK[page[here]] == 1:
-        here += 1
-    if here >= end or page[here] != _EQUALS:
-        return at, at, here
-    here += 1
-    while here < end and BREAK[page[here]] == 1:
-        here += 1
-    if here >= end:
-        return at, at, -1
-    if page[here] == _QUOTE or page[here] == _APOSTROPHE:
-        close = _find(page, here + 1, end, page[here])
-        return here + 1, close, close + 1 if close < end else -1
-    start = here
-    while here < end and BREAK[page[here]] != 1 and page[here] != _GREATER:
-        here += 1
-    return start, here, here
-
-
-@leaf
-def _read_attributes(page: Bytes, at: int, attributes: Rows, count: int) -> tuple[int, int, bool]:
-    """Note the attributes of the tag whose name ends at ``at``.
-
-    Returns the place after the tag (-1: it never ends), the new number of attributes, and whether it closes itself.
-    """
-    end = page.size
-    while True:
-        slash = False
-        while at < end and (BREAK[page[at]] == 1 or page[at] == _SLASH):
-            slash = page[at] == _SLASH
-            at += 1
-        if at >= end:
-            return -1, count, False
-        if page[at] == _GREATER:
-            return at + 1, count, slash
-        name, at = name_at(page, at, ATTRIBUTE_KEYS, ATTRIBUTE_NUMBERS, _EQUALS + _AS)
-        start, stop, at = _value_at(page, at)
-        if at < 0:
-            return -1, count, False
-        if name and count < attributes.shape[0]:
-            attributes[count, NAME], attributes[count, VALUE], attributes[count, VALUE_END] = name, start, stop
-            count += 1
 
 
 @leaf
@@ -172,14 +62,14 @@ def _comment_end(page: Bytes, at: int) -> int:
     """Return the place after the comment, declaration or instruction that begins at ``at``."""
     end = page.size
     if at + 3 >= end or page[at + 2] != _DASH or page[at + 3] != _DASH or page[at + 1] != _BANG:
-        return min(end, _find(page, at, end, _GREATER) + 1)
+        return min(end, find(page, at, end, _GREATER) + 1)
     close = at + 4
     if close < end and page[close] == _GREATER:
         return close + 1
     if close + 1 < end and page[close] == _DASH and page[close + 1] == _GREATER:
         return close + 2
     while True:
-        close = _find(page, close, end, _GREATER)
+        close = find(page, close, end, _GREATER)
         if close >= end:
             return end
         before = close - (2 if page[close - 1] == _BANG else 1)  # --> and --!>
@@ -202,7 +92,7 @@ def _raw_end(page: Bytes, at: int, element: int) -> int:
     """Return where the end tag of a raw element begins; the end of the page if nowhere."""
     end = page.size
     while True:
-        at = _find(page, at, end, _LESS)
+        at = find(page, at, end, _LESS)
         if at >= end or _ends_raw(page, at, element):
             return at
         at += 1
@@ -213,9 +103,9 @@ def _script_end(page: Bytes, at: int) -> int:
     """As ``_raw_end`` for a script: what stands between ``<!-- <script`` and ``</script`` does not end it."""
     end, state, opened = page.size, 0, 0  # 0 plain, 1 escaped by <!--, 2 escaped twice by <script in that
     while True:
-        less = _find(page, at, end, _LESS)
+        less = find(page, at, end, _LESS)
         while state and at < less:  # does --> stand before?
-            close = _find(page, at, less, _GREATER)
+            close = find(page, at, less, _GREATER)
             if close < less and close - 2 >= opened and page[close - 1] == _DASH and page[close - 2] == _DASH:
                 state = 0
             at = close + 1
@@ -227,7 +117,7 @@ def _script_end(page: Bytes, at: int) -> int:
                 state, opened, at = 1, less + 2, less + 4
         elif state < 2 and _ends_raw(page, less, _SCRIPT + _AS):
             return less
-        elif state == 1 and less + 1 < end and _is_letter(int(page[less + 1])):
+        elif state == 1 and less + 1 < end and is_letter(int(page[less + 1])):
             found, after = name_at(page, less + 1, ELEMENT_KEYS, ELEMENT_NUMBERS, _SLASH + _AS)
             state = 2 if found == _SCRIPT and after < end else 1
         elif state == 2 and _ends_raw(page, less, _SCRIPT + _AS):
@@ -239,7 +129,7 @@ def _cdata_end(page: Bytes, at: int) -> int:
     """Return where ``]]>`` begins; the end of the page if nowhere."""
     end = page.size
     while True:
-        at = _find(page, at, end, _GREATER)
+        at = find(page, at, end, _GREATER)
         if at >= end:
             return end
         if page[at - 1] == _BRACKET and page[at - 2] == _BRACKET:
@@ -282,6 +172,90 @@ def _add(tokens: Rows, count: int, kind: int, element: int, start: int, end: int
     return count + 1
 
 
+class Output(NamedTuple):
+    """Where the rows of a page go; ``stack`` is of the foreign elements that are open."""
+
+    tokens: Rows
+    attributes: Rows
+    noted: Rows
+    stack: Rows
+
+
+class Written(NamedTuple):
+    """How many rows of each are written, and how many foreign elements are open."""
+
+    tokens: int
+    attributes: int
+    noted: int
+    depth: int
+
+
+@inlined
+def _begun(page: Bytes, less: int) -> int:
+    """Return the kind of token that a ``<`` begins: OPEN, CLOSE, COMMENT (or CDATA); TEXT if none."""
+    following, end = page[less + 1], page.size
+    if following == _SLASH and less + 2 < end:
+        return CLOSE if is_letter(int(page[less + 2])) else COMMENT
+    if following == _BANG or following == _QUESTION:
+        return COMMENT
+    return OPEN if is_letter(int(following)) else TEXT
+
+
+@inlined
+def _add_text(out: Output, done: Written, kind: int, element: int, start: int, end: int) -> Written:
+    """Add what is no tag, if there is any of it."""
+    if start >= end:
+        return done
+    count = _add(out.tokens, done.tokens, kind, element, start, end, done.attributes)
+    return Written(count, done.attributes, done.noted, done.depth)
+
+
+@inlined
+def _add_remark(page: Bytes, less: int, foreign: bool, out: Output, done: Written) -> tuple[int, Written]:
+    """Add the comment that begins at ``less``, or in foreign content CDATA; return where to go on too."""
+    if foreign and page[less + 1] == _BANG and _is_cdata(page, less):
+        close = _cdata_end(page, less + 9)
+        count = _add(out.tokens, done.tokens, CDATA, 0, less + 9, close, done.attributes)
+        return min(page.size, close + 3), Written(count, done.attributes, done.noted, done.depth)
+    at = _comment_end(page, less)
+    if page[less + 1] == _SLASH and page[less + 2] == _GREATER:  # </> is nothing at all
+        return at, done
+    return at, _add_text(out, done, COMMENT + _AS, 0 + _AS, less, at)
+
+
+@inlined
+def _add_tag(page: Bytes, less: int, kind: int, out: Output, done: Written) -> tuple[int, int, Written]:
+    """Add the tag that begins at ``less``; return its end (-1: there is none, -2: there is no room) and element too."""
+    count, a, n, depth = done
+    name = less + 2 if kind == CLOSE else less + 1
+    element, after = name_at(page, name, ELEMENT_KEYS, ELEMENT_NUMBERS, _SLASH + _AS)
+    element = max(element, UNKNOWN)
+    at, last, closes = read_attributes(page, after, out.attributes, a)
+    if last == out.attributes.shape[0]:
+        return -2, element, done
+    if at < 0:
+        return -1, element, done
+    if kind == OPEN and NOTED[element]:
+        row = out.noted[n]
+        row[0], row[1], row[2], row[3] = count, element, a, last
+        n += 1
+    mark = SELF_CLOSING if closes and kind == OPEN else 0
+    count = _add(out.tokens, count, kind, element + mark, less, at, a)
+    if depth or (kind == OPEN and _HOSTS[element]):
+        depth = _follow_foreign(out.stack, depth, element, kind, closes)
+    return at, element, Written(count, last if kind == OPEN else a, n, depth)
+
+
+@inlined
+def _after_raw(page: Bytes, at: int, element: int) -> int:
+    """Return where the raw content of an element that was opened before ``at`` ends; ``at`` if it has none."""
+    if element == _PLAINTEXT:
+        return page.size
+    if not RAW_ELEMENTS[element]:
+        return at
+    return _script_end(page, at) if element == _SCRIPT else _raw_end(page, at, element)
+
+
 @leaf
 def tokenize(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, sizes: Rows) -> bool:
     """Write the tokens of ``page`` and their attributes; False where there is too little room: the rest is left out.
@@ -290,70 +264,36 @@ def tokenize(page: Bytes, tokens: Rows, attributes: Rows, noted: Rows, sizes: Ro
     end. ``sizes`` (3 + MAX_FOREIGN) gets the three numbers of rows, the rest of it is for its own use.
     REQUIRES: room for 8 tokens and as many noted ones.
     """
-    end, at, count, a, n, depth = page.size, 0, 0, 0, 0, 0
-    stack = sizes[3:]
-    text = 0  # where the text begins that is not written yet
-    room, fits = tokens.shape[0] - 6, True
+    out, done = Output(tokens, attributes, noted, sizes[3:]), Written(0, 0, 0, 0)
+    end, at, text = page.size, 0, 0  # from ``text`` on, text is not written yet
+    fits = True
     while at < end:
-        if count >= room:
+        if done.tokens >= tokens.shape[0] - 6:
             fits, text = False, end
             break
-        less = _find(page, at, end, _LESS)
+        less = find(page, at, end, _LESS)
         if less + 1 >= end:
             break
-        following = page[less + 1]
         at = less + 1
-        closing = following == _SLASH
-        if not closing and not _is_letter(int(following)) and following != _BANG and following != _QUESTION:
-            continue  # a < that begins nothing is text
-        if closing and less + 2 >= end:
+        kind = _begun(page, less)
+        if kind == TEXT:
             continue
-        if less > text:
-            count = _add(tokens, count, TEXT, 0, text, less, a)
-        foreign = depth > 0 and not _INTEGRATION[stack[depth - 1]]
-        if foreign and following == _BANG and _is_cdata(page, less):
-            close = _cdata_end(page, less + 9)
-            count = _add(tokens, count, CDATA, 0, less + 9, close, a)
-            at = text = min(end, close + 3)
+        done = _add_text(out, done, TEXT + _AS, 0 + _AS, text, less)
+        foreign = done.depth > 0 and not _INTEGRATION[out.stack[done.depth - 1]]
+        if kind == COMMENT:
+            at, done = _add_remark(page, less, foreign, out, done)
+            text = at
             continue
-        name = less + 2 if closing else less + 1
-        if following == _BANG or following == _QUESTION or not _is_letter(int(page[name])):
-            at = text = _comment_end(page, less)
-            if not (closing and page[name] == _GREATER):  # </> is nothing at all
-                count = _add(tokens, count, COMMENT, 0, less, at, a)
-            continue
-        element, after = name_at(page, name, ELEMENT_KEYS, ELEMENT_NUMBERS, _SLASH + _AS)
-        element = max(element, UNKNOWN)
-        at, noted_attributes, closes = _read_attributes(page, after, attributes, a)
-        full = noted_attributes == attributes.shape[0]
-        if at < 0 or full:  # a tag that never ends is none, nor is what follows
-            fits, text = not full, end
+        at, element, done = _add_tag(page, less, kind, out, done)
+        if at < 0:  # a tag that never ends is none, nor is what follows
+            fits, text = at == -1, end
             break
         text = at
-        if closing:
-            count = _add(tokens, count, CLOSE, element, less, at, a)
-            if depth:
-                depth = _follow_foreign(stack, depth, element, CLOSE + _AS, closes)
-            continue
-        if NOTED[element]:
-            row = noted[n]
-            row[0], row[1], row[2], row[3] = count, element, a, noted_attributes
-            n += 1
-        count = _add(tokens, count, OPEN, element + (SELF_CLOSING if closes else 0), less, at, a)
-        a = noted_attributes
-        if depth or _HOSTS[element]:
-            depth = _follow_foreign(stack, depth, element, OPEN + _AS, closes)
-        if element == _PLAINTEXT and not foreign:
-            if at < end:
-                count = _add(tokens, count, RAW, element, at, end, a)
-            at = text = end
-        elif RAW_ELEMENTS[element] and not foreign:
-            at = _script_end(page, text) if element == _SCRIPT else _raw_end(page, text, element)
-            if at > text:
-                count = _add(tokens, count, RAW, element, text, at, a)
+        if kind == OPEN and not foreign:
+            at = _after_raw(page, text, element)
+            done = _add_text(out, done, RAW + _AS, element, text, at)
             text = at
-    if text < end:
-        count = _add(tokens, count, TEXT, 0, text, end, a)
-    count = _add(tokens, count, TEXT, 0, end, end, a)  # so that the last one's attributes end too
-    sizes[0], sizes[1], sizes[2] = count - 1, a, n
+    done = _add_text(out, done, TEXT + _AS, 0 + _AS, text, end)
+    last = _add(tokens, done.tokens, TEXT, 0, end, end, done.attributes)  # so that the last one's attributes end too
+    sizes[0], sizes[1], sizes[2] = last - 1, done.attributes, done.noted
     return fits
