@@ -274,15 +274,9 @@ def length(node: Function) -> int:
     return lines - ((first.end_lineno or 0) - first.lineno + 1 if ast.get_docstring(node) is not None else 0)
 
 
-<<<<<<< HEAD
 def test_functions_fit_on_a_screen(found: tuple[list[tuple[str, Function]], object]) -> None:
     long = {name: length(node) for name, node in found[0] if length(node) > MAX_FUNCTION}
-    assert set(long) == set(LONG_FUNCTIONS), long
-=======
-def test_functions_fit_on_a_screen() -> None:
-    long = {name: length(node) for name, node in functions() if length(node) > MAX_FUNCTION}
     assert long == {}
->>>>>>> reading
 
 
 def test_nobody_counts_arguments(found: tuple[list[tuple[str, Function]], list[tuple[str, ast.Call]]]) -> None:
