@@ -135,9 +135,8 @@ class Agent:
         if options.form_requests:
             from fyke.crawl.discovery.forms import Forms
 
-            writer.forms = Forms(
-                self.queues, rules, self._permits, post=options.post_forms, budget=options.form_requests
-            )
+            post, budget = options.post_forms, options.form_requests
+            writer.forms = Forms(self.queues, rules, self._permits, post=post, budget=budget)
         if callbacks.follow is not None:
             writer.follow = self._stored.append
         return writer
