@@ -109,11 +109,13 @@ def _kinds(schema: Schema) -> list[str]:
 
 def main() -> None:
     """Take the tour, and write the schemas that are missing."""
+    from fyke.world.serve import serve
+    from tests import walkthrough
     from tests.test_walkthrough import TOUR, walk
 
     found: dict[str, Schema] = {}
-    with tempfile.TemporaryDirectory(prefix="fyke-schemas-") as folder:
-        for step, output in walk(TOUR, Path(folder), "--json").items():
+    with tempfile.TemporaryDirectory(prefix="fyke-schemas-") as folder, serve(walkthrough.WORLD) as served:
+        for step, output in walk(TOUR, walkthrough.stage(served, Path(folder), delay=0.0), "--json").items():
             name = name_of(step)
             for line in output.splitlines():
                 schema = inferred(json.loads(line))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from fyke.cli import COMMANDS
+from fyke.world.serve import Served, serve
 from tests import json_schemas, walkthrough
 
 TOUR, *HOWTO = walkthrough.PAGES
@@ -23,25 +25,31 @@ BESIDE = frozenset(
 """Commands that are not on the tour: their answers are held against their schemas in tests/cli."""
 
 
-def walk(page: Path, folder: Path, *more: str) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with serve(walkthrough.WORLD) as served:
+        yield served
+
+
+def walk(page: Path, on: walkthrough.Stage, *more: str) -> dict[str, str]:
     """Take every step of a page; return what the commands said."""
     text = page.read_text(encoding="utf-8")
     said = {}
-    with walkthrough.stage(folder, delay=0.0) as on:
-        on.write(text)
-        for language, step in walkthrough.steps(text):
-            if language == "python":
-                on.execute(step)
-            elif not walkthrough.unread(step):
-                added = [word for word in more if word not in shlex.split(step)]
-                answer = on.call(step, *added)
-                assert answer.returncode == 0, f"{page.name}: {step}\n{answer.stdout}\n{answer.stderr}"
-                said[step] = answer.stdout
+    on.write(text)
+    for language, step in walkthrough.steps(text):
+        if language == "python":
+            on.execute(step)
+        elif not walkthrough.unread(step):
+            added = [word for word in more if word not in shlex.split(step)]
+            answer = on.call(step, *added)
+            assert answer.returncode == 0, f"{page.name}: {step}\n{answer.stdout}\n{answer.stderr}"
+            said[step] = answer.stdout
     return said
 
 
-def test_every_command_of_the_tour_speaks_json(tmp_path: Path) -> None:
-    for step, output in walk(TOUR, tmp_path, "--json").items():
+def test_every_command_of_the_tour_speaks_json(served: Served, tmp_path: Path) -> None:
+    on = walkthrough.stage(served, tmp_path, delay=0.0)
+    for step, output in walk(TOUR, on, "--json").items():
         assert output.splitlines(), f"{step} says nothing"
         wrong = json_schemas.faults(json_schemas.name_of(step), output)
         assert not wrong, f"{step} is not as docs/json says: {wrong}"
@@ -65,5 +73,6 @@ def test_the_tour_shows_every_command() -> None:
 
 
 @pytest.mark.parametrize("page", HOWTO, ids=lambda p: p.stem)
-def test_the_howto_works(page: Path, tmp_path: Path) -> None:
-    assert len(walk(page, tmp_path)) + page.read_text(encoding="utf-8").count("```python\n") >= 1
+def test_the_howto_works(page: Path, served: Served, tmp_path: Path) -> None:
+    on = walkthrough.stage(served, tmp_path, delay=0.0)
+    assert len(walk(page, on)) + page.read_text(encoding="utf-8").count("```python\n") >= 1

@@ -165,12 +165,10 @@ class Stage:
             sys.path.remove(str(self.folder))
 
 
-@contextlib.contextmanager
-def stage(folder: Path, port: int = 0, delay: float = 0.01) -> Iterator[Stage]:
-    """Serve the world, and write its seeds and settings into ``folder``."""
-    with serve(WORLD, port) as served:
-        served.write(folder / "web")
-        yield Stage(served, folder, delay)
+def stage(served: Served, folder: Path, delay: float = 0.01) -> Stage:
+    """Write the seeds and settings of the world that is served into ``folder``."""
+    served.write(folder / "web")
+    return Stage(served, folder, delay)
 
 
 def _size(file: Path) -> int:
@@ -230,8 +228,9 @@ def main() -> None:
     import tempfile
 
     for page in [Path(name) for name in sys.argv[1:]] or PAGES:
-        with tempfile.TemporaryDirectory(prefix="fyke-walk-") as folder, stage(Path(folder), PORT) as on:
-            page.write_text(drawn(page.read_text(encoding="utf-8"), on), encoding="utf-8")
+        with tempfile.TemporaryDirectory(prefix="fyke-walk-") as folder, serve(WORLD, PORT) as served:
+            text = drawn(page.read_text(encoding="utf-8"), stage(served, Path(folder)))
+            page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
