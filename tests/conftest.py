@@ -121,9 +121,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure() -> None:
-    """At the end pytest looks for cycles five times, and Python once more: not in the trees of the whole source."""
+    """At the end pytest looks for cycles five times: once is enough, and not in the trees of the whole source."""
     source.forget()
-    atexit.register(gc.freeze)
+    gc.collect()
+    gc.freeze()
+    atexit.register(gc.unfreeze)  # libraries tell of what they think was leaked
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

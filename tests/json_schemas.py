@@ -114,8 +114,8 @@ def main() -> None:
     from tests.test_walkthrough import TOUR, walk
 
     found: dict[str, Schema] = {}
-    with serve(walkthrough.WORLD) as served, tempfile.TemporaryDirectory(prefix="fyke-schemas-") as folder:
-        for step, output in walk(TOUR, walkthrough.stage(served, Path(folder)), "--json").items():
+    with tempfile.TemporaryDirectory(prefix="fyke-schemas-") as folder, serve(walkthrough.WORLD) as served:
+        for step, output in walk(TOUR, walkthrough.stage(served, Path(folder), delay=0.0), "--json").items():
             name = name_of(step)
             for line in output.splitlines():
                 schema = inferred(json.loads(line))

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from fyke import footprint
 from fyke.cli.asking import read_source
 from fyke.cli.echo import print_text
 from fyke.cli.options import print_json
@@ -50,8 +51,10 @@ def test_nobody_makes_a_text_of_what_was_fetched() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is told by /proc")
-def test_what_libraries_left_behind_is_given_back_and_they_still_work() -> None:
+def test_what_libraries_left_behind_is_given_back_and_they_still_work(monkeypatch: pytest.MonkeyPatch) -> None:
     import numpy as np
+
+    monkeypatch.setattr(footprint, "MAP", Path("/proc/self/smaps"))  # tests/conftest.py keeps other tests from it
 
     def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[2])  # pages of files

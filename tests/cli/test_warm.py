@@ -75,7 +75,12 @@ real = kernelcache.load
 noted = open("noted", "w", buffering=1)
 kernelcache.load = lambda name, shipped: (print(name, file=noted), real(name, shipped))[1]
 """
-WORKLOADS = "from fyke.cli import workloads; sys.exit(workloads.main({works}))"
+WORKLOADS = """
+from fyke.cli import workloads
+for work in ("crawl", "crawls"):
+    assert not workloads.main([work])
+    print(file=noted)
+"""
 CRAWL = """
 import fyke
 from fyke.world.config import WorldConfig
@@ -83,31 +88,31 @@ from fyke.world.serve import serve
 
 with serve(WorldConfig(hosts=3, pages=30, slow=False, flaky=False)) as served:
     common = dict(scope="any", delay=0.01, patience=1, agents=1, resolve=tuple(served.resolve()))
-    for name, more in {crawls}.items():
+    for name, more in {"plain": {}, "quality": {"order": "quality"}, "topic": {"topic": "topic.toml"}}.items():
         assert fyke.crawl(served.world.seeds, name, **common, **more).pages > 30
-        with fyke.DuplicateIndex(f"{{name}}/duplicates") as index:  # as a resumed crawl opens it
+        with fyke.DuplicateIndex(f"{name}/duplicates") as index:  # as a resumed crawl opens it
             assert len(index) > 10
+        if name != "quality":
+            print(file=noted)
 """
 
 
-def looked_for(script: str, folder: Path) -> set[str]:
-    """Run a program; return the names of the kernels that it looked for."""
+def looked_for(script: str, folder: Path) -> list[set[str]]:
+    """Run a program; return the names of the kernels that it looked for by the end of each of its parts."""
     subprocess.run([sys.executable, "-c", NOTING + script], cwd=folder, check=True, timeout=850)
-    return {line for line in (folder / "noted").read_text().splitlines() if line.startswith("fyke.")}
+    *parts, rest = (folder / "noted").read_text().split("\n\n")
+    assert not rest
+    names: set[str] = set()
+    return [names := names | {line for line in part.splitlines() if line.startswith("fyke.")} for part in parts]
 
 
 def test_a_crawl_calls_no_kernel_that_its_workloads_do_not(tmp_path: Path) -> None:
     """Else it would be compiled in the middle of a first crawl, and hold its event loop."""
     (tmp_path / "topic.toml").write_text('name = "cooking"\nwords = ["recipe", "sauce"]\n')
-    ahead: set[str] = set()
-    for works, crawls in (
-        (["crawl"], {"plain": {}}),
-        (["crawls"], {"quality": {"order": "quality"}, "topic": {"topic": "topic.toml"}}),
-    ):
-        ahead |= looked_for(WORKLOADS.format(works=works), tmp_path)
-        called = looked_for(CRAWL.format(crawls=crawls), tmp_path)
-        assert len(called) > 5
-        assert sorted(called - ahead) == []
+    ahead = looked_for(WORKLOADS, tmp_path)
+    called = looked_for(CRAWL, tmp_path)
+    assert 5 < len(called[0]) < len(called[1]), "a plain crawl, and those by other orders"
+    assert [sorted(those - made) for those, made in zip(called, ahead, strict=True)] == [[], []]
 
 
 def test_a_crawl_of_the_library_is_warmed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ def test_a_disk_that_fills_and_is_freed(tmp_path: Path) -> None:
         pytest.skip("a small file system needs Linux and root")
     script = 'mount -t tmpfs -o size=60m tmpfs "$0" && exec "$1" -m tests.crawl.disks full "$0"'
     told = crawled(["unshare", "--mount", "sh", "-c", script, str(tmp_path), sys.executable])
-    said = told["said"].splitlines()
+    said = [line for line in told["said"].splitlines() if "compiling kernels" not in line]
     assert ["is full; the crawl goes on once there is room" in said[0], "the crawl goes on" in said[-1]] == [True, True]
     assert came_to(told) == (0, 2, 0, 0, 0, PAGES + 1), told["said"]
 
