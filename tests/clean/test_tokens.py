@@ -195,7 +195,7 @@ def test_text_in_noscript_is_read_where_there_is_next_to_nothing_else() -> None:
     assert "enable" not in "\n".join(texts(shown))
 
 
-WORD = st.text(st.sampled_from("aBz09.,'!-"), min_size=1, max_size=40)
+WORD = st.text(st.sampled_from("aBz09.,'!-"), min_size=1, max_size=80)
 PLAIN = st.lists(st.one_of(WORD, st.sampled_from([" ", "\n\t ", ": "])), max_size=30).map(" ".join)
 
 
@@ -204,7 +204,7 @@ PLAIN = st.lists(st.one_of(WORD, st.sampled_from([" ", "\n\t ", ": "])), max_siz
 def test_a_text_is_counted_as_its_words_say(text: str) -> None:
     """The page ends with the text, or goes on behind it: vectors are read in the one case only."""
     words = text.split()
-    for behind in ("", "<hr>" + "." * 80):
+    for behind in ("", "<hr>" + "." * 160):
         page = read(f"<p>{text}</p>{behind}")
         if not words:
             continue
@@ -224,7 +224,7 @@ def test_a_text_is_counted_as_its_words_say(text: str) -> None:
 def test_words_are_equal_where_their_letters_are(one: str, other: str, before: str) -> None:
     """However they are hashed: at once, letter by letter, beside other bytes; case and punctuation do not count."""
     letters = ["".join(filter(str.isalnum, word)).lower() for word in (one, other)]
-    for behind in ("", "." * 80):
+    for behind in ("", "." * 160):
         page = read(f"<title>{other}</title><p>{before}<p>{one}</p>{behind}")
         assert page.blocks[1, TITLED] == (letters[0] == letters[1] != "")
     text = np.frombuffer(f"{one} {other}".encode(), np.uint8)

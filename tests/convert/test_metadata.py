@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from fyke.convert.authors import clean_name
 from fyke.convert.facts import Facts
 from fyke.convert.metadata import describe, first_paragraph
 from fyke.formats.html import parse
-from fyke.values import Described
+from fyke.values import Described, Meta
 
 DATA = SHARED / "data" / "metadata"
 ARTICLE = """<script type="application/ld+json">{"@context": "https://schema.org", "@graph": [
@@ -77,6 +78,14 @@ def test_titles_by_rank_and_no_placeholders(html: str, title: str, source: str) 
 )  # fmt: skip
 def test_authors_are_people(html: str, author: str) -> None:
     assert of(html).meta.author == author
+
+
+def test_what_was_told_is_a_value_like_any_other() -> None:
+    meta = of("<p>Nothing is said here.").meta
+    assert meta == Meta(language_score=meta.language_score)
+    assert replace(meta, author="Ann Lee") == Meta(author="Ann Lee", language_score=meta.language_score)
+    with pytest.raises(FrozenInstanceError):
+        meta.author = "Bob Ray"  # type: ignore[misc]
 
 
 def test_names_lose_what_stands_around_them() -> None:
