@@ -47,6 +47,17 @@ def test_put_and_get_every_part(tmp_path: Path) -> None:
         assert store.get("http://www.example.com/other") is None
 
 
+def test_a_closed_store_leaves_no_log_to_replay_in_any_tablet(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s", settings=Settings(tablets=8)) as store:
+        for n in range(40):
+            store.put(f"http://h{n}.example/", raw=b"%d" % n * 1000, text="some words", links=["/x"])
+        logs = [*(tmp_path / "s").rglob("*.log")]
+        assert sum(path.stat().st_size for path in logs) > 8_000
+    assert [path for path in (tmp_path / "s").rglob("*.log") if path.stat().st_size] == []
+    with Store.open(tmp_path / "s", mode="r") as reader:
+        assert {row.raw for row in reader.scan()} == {b"%d" % n * 1000 for n in range(40)}
+
+
 def test_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s", settings=SMALL) as store:
         with pytest.raises(StorageError, match="being written by process"):

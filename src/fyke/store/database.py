@@ -152,10 +152,18 @@ class Database:
         except Exception as error:
             raise rocks.explain(self.path, error) from None
 
+    def flush(self) -> None:
+        """Move what was written from the log to files, so that the next one to open need not replay the log.
+
+        A full disk may forbid that, and loses nothing: the log has it all.
+        """
+        if self._db is not None:
+            for family in self.families.values():
+                with contextlib.suppress(Exception):
+                    family.flush()
+
     def close(self) -> None:
         """Flush and close. It is closed when nothing refers to it any more."""
-        # Closing a family also flushes it, so that the next one to open need not replay the log. A full disk may forbid
-        # that, and loses nothing: the log has it all.
         if self._db is not None:
             for family in (*self.families.values(), self._db):
                 with contextlib.suppress(Exception):

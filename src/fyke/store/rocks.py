@@ -28,6 +28,7 @@ from rocksdict import (
     CompactOptions,
     DBCompactionStyle,
     DBCompressionType,
+    Env,
     Options,
     Rdict,
     ReadOptions,
@@ -61,6 +62,10 @@ have all of them written anew: after 22,000 pages 4 % of a crawl's CPU, and more
 _SMALL = 0.02
 """The part of each of the nine others; what is small and changes in place fills little."""
 
+FLUSHES = 4
+"""Files that the tablets of a process write at once: each waits for the disk, which syncs many as quickly as one. With
+one at a time, closing sixteen tablets took 3.8 s on a disk of 220 syncs a second, and 0.24 s so."""
+
 COMPACT = CompactOptions()
 REWRITE = CompactOptions()
 REWRITE.set_bottommost_level_compaction(BottommostLevelCompaction.force())
@@ -90,6 +95,7 @@ class Memory:
 
 def open_primary(path: Path, memory: Memory) -> Rdict:
     """Open or create a tablet for writing. Raises ``StorageError``."""
+    Env().set_high_priority_background_threads(FLUSHES)  # of this process; RocksDB takes one by itself
     try:
         return Rdict(str(path), _options(memory), _families(memory))
     except Exception as error:

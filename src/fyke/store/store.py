@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -320,20 +321,31 @@ class Store:
             self._closed = True
             if self._timer is not None:
                 self._timer.cancel()
-        failure: StorageError | None = None
+        failures = self._flush() if self.mode == "w" else []
         for tablet in self._tablets.values():
-            try:
-                if self.mode == "w":
-                    tablet.sync()
-            except StorageError as error:
-                failure = error
             tablet.close()
         self._tablets.clear()
         for lock in self._locks:
             os.close(lock)
         self._locks.clear()
-        if failure is not None:
-            raise failure
+        if failures:
+            raise failures[-1]
+
+    def _flush(self) -> list[StorageError]:
+        """Bring all that was written to the disk, several tablets at once, as each waits for it; return what failed."""
+
+        def flush(tablet: Tablet) -> StorageError | None:
+            try:
+                tablet.sync()
+            except StorageError as error:
+                return error
+            tablet.flush()
+            return None
+
+        if not self._tablets:
+            return []
+        with ThreadPoolExecutor(min(len(self._tablets), 2 * rocks.FLUSHES)) as threads:
+            return [failure for failure in threads.map(flush, self._tablets.values()) if failure is not None]
 
     def __enter__(self) -> Store:
         return self
