@@ -1,14 +1,14 @@
-"""CPU seconds per 1,000 pages of whole crawls: fyke beside Scrapy, Crawlee and wget2 on the same site in one run.
+"""CPU seconds per 1,000 pages of whole crawls: fyke beside Scrapy, Crawlee, wget2 and spider-rs on the same site.
 
-``python -m bench.crawl [--pages 5000] [--more 20000] [--only fyke]``. The site is ``bench.crawl_site``: pages of 20 KB
-with 51 links over 50 loopback hosts, on nginx.
-With ``--more`` fyke runs on a larger site too: the slope between the two is the
-cost of a page, the rest is start-up.
+``python -m bench.crawl [--pages 5000] [--more 20000] [--only fyke]``. spider-rs runs where Node has it (NODE_PATH).
+The site is ``bench.crawl_site``: pages of 20 KB with 51 links over 50 loopback hosts, on nginx. With ``--more`` fyke and
+spider-rs run on a larger site too: the slope between the two is the cost of a page, the rest is start-up.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import resource
 import shutil
@@ -21,9 +21,13 @@ from pathlib import Path
 
 from bench import crawl_site
 from bench.measure import figure, table
+from fyke.errors import UserError
 from fyke.world import peers
 
 SCRAPY_SETTINGS = {"CONCURRENT_REQUESTS": 64, "CONCURRENT_REQUESTS_PER_DOMAIN": 2, "DOWNLOAD_DELAY": 0}
+
+SLOPES = ("fyke", "spider-rs")
+"""What runs on the larger site, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,11 @@ def crawlers(folder: Path, wanted: str) -> dict[str, list[str]]:
         "Scrapy": [sys.executable, "-c", peers.SCRAPY, json.dumps({"seeds": [seed], "settings": SCRAPY_SETTINGS})],
         "Crawlee": [sys.executable, "-c", peers.CRAWLEE, json.dumps({"seeds": [seed], "concurrency": 32})],
     }
+    with contextlib.suppress(UserError):
+        peers.version_of("spider", "")
+        # It follows links to other hosts only from pages that link to their own: of twenty pages one does.
+        seeds = [crawl_site.url(n) for n in range(20)]
+        found["spider-rs"] = ["node", "-e", peers.SPIDER, json.dumps({"seeds": seeds})]
     if shutil.which("wget2"):
         found["wget2"] = ["wget2", "-q", "-r", "-l", "inf", "-H", "--domains", hosts, "--max-threads=16", seed]
     return {name: words for name, words in found.items() if wanted in name}
@@ -90,13 +99,15 @@ def crawlers(folder: Path, wanted: str) -> dict[str, list[str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=2000)
-    parser.add_argument("--more", type=int, default=0, help="a larger site for the slope of fyke")
+    parser.add_argument("--more", type=int, default=0, help="a larger site for the slope")
     parser.add_argument("--only", default="", help="crawlers whose names contain this")
     options = parser.parse_args()
     runs = []
     for count in [options.pages, *([options.more] if options.more else [])]:
         with crawl_site.serve(count), tempfile.TemporaryDirectory(prefix="fyke-bench-") as name:
-            for crawler, words in crawlers(Path(name), "fyke" if count == options.more else options.only).items():
+            for crawler, words in crawlers(Path(name), options.only).items():
+                if count == options.more and not crawler.startswith(SLOPES):
+                    continue
                 folder = Path(name) / crawler.split(",")[0]
                 folder.mkdir(exist_ok=True)
                 runs.append(measure(crawler, words, folder, count, 600))
@@ -111,15 +122,15 @@ def main() -> None:
             costs,
             f"{options.pages:,} pages",
         )
-    for agents in ("1 agent", "2 agents"):
-        both = [r for r in runs if agents in r.name and r.pages]
+    for crawler in dict.fromkeys(r.name for r in runs if r.name.startswith(SLOPES)):
+        both = [r for r in runs if r.name == crawler and r.pages]
         if len(both) == 2:
             slope = (both[1].cpu - both[0].cpu) / (both[1].pages - both[0].pages) * 1000
             start = both[0].cpu - slope * both[0].pages / 1000
-            figure(
-                f"a further page, {agents}", "CPU ms", slope, size=f"between {both[0].pages:,} and {both[1].pages:,}"
-            )
-            print(f"fyke, {agents}: {slope:.3f} CPU s per 1,000 pages between the two sizes; start-up {start:.1f} s")
+            if crawler.startswith("fyke"):
+                size = f"between {both[0].pages:,} and {both[1].pages:,}"
+                figure(f"a further page, {crawler.removeprefix('fyke, ')}", "CPU ms", slope, size=size)
+            print(f"{crawler}: {slope:.3f} CPU s per 1,000 pages between the two sizes; start-up {start:.1f} s")
 
 
 if __name__ == "__main__":

@@ -67,6 +67,9 @@ def test_fyke_before_the_judge(capfd: pytest.CaptureFixture[str]) -> None:
     assert not found["stopped"]
 
 
-def test_a_peer_that_is_not_there_says_how_to_get_it() -> None:
+def test_a_peer_that_is_not_there_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="pip install scrapy"):
         version_of("scrapy", "/bin/false")
+    monkeypatch.setenv("NODE_PATH", "")
+    with pytest.raises(UserError, match="npm install --prefix peers @spider-rs"):
+        version_of("spider", "")

@@ -37,6 +37,7 @@ class PeerName(StrEnum):
     SCRAPY = "scrapy"
     CRAWLEE = "crawlee"
     WGET2 = "wget2"
+    SPIDER = "spider"
 
 
 @flags(WorldConfig, hosts=25, pages=500)

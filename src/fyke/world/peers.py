@@ -71,6 +71,24 @@ async def main():
 asyncio.run(main())
 """
 
+SPIDER = """
+const { Website } = require("@spider-rs/spider-rs");
+const given = JSON.parse(process.argv[1]);
+(async () => {
+    const met = new Set();
+    for (const seed of given.seeds) {
+        if (met.has(seed)) continue;
+        let site = new Website(seed).withRespectRobotsTxt(true).withExternalDomains(["*"]);
+        if (given.proxy) site = site.withProxies([given.proxy]).withDelay(1000 * given.delay);
+        site = site.build();
+        await site.crawl();
+        site.getLinks().forEach((each) => met.add(each));
+    }
+    console.log(met.size);
+    process.exit(0);
+})();
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -112,6 +130,10 @@ def _wget2(task: Task) -> list[str]:
     return [*words, f"--http-proxy={task.proxy}", *task.seeds]
 
 
+def _spider(task: Task) -> list[str]:
+    return ["node", "-e", SPIDER, json.dumps({"seeds": task.seeds, "proxy": task.proxy, "delay": task.delay})]
+
+
 def _fyke(task: Task) -> list[str]:
     words = [sys.executable, "-m", "fyke", "crawl", *task.seeds, "--scope", "any", "--allow-private", "--quiet"]
     words += [word for host in task.hosts for word in ("--resolve", f"{host}:127.0.0.1")]
@@ -132,6 +154,11 @@ PEERS = {
         "crawlee",
     ),
     "wget2": Peer(_wget2, "-r -l inf -H, --wait as the gap (of a thread), -N; it has no state but its files"),
+    "spider": Peer(
+        _spider,
+        "from Node: withRespectRobotsTxt, withDelay as the gap, external domains *; one home page after the other; "
+        "it has no state",
+    ),
 }
 
 
@@ -143,6 +170,8 @@ def version_of(name: str, python: str) -> str:
             raise UserError("wget2 is not installed; Debian has it: apt install wget2")
         said = subprocess.run(["wget2", "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S607
         return said.split(" - ")[0].removeprefix("GNU ").removeprefix("Wget2 ")
+    if name == "spider":
+        return _spider_version()
     if not peer.package:
         return ""
     asked = f"import importlib.metadata as m; print(m.version({peer.package!r}))"
@@ -150,6 +179,18 @@ def version_of(name: str, python: str) -> str:
     if not said:
         raise UserError(f"{python} has no {name}; make a venv with `pip install {name}` and give --python")
     return said
+
+
+def _spider_version() -> str:
+    asked = "require('@spider-rs/spider-rs'), require('@spider-rs/spider-rs/package.json').version"
+    node = shutil.which("node")
+    said = subprocess.run([node, "-p", asked], capture_output=True, text=True, check=False).stdout if node else ""  # noqa: S603
+    if not said:
+        raise UserError(
+            "Node has no spider-rs; `npm install --prefix peers @spider-rs/spider-rs@0.0.157 "
+            "@spider-rs/spider-rs-linux-x64-gnu@0.0.157`, and set NODE_PATH to the full path of peers/node_modules"
+        )
+    return said.strip()
 
 
 def environment_of(name: str, task: Task) -> dict[str, str]:
