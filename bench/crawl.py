@@ -1,8 +1,8 @@
 """CPU seconds per 1,000 pages of whole crawls: fyke beside Scrapy, Crawlee, wget2 and spider-rs on the same site.
 
 ``python -m bench.crawl [--pages 5000] [--more 20000] [--only fyke]``. spider-rs runs where Node has it (NODE_PATH).
-The site is ``bench.crawl_site``: pages of 20 KB with 51 links over 50 loopback hosts, on nginx. With ``--more`` fyke and
-spider-rs run on a larger site too: the slope between the two is the cost of a page, the rest is start-up.
+The site is ``bench.crawl_site``: pages of 20 KB with 51 links over 50 loopback hosts, on nginx. With ``--more`` fyke
+and spider-rs run on a larger site too: the slope between the two is the cost of a page, the rest is start-up.
 """
 
 from __future__ import annotations

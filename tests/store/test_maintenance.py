@@ -10,8 +10,8 @@ import pytest
 
 from fyke.errors import StorageError
 from fyke.frontier.keys import later_key, queue_key
-from fyke.store import SEEN_MARK, Codec, Settings, Store
-from fyke.store.cells import PAGE, cell_key
+from fyke.store import SEEN_MARK, Codec, Settings, Store, training
+from fyke.store.cells import PAGE, cell_key, host_prefix
 from fyke.store.maintenance import check, compact, scrub, stats
 from fyke.store.manifest import tablet_of
 from fyke.store.splitting import split
@@ -61,6 +61,25 @@ def test_a_host_gets_a_dictionary_and_old_cells_stay_readable(tmp_path: Path) ->
             row = store.get(f"http://h0.example/{number}")
             assert row is not None
             assert row.raw == templated(0, number)
+
+
+def test_a_host_whose_pages_share_nothing_is_tried_again_at_sixteen_times_as_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "HOST_PAGES", 20)
+    chance = random.Random(2)
+    tried = []
+    with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+        for number in range(520):
+            store.put(f"http://h.example/{number}", raw=chance.randbytes(2000).hex().encode())
+            if number in (30, 200, 519):
+                tablet = store.tablet(0)
+                assert tablet.trainer is not None
+                tablet.trainer.finish()
+                tried.append(tablet.ledger.host(host_prefix(Url("http://h.example/").key)).tried)
+        assert not next(iter(store.hosts())).dictionary
+    assert 20 <= tried[0] == tried[1] <= 31
+    assert tried[2] >= 16 * tried[0]
 
 
 def test_hosts_without_a_dictionary_use_that_of_the_type(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Training: zstd dictionaries from the pages of a host, or of a content type, made beside the writer.
 
 A host gets a dictionary once it has 200 pages, or 50 with 2 MB, and a new, larger one whenever it has four times as
-many: the first pages of a crawl are not typical of the rest. Hosts without one use that of the content type, made from
-pages of many hosts. A dictionary is on disk before the first cell that needs it, and stays for as long as the tablet.
+many (sixteen, where none helped): the first pages of a crawl are not typical of the rest. Hosts without one use that of
+the content type, made from pages of many hosts. A dictionary is on disk before the first cell that needs it, and stays
+for as long as the tablet.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 HOST_PAGES, LARGE_PAGES = 200, 50
 """Pages of a host before a dictionary is made; the few are enough where they have 2 MB, of which the smallest is the
 share. Still fewer samples make a dictionary that fits only them."""
-AGAIN = 4
+AGAIN, IN_VAIN = 4, 16
+"""Times as many pages before the next is made; where none was worth its time, pages seldom become more alike."""
 SAMPLE_BYTES = 256 * 1024
 """How much of one page is a sample."""
 SAMPLING = 4
@@ -57,7 +59,8 @@ class Trainer:
         for prefix in prefixes:
             totals = self._tablet.ledger.host(prefix)
             enough = LARGE_PAGES if totals.size >= SHARE * SMALLEST else HOST_PAGES
-            if totals.pages >= max(enough, AGAIN * totals.tried):
+            again = AGAIN if totals.dictionary else IN_VAIN
+            if totals.pages >= max(enough, again * totals.tried):
                 self._ask(prefix, prefix)
 
     def sampled(self, row: bytes, stamp: int, media_type: str) -> None:
