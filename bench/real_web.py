@@ -61,10 +61,10 @@ def links(url: str, body: bytes) -> Iterator[str]:
                 continue
 
 
-def walk(hosts: set[str], seeds: list[str]) -> set[str]:
-    """The addresses of all HTML pages on ``hosts`` that links from ``seeds`` reach."""
+def walk(hosts: set[str], seeds: list[str]) -> tuple[set[str], set[str]]:
+    """The addresses of all HTML pages on ``hosts`` that links from ``seeds`` reach, and of what is served otherwise."""
     connections: dict[str, http.client.HTTPConnection] = {}
-    seen, queue, pages = set(seeds), list(seeds), set()
+    seen, queue, pages, others = set(seeds), list(seeds), set(), set()
     while queue:
         url = queue.pop()
         parts = urlsplit(url)
@@ -79,6 +79,8 @@ def walk(hosts: set[str], seeds: list[str]) -> set[str]:
         elif answer.status == 200 and answer.headers.get_content_type() in ("text/html", "application/xhtml+xml"):
             pages.add(Url.parse(url).href)
             found = list(links(url, body))
+        elif answer.status == 200:
+            others.add(Url.parse(url).href)
         for target in found:
             if target not in seen and target.startswith("http://") and urlsplit(target).netloc in hosts:
                 seen.add(target)
@@ -86,7 +88,7 @@ def walk(hosts: set[str], seeds: list[str]) -> set[str]:
                     queue.append(target)
     for connection in connections.values():
         connection.close()
-    return pages
+    return pages, others
 
 
 def crawl(store: Path, seeds: list[str], agents: int, kills: int) -> tuple[dict[str, object], float]:
@@ -162,14 +164,16 @@ def compare(store: Path, seeds: list[str], hosts: set[str], agents: int, kills: 
         rows = [(row.url, row.meta) for row in reader.scan(parts=())]
     html = {url for url, meta in rows if meta.status == 200 and meta.type in ("text/html", "application/xhtml+xml")}
     found = {url for url in html if urlsplit(url).netloc in hosts}
-    expected = walk(hosts, seeds)
+    expected, others = walk(hosts, seeds)
     size = sum(meta.length for _, meta in rows)
     print(f"{summary['pages']:,} documents, {len(html):,} of them HTML, {size / 1e6:,.0f} MB in {seconds:.0f} s, "
           f"{kills} kills: {len(rows) / seconds:.0f} a second, {cpu / len(rows) * 1000:.2f} CPU s per 1,000, "
           f"{disk_bytes(store) / len(rows) / 1000:.1f} KB of store each")  # fmt: skip
     print(f"peak memory of a process {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000:.0f} MB")
-    print(f"linked pages: {len(expected):,}; missing {len(expected - found)}, never linked {len(found - expected)}")
-    for name, some in (("missing", expected - found), ("never linked", found - expected)):
+    missing, strange = expected - found, found - expected - others
+    print(f"linked pages: {len(expected):,}; missing {len(missing)}, never linked {len(strange)}; "
+          f"HTML that the server calls something else: {len(found & others)}")  # fmt: skip
+    for name, some in (("missing", missing), ("never linked", strange)):
         for url in sorted(some)[:10]:
             why = next((meta.error for known, meta in rows if known == url), "no row")
             print(f"  {name}: {url} ({why})")
@@ -177,7 +181,7 @@ def compare(store: Path, seeds: list[str], hosts: set[str], agents: int, kills: 
     clean = subprocess.run(check, capture_output=True, check=False).returncode == 0
     print("fyke store check:", "clean" if clean else "NOT clean", "· dropped", json.dumps(summary.get("dropped")),
           "· errors", json.dumps(summary.get("errors")))  # fmt: skip
-    if expected != found or not clean:
+    if missing or strange or not clean:
         sys.exit(1)
 
 
