@@ -369,10 +369,7 @@ class Queues:
     # ---- mail
 
     def deliver(self, now: float, urgent: bool = False) -> bool:
-        """Hand letters to the tablets of this agent that they are for; ``urgent`` ones only, or all.
-
-        Return whether any could leave.
-        """
+        """Hand letters, ``urgent`` ones or all, to those of our tablets that they are for; return whether any left."""
         taken = self.outbox.take(self.store.owned, urgent, ours=True)
         for letters in taken.values():
             self.apply(letters, now)
@@ -387,13 +384,15 @@ class Queues:
             return
         tablet = self.store.tablet(number)
         batch = tablet.batch()
+        offers: list[Offer] = []
         for letter in letters:
-            offers = letter.offers
+            some = letter.offers
             if not letter.judged:  # written by an earlier run or another agent, who do not know what we have seen
-                fresh = {url.href for url in self.unseen([Url(each.href) for each in offers])}
+                fresh = {url.href for url in self.unseen([Url(each.href) for each in some])}
                 if self.order is None:  # an order has a memory of its own
-                    offers = [each for each in offers if each.href in fresh]
-            self.enqueue(batch, offers, now)
+                    some = [each for each in some if each.href in fresh]
+            offers += some
+        self.enqueue(batch, offers, now)
         self.duplicates.apply(batch, number, [note for letter in letters for note in letter.notes])
         self.anchors.apply(batch, letters)
         self.outbox.applied(batch, letters)
