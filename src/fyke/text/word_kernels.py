@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.bits.hashing import mix
-from fyke.bits.jit import inlined, kernel, leaf
+from fyke.bits.jit import inlined, kernel, leaf, vector
 
 Array = NDArray[Any]
 Hash = np.uint64
@@ -155,6 +155,13 @@ def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
     return total
 
 
+@vector
+def add_words(hashes: Array, grams: Array) -> None:
+    """Add the next word to each of the n-grams."""
+    for i in range(grams.size):
+        grams[i] = grams[i] * BASE + hashes[i]
+
+
 @kernel
 def shingles(hashes: Array, count: int, n: int, out: Array) -> int:
     """Write the hash of each n-gram of ``hashes[:count]`` to ``out``; return how many."""
@@ -162,15 +169,10 @@ def shingles(hashes: Array, count: int, n: int, out: Array) -> int:
         return 0
     width = min(n, count)
     made = count - width + 1
-    leaving = U1  # BASE^width: the weight of the word that leaves the window
-    h = U0
-    for i in range(width):
-        h = h * BASE + hashes[i]
-        leaving *= BASE
-    out[0] = h
-    for i in range(1, made):
-        h = h * BASE + (hashes[i + width - 1] - hashes[i - 1] * leaving)
-        out[i] = h
+    grams = out[:made]
+    grams[:] = U0
+    for word in range(width):
+        add_words(hashes[word : word + made], grams)
     for i in range(made):
         out[i] = mix(out[i])
     return made
