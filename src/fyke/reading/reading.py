@@ -67,6 +67,8 @@ class Reading:
         self.found = found
         """Its links, and what it says of them and of itself."""
         self._main = main
+        self.text: str = main.text or self.whole
+        """Its main text; where nothing looks like content, and where the format has no furniture, all of it."""
 
     @property
     def media_type(self) -> str:
@@ -103,7 +105,7 @@ class Reading:
         """The type of a page: article, forum, listing, …; else empty."""
         return self._main.kind
 
-    @lazy
+    @property
     def blocks(self) -> str:
         """All its text; that of a page by blocks, BLOCK_END between them."""
         return self.document.whole
@@ -117,11 +119,6 @@ class Reading:
     def whole(self) -> str:
         """All its text."""
         return self.blocks.replace(BLOCK_END, "\n")
-
-    @lazy
-    def text(self) -> str:
-        """Its main text; where nothing looks like content, and where the format has no furniture, all of it."""
-        return self._main.text or self.whole
 
     def material(self, truncated: bool = False) -> Material:
         """Return what its copies are known by."""
