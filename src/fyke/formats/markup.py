@@ -328,18 +328,15 @@ def _shortened(page: bytes) -> bytes:
 
 def _cuts(data: list[bytes], batch: Batch, noted: Rows, said: Rows) -> Iterator[Cut]:
     n = o = 0
-    spans = batch.spans
-    rows = spans.tolist()
-    titles = batch.tokens[spans[:, TOKEN] + spans[:, TITLE].clip(0), START : END + 1].tolist()
+    rows = batch.spans.tolist()
     all_noted: list[list[int]] = noted[: rows[-1][NOTED]].tolist() if rows else []
     all_said: list[list[int]] = said[: all_noted[-1][3]].tolist() if all_noted else []
-    for page, (row, source, (start, end)) in enumerate(zip(rows, data, titles, strict=True)):
-        _, _, _, _, _, _, title, n_end, hrefs, texts, rels, held = row
+    for page, (row, source) in enumerate(zip(rows, data, strict=True)):
+        title, start, end, n_end, hrefs, texts, rels, held = row[TITLE:]
         if held & MANY:
             note("noted-tags")
         markup = Markup(source, batch, row, all_noted[n:n_end], all_said)
-        raw_title = source[start:end] if title >= 0 else b""
-        yield Cut(markup, (o, hrefs, texts, rels), title, raw_title, held, batch, page)
+        yield Cut(markup, (o, hrefs, texts, rels), title, source[start:end], held, batch, page)
         n, o = n_end, rels
 
 
