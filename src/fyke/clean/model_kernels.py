@@ -82,34 +82,32 @@ def pick(bit: bool, one: np.int16, other: np.int16) -> np.int16:
 
 
 @vector
-def add_tree(first: Array, second: Array, third: Array, fourth: Array, bounds: Array, table: Array, odds: Array
-             ) -> None:  # fmt: skip
-    """Add to ``odds`` what a tree of DEPTH levels says of each block, of which the four arrays are the features.
+def add_tree(rows: Array, places: Array, shifts: Array, bounds: Array, table: Array, odds: Array) -> None:
+    """Add to ``odds`` what a tree of DEPTH levels says of each column of ``rows``.
 
     The leaf is picked by vectors: a look-up for each block takes twice as long, and four times on pages of many blocks.
     """
+    p0, p1, p2, p3 = np.uint64(places[0]), np.uint64(places[1]), np.uint64(places[2]), np.uint64(places[3])
+    s0, s1, s2, s3 = (
+        np.uint64(PAD + shifts[0]), np.uint64(PAD + shifts[1]), np.uint64(PAD + shifts[2]), np.uint64(PAD + shifts[3])
+    )  # fmt: skip
     t0, t1, t2, t3, t4, t5, t6, t7 = table[0], table[1], table[2], table[3], table[4], table[5], table[6], table[7]
     t8, t9, t10, t11, t12, t13, t14, t15 = (
         table[8], table[9], table[10], table[11], table[12], table[13], table[14], table[15]
     )  # fmt: skip
     for k in range(odds.size):
-        a, b, c = first[k] > bounds[0], second[k] > bounds[1], third[k] > bounds[2]
+        at = np.uint64(k)
+        a, b, c = rows[p0, s0 + at] > bounds[0], rows[p1, s1 + at] > bounds[1], rows[p2, s2 + at] > bounds[2]
         low = pick(c, pick(b, pick(a, t7, t6), pick(a, t5, t4)), pick(b, pick(a, t3, t2), pick(a, t1, t0)))
         high = pick(c, pick(b, pick(a, t15, t14), pick(a, t13, t12)), pick(b, pick(a, t11, t10), pick(a, t9, t8)))
-        odds[k] += pick(fourth[k] > bounds[3], high, low)
+        odds[k] += pick(rows[p3, s3 + at] > bounds[3], high, low)
 
 
 @leaf
 def add_deep_scores(rows: Array, places: Array, shifts: Array, thresholds: Array, leaves: Array, odds: Array) -> None:
     """Do what ``add_scores`` does. REQUIRES: the trees have DEPTH levels."""
-    size = odds.size
     for tree in range(places.shape[0]):
-        row, start = places[tree], shifts[tree]
-        a, b, c, d = PAD + start[0], PAD + start[1], PAD + start[2], PAD + start[3]
-        add_tree(
-            rows[row[0], a : a + size], rows[row[1], b : b + size], rows[row[2], c : c + size],
-            rows[row[3], d : d + size], thresholds[tree], leaves[tree], odds,
-        )  # fmt: skip
+        add_tree(rows, places[tree], shifts[tree], thresholds[tree], leaves[tree], odds)
 
 
 @inlined
