@@ -190,6 +190,8 @@ def test_no_more_years_are_looked_at_than_there_is_room_for() -> None:
 @given(st.lists(st.lists(st.sampled_from(["3 May 2020", "2020", "12", " ", "é", "a " * 90, "&#50;020"]), max_size=4)))
 def test_texts_that_are_known_to_be_undated_name_no_date(parts: list[list[str]]) -> None:
     texts = [" ".join(part) for part in parts]
-    for text, surely in zip(texts, undated([text.encode() for text in texts]), strict=True):
+    for text in texts:
+        surely = undated(text.encode())
         assert not (surely and list(dates_in(html.unescape(text))))
-    assert undated([b"word " * 100, b"word " * 100 + b"on 3 May 2020"]) == [True, False]
+    assert undated(b"word " * 100)
+    assert not undated(b"word " * 100 + b"on 3 May 2020")

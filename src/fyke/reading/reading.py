@@ -196,11 +196,11 @@ class Reader:
         found = find_many(
             [(page, url, head) for page, (_, head, url) in zip(cut, given, strict=True)], self._memo, agent=self._agent
         )
-        dateless = undated([main.source for main in mains])
         readings = []
-        for (body, head, url), kind, text, page, main, language, links, no_date in zip(
-            given, kinds, texts, cut, mains, languages, found, dateless, strict=True
+        for (body, head, url), kind, text, page, main, language, links in zip(
+            given, kinds, texts, cut, mains, languages, found, strict=True
         ):  # page by page, while what was made of one is at hand
+            no_date = undated(main.source)  # while it is there: before the blocks are decoded
             made = text_document(page, text, url, kind, main.text, main.blocks, language, no_date)
             readings.append(Reading(url, body, _linked(made, head, url), links, main))
         return readings
