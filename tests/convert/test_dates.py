@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from bench.measure import SHARED
 from fyke.clean.main import main_text
 from fyke.convert import dates
+from fyke.convert.date_kernels import MAX_YEARS
 from fyke.convert.dates import EARLIEST, LATEST, date_in_url, dates_in, read_date, undated
 from fyke.convert.facts import Facts
 from fyke.convert.metadata import describe
@@ -183,7 +184,7 @@ def test_years_without_a_day_beside_them_are_of_no_date(text: str) -> None:
 
 @pytest.mark.kernel
 def test_no_more_years_are_looked_at_than_there_is_room_for() -> None:
-    assert len(dates._years("1 2001 " * 1000)) == dates.MAX_YEARS
+    assert len(dates._years("1 2001 " * 1000)) == MAX_YEARS
 
 
 @pytest.mark.kernel

@@ -115,9 +115,9 @@ def bigrams(buffer: Array, i: Hash, end: int, table: Array, first: Hash, out: Ar
 def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
     """Write the hash of each word of ``buffer[start:end]`` to ``out``; return how many.
 
-    REQUIRES: ``len(out) > (end - start) // 2 + 1``: a word is a letter and what parts it from the next, or a character of
-    three bytes. Plain ASCII runs without branches, four bytes at a time: each byte stores the
-    hash of the word so far and advances only where a word ends.
+    REQUIRES: ``len(out) > (end - start) // 2 + 1``: a word is a letter and what parts it from the next, or a character
+    of three bytes. Plain ASCII runs without branches, four bytes at a time: each byte stores the hash of the word so
+    far and advances only where a word ends.
     """
     # Unsigned, or each load and store would first look for a negative index: a fifth of the time.
     count = U0
