@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from fyke.clean.extract import METHODS
 from fyke.clean.feature_kernels import width_of
 from fyke.clean.features import PAD, TYPES
 from fyke.clean.model import UNIT, Model, look, shipped
-from fyke.clean.model_kernels import add_scores, belief, to_chances
+from fyke.clean.model_kernels import DEPTH, add_deep_scores, add_scores, belief, to_chances
 from fyke.clean.page import Page, read
 from fyke.errors import StorageError
 
@@ -51,6 +52,32 @@ def test_a_forest_is_the_sum_of_its_leaves() -> None:
     chances = np.empty(3, np.float32)
     to_chances(np.array([0, 100, -100], np.int32) * UNIT, chances)
     assert chances.tolist() == pytest.approx([0.5, 1.0, 0.0])
+
+
+@pytest.mark.kernel
+def test_leaves_are_picked_as_they_are_looked_up() -> None:
+    chance = np.random.default_rng(1)
+    places, shifts = (
+        chance.integers(0, 6, (5, DEPTH)).astype(np.int32),
+        chance.integers(-3, 4, (5, DEPTH)).astype(np.int32),
+    )
+    thresholds, leaves = (
+        chance.integers(0, 64, (5, DEPTH)).astype(np.uint8),
+        chance.integers(-999, 999, (5, 16)).astype(np.int16),
+    )
+    rows = np.zeros((6, LANES + 2 * PAD), np.uint8)
+    rows[:, PAD : PAD + 21] = chance.integers(0, 64, (6, 21))
+    looked_up, picked = np.zeros(21, np.int32), np.zeros(LANES, np.int32)
+    add_scores(rows, places, shifts, thresholds, leaves, np.empty(LANES, np.uint8), looked_up)
+    add_deep_scores(rows, places, shifts, thresholds, leaves, picked)
+    assert len(set(looked_up.tolist())) > 5
+    assert picked[:21].tolist() == looked_up.tolist()
+
+
+def test_a_model_of_other_trees_is_refused() -> None:
+    shallow = replace(shipped().first, columns=shipped().first.columns[:, :3])
+    with pytest.raises(ValueError, match="4 levels, not 3"):
+        replace(shipped(), first=shallow, second=shallow)
 
 
 @pytest.mark.kernel

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from bench.measure import SHARED
 from fyke.clean.main import main_text
 from fyke.convert import dates
+from fyke.convert.date_kernels import MAX_YEARS
 from fyke.convert.dates import EARLIEST, LATEST, date_in_url, dates_in, read_date, undated
 from fyke.convert.facts import Facts
 from fyke.convert.metadata import describe
@@ -183,13 +184,15 @@ def test_years_without_a_day_beside_them_are_of_no_date(text: str) -> None:
 
 @pytest.mark.kernel
 def test_no_more_years_are_looked_at_than_there_is_room_for() -> None:
-    assert len(dates._years("1 2001 " * 1000)) == dates.MAX_YEARS
+    assert len(dates._years("1 2001 " * 1000)) == MAX_YEARS
 
 
 @pytest.mark.kernel
 @given(st.lists(st.lists(st.sampled_from(["3 May 2020", "2020", "12", " ", "é", "a " * 90, "&#50;020"]), max_size=4)))
 def test_texts_that_are_known_to_be_undated_name_no_date(parts: list[list[str]]) -> None:
     texts = [" ".join(part) for part in parts]
-    for text, surely in zip(texts, undated([text.encode() for text in texts]), strict=True):
+    for text in texts:
+        surely = undated(text.encode())
         assert not (surely and list(dates_in(html.unescape(text))))
-    assert undated([b"word " * 100, b"word " * 100 + b"on 3 May 2020"]) == [True, False]
+    assert undated(b"word " * 100)
+    assert not undated(b"word " * 100 + b"on 3 May 2020")

@@ -83,6 +83,8 @@ class Model:
     def __post_init__(self) -> None:
         """Join the forests."""
         columns, thresholds, leaves = _joined((self.first, self.second))
+        if columns.shape[1] != model_kernels.DEPTH:
+            raise ValueError(f"the trees of both looks have {model_kernels.DEPTH} levels, not {columns.shape[1]}")
         kinds, kind_thresholds, kind_leaves = _joined(self.types)
         tables = Tables(
             class_odds=self.odds,

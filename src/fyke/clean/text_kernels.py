@@ -22,6 +22,7 @@ from fyke.bits.jit import (
     leaf,
     popcount,
     trailing_zeros,
+    vector,
 )
 from fyke.clean.columns import (
     BODIED,
@@ -265,7 +266,7 @@ def ending(page: Array, end: int) -> int:
     return 1 if tail == 58 else 0
 
 
-@leaf
+@vector
 def count_text(
     page: Array, start: int, end: int, row: Array, in_link: bool, known: Known, pen: Pen, out: Array
 ) -> Pen:  # fmt: skip

@@ -15,6 +15,8 @@ _ZERO, _ONE, _TWO, _FOUR, _NINE, _POINT, _SLASH = (ord(character) for character 
 _FIRST_DIGIT, _ABOVE_DIGITS, _ABOVE_ASCII, _ABOVE_INNER = (np.uint8(byte) for byte in (48, 58, 0x80, 0xC0))
 AROUND = 40
 """Characters before and after a year in which the rest of a date stands."""
+MAX_YEARS = 400
+"""Years of a text that are looked at."""
 _DAYS = np.array([0, 1, 1, 0, 0, 1, 1, 0], np.uint8)
 """Of a number by how many digits it has: whether it may be a day, by itself or right before a year."""
 _AMPERSAND = np.uint8(ord("&"))
@@ -112,13 +114,8 @@ def find_years(text: Bytes, found: Places) -> int:
 
 
 @kernel
-def hold_years(buffer: Bytes, ends: Places, found: Places, held: Bytes) -> None:
-    """Write for each text of ``buffer``, which end at ``ends``, whether ``find_years`` may find one in it.
-
-    A text with entities may hold more than it shows. ``found`` is room.
-    """
-    begin = 0
-    for n in range(ends.size):
-        text = buffer[begin : ends[n]]
-        held[n] = find_byte(text, 0, _AMPERSAND) < text.size or find_years(text, found) > 0
-        begin = int(ends[n])
+def may_hold_year(text: Bytes) -> bool:
+    """Whether ``find_years`` may find one: a text with entities may hold more than it shows."""
+    if find_byte(text, 0, _AMPERSAND) < text.size:
+        return True
+    return find_years(text, np.empty((MAX_YEARS, 3), np.int32)) > 0

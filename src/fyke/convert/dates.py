@@ -8,15 +8,15 @@ languages of _MONTHS. A date is ISO 8601 with the precision and the zone of its 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from itertools import accumulate, compress, islice
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from fyke.convert.date_kernels import AROUND, find_years, hold_years
+from fyke.convert.date_kernels import AROUND, MAX_YEARS, find_years, may_hold_year
 
 EARLIEST, LATEST = 1990, 2049
 """Years of a web page: the other numbers of four digits are something else."""
@@ -83,8 +83,6 @@ _LETTERS = re.compile(rf"(?:(?<=\d)(?:st|nd|rd|th|er|º|ª))?({_NAME})", re.IGNO
 MAX_VALUE = 120
 MAX_LOOKED = 20_000
 """Bytes of a text of which it is told beforehand that it names no date."""
-MAX_YEARS = 400
-""""Years of a text that are looked at."""
 
 
 class Date(NamedTuple):
@@ -132,19 +130,12 @@ def dates_in(text: str, american: bool = False) -> Iterator[Date]:
         yield from _dates(text, start, end, american)
 
 
-def undated(texts: Sequence[bytes | memoryview]) -> list[bool]:
-    """Return of each text, as UTF-8 with entities, whether ``dates_in`` surely finds no date in it.
+def undated(text: bytes | memoryview) -> bool:
+    """Return whether ``dates_in`` surely finds no date in a text, which is UTF-8 with entities.
 
-    All are looked at in one call; of a very short one, of a long one, and of one with entities nothing is said.
+    Of a very short one, of a long one, and of one with entities nothing is said.
     """
-    looked = [4 * 2 * AROUND < len(text) <= MAX_LOOKED for text in texts]
-    some = list(compress(texts, looked))
-    if not some:
-        return looked
-    ends, held = np.array([*accumulate(map(len, some))], np.int32), np.empty(len(some), np.uint8)
-    hold_years(np.frombuffer(b"".join(some), np.uint8), ends, np.empty((MAX_YEARS, 3), np.int32), held)
-    found = iter(held.tolist())
-    return [wanted and not next(found) for wanted in looked]
+    return 4 * 2 * AROUND < len(text) <= MAX_LOOKED and not may_hold_year(np.frombuffer(text, np.uint8))
 
 
 def _years(text: str) -> list[list[int]]:

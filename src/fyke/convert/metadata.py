@@ -137,16 +137,17 @@ def describe(
 
 def _plain(facts: Facts, text: str, main: str, language: Language, undated: bool) -> Described:
     """Return ``describe`` of a page that says nothing of itself but what it is called."""
-    when, changed = published(facts, [], [], "" if undated else text, UNDATED)
     known: dict[str, Any] = {}
     sources = []
-    for name, value, source in (
-        ("published", *when), ("updated", *changed),
-        ("description", first_paragraph(main) if text and main else "", "text"),
-    ):  # fmt: skip
-        if value:
-            known[name] = value
-            sources.append((name, source))
+    for name, dated in zip(
+        ("published", "updated"), published(facts, [], [], "" if undated else text, UNDATED), strict=True
+    ):
+        if dated.iso:
+            known[name] = dated.iso
+            sources.append((name, dated.source))
+    if text and main and (paragraph := first_paragraph(main)):
+        known["description"] = paragraph
+        sources.append(("description", "text"))
     return _described(facts, _title(facts, [], []), known, sources, language)
 
 

@@ -15,10 +15,13 @@ from fyke.formats.markup_rows import (  # isort: skip
     ATTRIBUTE_COLUMNS, CLOSE, ELEMENT_, FIRST, KIND, NAME, RAW, SELF_CLOSING, START, TEXT, VALUE, VALUE_END,
 )  # fmt: skip
 
-BEGIN, END, TOKEN, TOKEN_END, ATTRIBUTE_, ATTRIBUTE_END, TITLE, NOTED, HREFS, TEXTS, RELS, HELD, COLUMNS = range(13)
+(
+    BEGIN, END, TOKEN, TOKEN_END, ATTRIBUTE_, ATTRIBUTE_END, TITLE, TITLE_START, TITLE_END, NOTED, HREFS, TEXTS, RELS,
+    HELD, COLUMNS,
+) = range(15)  # fmt: skip
 """Of a page, in its row: where its bytes, tokens (the one that ends them too) and attributes begin and end; the token
-of its own that is its title's text, or -1; where its noted tokens end, and its columns of anchors in the output;
-what its attributes hold."""
+of its own that is its title's text, or -1, and where that begins and ends; where its noted tokens end, and its columns
+of anchors in the output; what its attributes hold."""
 ANNOTATED, MARKED, RELATED, MANY, SCRIPTED, SPOKEN = 1, 2, 4, 8, 16, 32
 """Bits of HELD: an element but meta and link has microdata or RDFa; some element has a class, an id or another of the
 names by which authors tell what it is; some has a rel; more tags speak of the page than are noted; there is a
@@ -152,7 +155,10 @@ def cut_pages(
         named = attributes[a : a + sizes[1]]
         row = rows[page]
         row[BEGIN], row[END], row[TOKEN], row[ATTRIBUTE_] = bounds[page], bounds[page + 1], t, a
-        row[TITLE] = find_title(own, noted[n:], sizes[2])
+        title = find_title(own, noted[n:], sizes[2])
+        row[TITLE], row[TITLE_START], row[TITLE_END] = title, 0, 0
+        if title >= 0:
+            row[TITLE_START], row[TITLE_END] = own[title, START], own[title, TEXT_END]
         row[HELD] = held_by(own, named) | (MANY if sizes[2] > MAX_NOTED else 0)
         count, s, held = complete(source, own, named, noted[n : n + min(sizes[2], MAX_NOTED)], said, s)
         row[HELD] |= held

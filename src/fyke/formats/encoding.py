@@ -195,7 +195,7 @@ def meta_charset(data: bytes) -> str | None:
     """
     window = data[:_PRESCAN]
     if usual := _USUAL.match(window):
-        return _declared({b"charset": usual[2] or usual[3]}) or _prescan(window)
+        return _labelled(usual[2] or usual[3]) or _prescan(window)
     found = _prescan(window) if b"charset" in window.lower() else None
     if found is None and len(data) > _PRESCAN and b"charset" in data[:_LATE_PRESCAN].lower():
         found = _prescan(data[:_LATE_PRESCAN])
@@ -267,6 +267,11 @@ def _declared(attributes: dict[bytes, bytes]) -> str | None:
     if name is not None and name.startswith("UTF-16"):
         return "UTF-8"  # the declaration was read as ASCII, so it is wrong
     return "windows-1252" if name == "x-user-defined" else name
+
+
+@lru_cache(maxsize=64)
+def _labelled(label: bytes) -> str | None:
+    return _declared({b"charset": label})
 
 
 def _beyond_ascii(text: str) -> int:

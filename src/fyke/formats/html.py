@@ -175,7 +175,7 @@ class Page:
     @property
     def raw_title(self) -> bytes:
         """The first ``<title>`` that is no picture's, as it stands."""
-        return self.tokens.source(self.cut.title) if self.cut.title >= 0 else b""
+        return self.cut.raw_title
 
     @lazy
     def title(self) -> str:

@@ -16,7 +16,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fyke.formats.batch_kernels import COLUMNS, MANY, NOTED, NOTED_COLUMNS, TOKEN_END, cut_pages
+from fyke.formats.batch_kernels import (
+    ATTRIBUTE_,
+    ATTRIBUTE_END,
+    BEGIN,
+    COLUMNS,
+    MANY,
+    NOTED,
+    NOTED_COLUMNS,
+    RELS,
+    TITLE,
+    TOKEN,
+    TOKEN_END,
+    cut_pages,
+)  # fmt: skip
+from fyke.formats.batch_kernels import END as END_OF_PAGE
+from fyke.formats.lazy import lazy
 from fyke.formats.markup_names import ATTRIBUTE, ATTRIBUTES, ELEMENT, ELEMENTS
 from fyke.formats.markup_rows import (
     ATTRIBUTE_COLUMNS,
@@ -110,15 +125,28 @@ class Markup:
     ``tokens[i, FIRST]`` to ``tokens[i + 1, FIRST]``; ``len(markup)`` is the number of tokens.
     """
 
-    __slots__ = ("_noted", "_said", "attributes", "count", "data", "page", "tokens")
-
     def __init__(
-        self, data: bytes, page: Bytes, tokens: Rows, attributes: Rows, noted: list[list[int]], said: list[list[int]]
+        self, data: bytes, batch: Batch, row: list[int], noted: list[list[int]], said: list[list[int]]
     ) -> None:
-        """REQUIRES: the rows are those of ``data``, and ``page`` is its bytes."""
-        self.data, self.page, self.tokens, self.attributes = data, page, tokens, attributes
+        """REQUIRES: ``row`` is that of ``data`` in the batch."""
+        self.data, self._batch, self._row = data, batch, row
         self._noted, self._said = noted, said
-        self.count = len(tokens) - 1
+        self.count = row[TOKEN_END] - row[TOKEN] - 1
+
+    @lazy
+    def page(self) -> Bytes:
+        """The bytes of ``data``."""
+        return self._batch.buffer[self._row[BEGIN] : self._row[END_OF_PAGE]]
+
+    @lazy
+    def tokens(self) -> Rows:
+        """Its tokens, and a row more."""
+        return self._batch.tokens[self._row[TOKEN] : self._row[TOKEN_END]]
+
+    @lazy
+    def attributes(self) -> Rows:
+        """The attributes of its tokens."""
+        return self._batch.attributes[self._row[ATTRIBUTE_] : self._row[ATTRIBUTE_END]]
 
     @classmethod
     def of(cls, data: bytes) -> Markup:
@@ -245,6 +273,8 @@ class Batch(NamedTuple):
     """A row for each page: where its bytes, tokens and attributes begin and end, its title's token, and more."""
     columns: Bytes
     """The hrefs, then the texts, then the rels of each page's anchors, a zero after each; BEHIND more bytes."""
+    anchors: bytes
+    """The same."""
 
 
 class Cut(NamedTuple):
@@ -255,6 +285,8 @@ class Cut(NamedTuple):
     """Where its anchors' hrefs begin in ``batch.columns``, and where hrefs, texts and rels end."""
     title: int
     """The token that is the title's text; -1 if there is none."""
+    raw_title: bytes
+    """The title as it stands."""
     held: int
     """What its attributes hold, in bits: ANNOTATED, MARKED, RELATED (batch_kernels)."""
     batch: Batch
@@ -263,7 +295,7 @@ class Cut(NamedTuple):
 
     def column(self, number: int) -> bytes:
         """The hrefs (0), texts (1) or rels (2) of its anchors, a zero after each; white space of texts folded."""
-        return self.batch.columns[self.ends[number] : self.ends[number + 1]].tobytes()
+        return self.batch.anchors[self.ends[number] : self.ends[number + 1]]
 
 
 def cut(pages: Sequence[bytes]) -> list[Cut]:
@@ -285,7 +317,8 @@ def cut(pages: Sequence[bytes]) -> list[Cut]:
         room = min(4 * room, most)
     if data and room >= most and rows[-1, TOKEN_END] > room - _MARGIN:
         note("page-tokens")
-    return [*_cuts(data, Batch(buffer, tokens, attributes, rows, out), noted, said)]
+    anchors = out[: rows[-1, RELS]].tobytes() if data else b""
+    return [*_cuts(data, Batch(buffer, tokens, attributes, rows, out, anchors), noted, said)]
 
 
 def _shortened(page: bytes) -> bytes:
@@ -295,17 +328,15 @@ def _shortened(page: bytes) -> bytes:
 
 def _cuts(data: list[bytes], batch: Batch, noted: Rows, said: Rows) -> Iterator[Cut]:
     n = o = 0
-    buffer, tokens, attributes, spans, _ = batch
-    rows = spans.tolist()
+    rows = batch.spans.tolist()
     all_noted: list[list[int]] = noted[: rows[-1][NOTED]].tolist() if rows else []
     all_said: list[list[int]] = said[: all_noted[-1][3]].tolist() if all_noted else []
-    for page, row in enumerate(rows):
-        b, b_end, t, t_end, a, a_end, title, n_end, hrefs, texts, rels, held = row
+    for page, (row, source) in enumerate(zip(rows, data, strict=True)):
+        title, start, end, n_end, hrefs, texts, rels, held = row[TITLE:]
         if held & MANY:
             note("noted-tags")
-        own = all_noted[n:n_end]
-        markup = Markup(data[page], buffer[b:b_end], tokens[t:t_end], attributes[a:a_end], own, all_said)
-        yield Cut(markup, (o, hrefs, texts, rels), title, held, batch, page)
+        markup = Markup(source, batch, row, all_noted[n:n_end], all_said)
+        yield Cut(markup, (o, hrefs, texts, rels), title, source[start:end], held, batch, page)
         n, o = n_end, rels
 
 

@@ -67,6 +67,8 @@ class Reading:
         self.found = found
         """Its links, and what it says of them and of itself."""
         self._main = main
+        self.text: str = main.text or self.whole
+        """Its main text; where nothing looks like content, and where the format has no furniture, all of it."""
 
     @property
     def media_type(self) -> str:
@@ -103,7 +105,7 @@ class Reading:
         """The type of a page: article, forum, listing, …; else empty."""
         return self._main.kind
 
-    @lazy
+    @property
     def blocks(self) -> str:
         """All its text; that of a page by blocks, BLOCK_END between them."""
         return self.document.whole
@@ -117,11 +119,6 @@ class Reading:
     def whole(self) -> str:
         """All its text."""
         return self.blocks.replace(BLOCK_END, "\n")
-
-    @lazy
-    def text(self) -> str:
-        """Its main text; where nothing looks like content, and where the format has no furniture, all of it."""
-        return self._main.text or self.whole
 
     def material(self, truncated: bool = False) -> Material:
         """Return what its copies are known by."""
@@ -199,11 +196,11 @@ class Reader:
         found = find_many(
             [(page, url, head) for page, (_, head, url) in zip(cut, given, strict=True)], self._memo, agent=self._agent
         )
-        dateless = undated([main.source for main in mains])
         readings = []
-        for (body, head, url), kind, text, page, main, language, links, no_date in zip(
-            given, kinds, texts, cut, mains, languages, found, dateless, strict=True
+        for (body, head, url), kind, text, page, main, language, links in zip(
+            given, kinds, texts, cut, mains, languages, found, strict=True
         ):  # page by page, while what was made of one is at hand
+            no_date = undated(main.source)  # while it is there: before the blocks are decoded
             made = text_document(page, text, url, kind, main.text, main.blocks, language, no_date)
             readings.append(Reading(url, body, _linked(made, head, url), links, main))
         return readings

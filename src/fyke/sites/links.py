@@ -23,7 +23,7 @@ import numpy.typing as npt
 from fyke.errors import UrlError
 from fyke.formats.html import Page, References, parse_refresh
 from fyke.formats.http import NO_HEAD, Head
-from fyke.sites.memo import UNKNOWN, Join, Known
+from fyke.sites.memo import UNKNOWN, Join, Known, Target
 from fyke.sites.memo import LinkMemo as LinkMemo  # noqa: PLC0414 - handed on
 from fyke.sites.usage import read_signals
 from fyke.url import Url
@@ -68,6 +68,7 @@ class Directives:
 
 
 _NO_DIRECTIVES = Directives()
+_NO_OTHERS = References([], [], [])
 
 
 def read_directives(metas: Iterable[str], headers: Iterable[str], agent: str) -> Directives:
@@ -108,7 +109,12 @@ def find_many(given: Sequence[tuple[Page, Url, Head]], memo: LinkMemo, *, agent:
         MAX_LINKS,
     )
     for (page, _, head), base, directives, anchors in zip(given, bases, said, known, strict=True):
-        yield _page_links(page, head, directives, anchors, memo.joiner(base))
+        if anchors is None or page.speaks or directives is not _NO_DIRECTIVES or head.get("refresh"):
+            yield _page_links(page, head, directives, anchors, memo.joiner(base))
+        else:  # all that it says of links is its anchors
+            dropped: dict[Drop, int] = {}
+            links, keys = _follow(page, anchors, _NO_OTHERS, (), dropped)
+            yield PageLinks(links, keys, signals=read_signals((), head), dropped=tuple(dropped.items()))
 
 
 def _base(url: Url, href: str) -> Url:
@@ -121,7 +127,8 @@ def _base(url: Url, href: str) -> Url:
 
 
 def _directives(page: Page, head: Head, agent: str) -> Directives:
-    said, robots_tags = page.robots(agent) if agent else page.robots(), head.get_all("x-robots-tag")
+    said = (page.robots(agent) if agent else page.robots()) if page.metas else ()
+    robots_tags = head.get_all("x-robots-tag")
     return read_directives(said, robots_tags, agent) if said or robots_tags else _NO_DIRECTIVES
 
 
@@ -145,7 +152,7 @@ def _page_links(page: Page, head: Head, directives: Directives, anchors: Known |
             others.add(relation.href, relation.title, relation.rel)
     if refresh is not None and refresh.href:
         others.add(refresh.href, "", "refresh")
-    links, keys = _follow(page, anchors, others, join, dropped)
+    links, keys = _follow(page, anchors, others, [join(href) for href in others.hrefs], dropped)
     return PageLinks(
         links,
         keys,
@@ -177,13 +184,15 @@ def _shorten(references: References, dropped: dict[Drop, int]) -> None:
 
 
 def _follow(
-    page: Page, anchors: Known | None, others: References, join: Join, dropped: dict[Drop, int]
+    page: Page, anchors: Known | None, others: References, more: Sequence[Target], dropped: dict[Drop, int]
 ) -> tuple[Links, npt.NDArray[np.uint64]]:
-    """Return where anchors and other references lead, and the keys of that; count those that lead nowhere."""
+    """Return where anchors and other references lead, and the keys of that; count those that lead nowhere.
+
+    ``more`` is where the others lead.
+    """
     targets, keys, some_dropped = anchors or UNKNOWN
     texts, rels = (page.anchor_texts(), page.anchor_rels()) if targets else ([], [])
-    if others.hrefs:
-        more = [join(href) for href in others.hrefs]
+    if more:
         some_dropped = some_dropped or not all(key for _, key in more)
         rels = [*(rels or [""] * len(targets)), *others.rels]
         texts = [*texts, *others.texts]

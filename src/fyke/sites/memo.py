@@ -128,7 +128,7 @@ class LinkMemo:
         text = cuts[0].batch.columns
         spans = [cut.ends[:2] if base is not None else (0, 0) for cut, base in zip(cuts, bases, strict=True)]
         places = [self._places_of(base) if base is not None else (0, 0) for base in bases]
-        room = sum(min(end - begin, len(cut.markup)) for (begin, end), cut in zip(spans, cuts, strict=True))
+        room = sum([min(end - begin, cut.markup.count) for (begin, end), cut in zip(spans, cuts, strict=True)])
         rows, keys = np.empty((room, FOUND), np.int32), np.empty(room, np.uint64)
         told = np.empty((len(cuts), TOLD), np.int32)
         count = look_up(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.bits.hashing import mix
-from fyke.bits.jit import inlined, kernel, leaf
+from fyke.bits.jit import inlined, kernel, leaf, vector
 
 Array = NDArray[Any]
 Hash = np.uint64
@@ -115,8 +115,9 @@ def bigrams(buffer: Array, i: Hash, end: int, table: Array, first: Hash, out: Ar
 def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
     """Write the hash of each word of ``buffer[start:end]`` to ``out``; return how many.
 
-    REQUIRES: ``len(out) > end - start``. Plain ASCII runs without branches, four bytes at a time: each byte stores the
-    hash of the word so far and advances only where a word ends.
+    REQUIRES: ``len(out) > (end - start) // 2 + 1``: a word is a letter and what parts it from the next, or a character
+    of three bytes. Plain ASCII runs without branches, four bytes at a time: each byte stores the hash of the word so
+    far and advances only where a word ends.
     """
     # Unsigned, or each load and store would first look for a negative index: a fifth of the time.
     count = U0
@@ -155,6 +156,13 @@ def words(buffer: Array, start: int, end: int, table: Array, out: Array) -> int:
     return total
 
 
+@vector
+def add_words(hashes: Array, grams: Array) -> None:
+    """Add the next word to each of the n-grams."""
+    for i in range(grams.size):
+        grams[i] = grams[i] * BASE + hashes[i]
+
+
 @kernel
 def shingles(hashes: Array, count: int, n: int, out: Array) -> int:
     """Write the hash of each n-gram of ``hashes[:count]`` to ``out``; return how many."""
@@ -162,15 +170,10 @@ def shingles(hashes: Array, count: int, n: int, out: Array) -> int:
         return 0
     width = min(n, count)
     made = count - width + 1
-    leaving = U1  # BASE^width: the weight of the word that leaves the window
-    h = U0
-    for i in range(width):
-        h = h * BASE + hashes[i]
-        leaving *= BASE
-    out[0] = h
-    for i in range(1, made):
-        h = h * BASE + (hashes[i + width - 1] - hashes[i - 1] * leaving)
-        out[i] = h
+    grams = out[:made]
+    grams[:] = U0
+    for word in range(width):
+        add_words(hashes[word : word + made], grams)
     for i in range(made):
         out[i] = mix(out[i])
     return made

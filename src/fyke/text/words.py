@@ -42,8 +42,8 @@ def pack(texts: Sequence[str | bytes]) -> tuple[NDArray[np.uint8], NDArray[np.in
 def word_hashes(text: str | bytes, folding: Folding = DEFAULT_FOLDING) -> NDArray[np.uint64]:
     """Return the hash of each word of a text, in order."""
     buffer = np.frombuffer(encode(text) or b"\0", np.uint8)
-    out = np.empty(len(buffer) + 1, np.uint64)
-    return out[: kernels.words(buffer, 0, len(buffer), character_table(folding), out)].copy()
+    out = np.empty(len(buffer) // 2 + 2, np.uint64)
+    return out[: kernels.words(buffer, 0, len(buffer), character_table(folding), out)]
 
 
 def vocabulary(text: str) -> tuple[int, int]:
