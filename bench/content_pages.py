@@ -91,7 +91,7 @@ def load(folder: Path, dataset: str) -> list[Example]:
         page = read(decoded(body, "text/html").text)
         texts = block_texts(page)
         truth = labels(texts, row["text"])
-        words = np.sqrt(page.blocks[:, WORDS] + 0.5)
+        words = page.blocks[:, WORDS] + 0.5
         site = host(row.get("url", ""), row["id"])
         weight = SETS.get(dataset, 1.0) * words / max(1.0, words.sum())
         example = Example(

@@ -47,7 +47,7 @@ ARTICLE = np.eye(len(TYPES), dtype=np.float32)[0]
 """The chances of the types of a page that is an article for sure."""
 DEPTH = 4
 FIRST = boosting.Settings(trees=120, depth=DEPTH, rate=0.07, ridge=6.0, rows=0.25)
-SECOND = boosting.Settings(trees=200, depth=DEPTH, rate=0.07, ridge=3.0, rows=0.15)
+SECOND = boosting.Settings(trees=200, depth=DEPTH, rate=0.2, ridge=1.0, rows=0.3)
 
 
 @dataclass(frozen=True, slots=True)

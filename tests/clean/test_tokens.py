@@ -191,6 +191,8 @@ def test_text_in_noscript_is_read_where_there_is_next_to_nothing_else() -> None:
     assert "Post 59 says" in "\n".join(texts(hidden))
     [main] = main_texts([parse(hidden)])
     assert "Post 59 says" in main.text
+    many = f"<head>{'<link rel=preload href=/a.js>' * 300}</head>{hidden}"
+    assert "Post 59 says" in "\n".join(texts(many)), "tags are no words: a head of many says nothing of the body"
     shown = f"<body>{posts}<noscript><p>Please enable scripts.</p></noscript></body>"
     assert "enable" not in "\n".join(texts(shown))
 

@@ -18,7 +18,7 @@ from fyke.clean.elements import ID, Array
 SPREAD, SPREAD_OF_ARTICLES = 2.5, 2.0
 """Standard deviation of a page's shift in log-odds: articles are judged more surely than other pages. With the
 exponent 1.5 on the chances they were chosen on held-out hosts and sets."""
-LEANINGS = np.array([0.0, 0.4, 1.7, 0.0, 0.8, 1.2, 2.2])
+LEANINGS = np.array([0.0, 0.4, 1.7, 0.0, 0.8, 0.6, 2.2])
 """Of pages of each of features.TYPES: how much more of them is content than their blocks' chances tell."""
 TRUST = np.array([1.0, 1.0, 1.0, 1.0, 0.5, 1.0, 1.0])
 """In the chance of each of these types: what looks like a listing is often an article among lists."""

@@ -17,7 +17,7 @@ from fyke.formats.lazy import lazy
 from fyke.formats.markup import Markup
 
 _FEW = 200
-"""A page with fewer words and tags may have its text in noscript, if that has so many more words."""
+"""A page with fewer words may have its text in noscript, if that has so many more words."""
 _BODIES = ("articleBody", "reviewBody")
 _TAG = re.compile(r"<[^<>]*>")
 _NOTHING = np.zeros(1, np.int64)
@@ -47,8 +47,7 @@ class Page:
         """What the page says that it is (``Article``, ``og:article``, …), and the text that it says is its own."""
         self._build(False)
         words = self._words()
-        if words < _FEW and b"<noscript" in self.markup.data and len(self.tokens.kinds) < _FEW:
-            self.__dict__.pop("tokens")
+        if words < _FEW and b"<noscript" in self.markup.data:
             self._build(True)
             if self._words() <= words + _FEW:
                 self._build(False)
