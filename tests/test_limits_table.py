@@ -25,7 +25,7 @@ OF_OUR_OWN = {
     "cluster.node.MAX_FAILURES": "of our own agents",
     "convert._MAX_TITLE": "a title is one line",
     "convert.dates.MAX_LOOKED": "longer texts are looked through one by one",
-    "convert.dates.MAX_YEARS": "metadata: where names and dates are looked for",
+    "convert.date_kernels.MAX_YEARS": "metadata: where names and dates are looked for",
     "convert.dates.MAX_VALUE": "a date is one line",
     "convert.facts.MAX_CONTENT": "metadata: where names and dates are looked for",
     "convert.facts.MAX_HITS": "metadata: where names and dates are looked for",
