@@ -24,7 +24,7 @@ from fyke.clean.elements import ID, Array
 from fyke.clean.extract import METHODS
 from fyke.clean.feature_kernels import width_of
 from fyke.clean.features import PAD, TYPES
-from fyke.clean.model import UNIT, Model, look, shipped
+from fyke.clean.model import UNIT, Forest, Model, look, shipped
 from fyke.clean.model_kernels import DEPTH, add_deep_scores, add_scores, belief, to_chances
 from fyke.clean.page import Page, read
 from fyke.errors import StorageError
@@ -75,7 +75,8 @@ def test_leaves_are_picked_as_they_are_looked_up() -> None:
 
 
 def test_a_model_of_other_trees_is_refused() -> None:
-    shallow = replace(shipped().first, columns=shipped().first.columns[:, :3])
+    first = shipped().first
+    shallow = Forest(first.columns[:, :3], first.thresholds[:, :3], first.leaves[:, :8])
     with pytest.raises(ValueError, match="4 levels, not 3"):
         replace(shipped(), first=shallow, second=shallow)
 
@@ -237,6 +238,19 @@ def test_the_models_file_comes_back_and_is_small() -> None:
     assert len(again.types) == len(TYPES)
     with pytest.raises(StorageError, match="not of version"):
         Model.from_bytes(b"PK\x03\x04")
+
+
+@pytest.mark.parametrize("damage", ["cut", "directory", "kind", "column"])
+def test_a_damaged_model_is_told_in_one_sentence(damage: str) -> None:
+    data = shipped().to_bytes()
+    wrong = {
+        "cut": data[: len(data) // 2],
+        "directory": data.replace(b'"first.columns"', b'"first.Columns"', 1),
+        "kind": data.replace(b'"<u2"', b'"<f2"', 1),
+        "column": data[: data.index(shipped().first.columns.astype("<u2").tobytes())] + b"\xff" * (len(data)),
+    }[damage]
+    with pytest.raises(StorageError, match="the content model is damaged"):
+        Model.from_bytes(wrong)
 
 
 def test_boosting_learns_and_is_the_same_twice() -> None:

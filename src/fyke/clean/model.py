@@ -19,15 +19,17 @@ import numpy as np
 
 from fyke.clean import model_kernels
 from fyke.clean.elements import Array
-from fyke.clean.features import COLUMN_ROW, COLUMN_SHIFT, TYPES
+from fyke.clean.features import COLUMN_ROW, COLUMN_SHIFT, PAGE_COLUMNS, TYPES
 from fyke.clean.model_kernels import Tables
 from fyke.clean.page import Page
 from fyke.clean.prior import UNIT
-from fyke.errors import StorageError
+from fyke.errors import UNREADABLE, StorageError
 
 TYPE_ODDS = np.full(len(TYPES), round(UNIT * np.log(1 / (len(TYPES) - 1))), np.int32)
 """Of each page type before anything is known: all are alike."""
 MAGIC = b"fyke content model 5\n"
+LEAF_BITS = 8
+"""Levels of the deepest tree that the kernels take: the number of a leaf is a byte."""
 _DECLARED = (
     frozenset({"Article", "NewsArticle", "BlogPosting", "TechArticle", "Report"}),
     frozenset({"Product", "Offer", "AggregateOffer", "ProductGroup"}),
@@ -47,6 +49,16 @@ class Forest:
     columns: Array
     thresholds: Array
     leaves: Array
+
+    def check(self, columns: int) -> None:
+        """Raise ``ValueError`` unless it is a forest over so many columns."""
+        trees, depth = self.columns.shape
+        if self.thresholds.shape != (trees, depth) or self.leaves.shape != (trees, 1 << depth) or depth > LEAF_BITS:
+            raise ValueError("the parts of a forest are not of one shape")
+        if not all(np.issubdtype(part.dtype, np.integer) for part in (self.columns, self.thresholds, self.leaves)):
+            raise ValueError("a forest holds whole numbers")
+        if trees and not 0 <= self.columns.min() <= self.columns.max() < columns:
+            raise ValueError(f"a tree asks for another column than the {columns} that there are")
 
     def arrays(self) -> dict[str, Array]:
         """Return what the file holds of it."""
@@ -82,9 +94,8 @@ class Model:
 
     def __post_init__(self) -> None:
         """Join the forests."""
+        self._check()
         columns, thresholds, leaves = _joined((self.first, self.second))
-        if columns.shape[1] != model_kernels.DEPTH:
-            raise ValueError(f"the trees of both looks have {model_kernels.DEPTH} levels, not {columns.shape[1]}")
         kinds, kind_thresholds, kind_leaves = _joined(self.types)
         tables = Tables(
             class_odds=self.odds,
@@ -102,6 +113,22 @@ class Model:
         )
         object.__setattr__(self, "tables", tables)
 
+    def _check(self) -> None:
+        """Raise ``ValueError`` for arrays that the kernels cannot take."""
+        for looks in (self.first, self.second):
+            looks.check(len(COLUMN_ROW))
+            if looks.columns.shape[1] != model_kernels.DEPTH:
+                depth = looks.columns.shape[1]
+                raise ValueError(f"the trees of both looks have {model_kernels.DEPTH} levels, not {depth}")
+        for kind in self.types:
+            kind.check(len(PAGE_COLUMNS))
+        if len({kind.columns.shape for kind in self.types}) != 1 or len(self.types) != len(TYPES):
+            raise ValueError("each page type has as many trees as the others")
+        tables = (self.odds, self.said, self.bags)
+        shapes = [(1 << 16,), (1 << 16,), (1 << 16, len(TYPES))]
+        if [table.shape for table in tables] != shapes or any(table.dtype != np.int8 for table in tables):
+            raise ValueError("the odds of words are not 65,536 bytes, and so many for each page type")
+
     def to_bytes(self) -> bytes:
         """Return the file of the model; equal models give equal bytes."""
         arrays = {"odds": self.odds, "said": self.said, "bags": self.bags}
@@ -117,6 +144,13 @@ class Model:
         """Read a model's file. Raises StorageError for a file that is not one."""
         if not data.startswith(MAGIC):
             raise StorageError("the content model is not of version 5: install fyke anew")
+        try:
+            return cls._parsed(data)
+        except (*UNREADABLE, LookupError, TypeError) as error:
+            raise StorageError(f"the content model is damaged ({error}); train it anew, or install fyke anew") from None
+
+    @classmethod
+    def _parsed(cls, data: bytes) -> Model:
         at = len(MAGIC) + 4
         end = at + int.from_bytes(data[at - 4 : at], "little")
         arrays = {}
