@@ -35,7 +35,7 @@ from fyke.crawl.run import plan as plans
 from fyke.crawl.run import status as statuses
 from fyke.crawl.run.backup import Backup
 from fyke.crawl.run.ending import End, failed_seeds
-from fyke.crawl.run.growth import Growth, cores
+from fyke.crawl.run.growth import Growth
 from fyke.crawl.run.limit import Bounds, Limit
 from fyke.crawl.run.options import AgentCallbacks, Follow
 from fyke.crawl.run.plan import Plan
@@ -56,7 +56,7 @@ from fyke.frontier.keys import REQUISITE
 from fyke.interfaces import Prioritizer
 from fyke.outfit import AgentMaker
 from fyke.sites.scope import Scope
-from fyke.spawning import python
+from fyke.spawning import cores, python
 from fyke.store import Settings, Store
 from fyke.store.objects import absolute
 from fyke.url import Url
@@ -146,6 +146,8 @@ def _agents(path: Path, settings: CrawlSettings, own: Own) -> tuple[int, int]:
         return 1, 1
     with Store.open(path, "r") as reader:
         tablets = reader.settings.tablets
+    if settings.agents > tablets:
+        _tell(f"{path} has {tablets} tablets, so {tablets} agents; once it has ended, `fyke store split` makes more")
     return min(settings.agents or 1, tablets), 1 if settings.agents else min(cores(), tablets)
 
 
@@ -314,7 +316,7 @@ def _store_settings(path: Path, settings: CrawlSettings) -> Settings:
     except StorageError:
         if path.exists() and any(path.iterdir()):
             raise
-        return Settings(keep_versions=settings.keep_versions)
+        return Settings(max(settings.agents, cores()), settings.keep_versions)
 
 
 def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:

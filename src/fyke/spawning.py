@@ -25,6 +25,11 @@ def python(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def has_one_thread() -> bool:
     """Whether this process can be forked: no thread, of Python's or a library's, would be missing in the copy."""
     try:

@@ -130,6 +130,14 @@ class Request:
     """Further headers, name and value."""
 
 
+class Coded(NamedTuple):
+    """A body in the content coding in which it was sent."""
+
+    coding: str
+    """As the header Content-Encoding names it."""
+    data: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """What went over the wire: enough to write a WARC record from."""
@@ -150,6 +158,8 @@ class Exchange:
     """It was had with somebody's credentials."""
     tls: str = ""
     """What was wrong with the server's certificate, where the user accepts that."""
+    coded: Coded | None = field(default=None, repr=False, compare=False)
+    """The whole body as it was sent, where that was in one coding which a store can keep."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,9 @@ from fyke.clock import SystemClock
 from fyke.fetch.address import AddressPolicy
 from fyke.fetch.dns import Resolution, Resolver
 from fyke.fetch.http import FetchSettings, HttpTransport
+from fyke.formats.http_body import CODINGS
 from fyke.url import Url
-from fyke.values import Failed, Fetched, Moved, Outcome, Reason, Request, Unchanged, Validators
+from fyke.values import Coded, Failed, Fetched, Moved, Outcome, Reason, Request, Unchanged, Validators
 from tests.fetch.servers import Handler, answer, raw_server
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Odd:  kept \r\n\r\nhello"
@@ -110,6 +111,8 @@ def test_bodies_are_decoded(coding: str, body: bytes) -> None:
     exchange = fetched(fetch(answer(head.encode() + body))).exchange
     assert exchange.body == b"hello" * 1000
     assert not exchange.truncated
+    kept = coding in CODINGS and body != exchange.body
+    assert exchange.coded == (Coded(coding, body) if kept else None), "only what decodes to this very body"
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "gzip, gzip"])
@@ -122,6 +125,7 @@ def test_a_bomb_costs_the_cap(coding: str) -> None:
     exchange = fetched(fetch(answer(head.encode() + body), settings=FetchSettings(max_body=100_000))).exchange
     assert exchange.body == bytes(100_000)
     assert exchange.truncated
+    assert exchange.coded is None
 
 
 def test_a_large_body_is_cut_at_the_cap_and_marked() -> None:

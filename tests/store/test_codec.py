@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import random
 
+import brotli
 import hypothesis.strategies as st
 import pytest
+import zstandard
 from hypothesis import given
 
 from fyke.errors import StorageError
+from fyke.formats.http_body import CODINGS
 from fyke.store import codec as module
-from fyke.store.codec import Codec, Codecs, dictionary_id, is_worth, train
+from fyke.store.codec import Codec, Codecs, as_sent, dictionary_id, is_worth, train
+from fyke.values import Coded
 
 SAMPLES = [b"<html><nav>home about contact</nav><p>%d %d</p></html>" % (n, n * n) * 20 for n in range(200)]
 MADE = train(SAMPLES, 16_000)
@@ -26,6 +32,23 @@ def test_round_trip(codec: Codec, data: bytes, with_dictionary: bool) -> None:
     assert Codecs().decode(value, KNOWN.get) == data
     if len(data) >= 64 and codec is Codec.DICTIONARY:
         assert value[0] == (3 if with_dictionary else 2)
+
+
+def compressed(coding: str, body: bytes) -> bytes:
+    if coding == "gzip":
+        return gzip.compress(body)
+    return brotli.compress(body) if coding == "br" else zstandard.compress(body)
+
+
+@given(st.sampled_from(CODINGS), st.binary(max_size=300) | st.sampled_from(SAMPLES), st.binary(max_size=99), st.data())
+def test_a_body_stays_as_it_was_sent(coding: str, body: bytes, heads: bytes, data: st.DataObject) -> None:
+    value = as_sent(heads, Coded(coding, compressed(coding, body)))
+    assert CODECS.decode(value, KNOWN.get) == heads + body
+    cut = data.draw(st.integers(0, len(value) - 1))
+    with contextlib.suppress(StorageError):
+        assert len(CODECS.decode(value[:cut], KNOWN.get)) <= len(heads + body)
+    with pytest.raises(StorageError, match="decompressed"):
+        CODECS.decode(as_sent(heads, Coded(coding, b"no such thing")), KNOWN.get)
 
 
 @given(st.binary(max_size=60))

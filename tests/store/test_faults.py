@@ -20,7 +20,7 @@ import pytest
 from fyke.errors import StorageError, UserError
 from fyke.store import Settings, Store
 from fyke.store.maintenance import check
-from fyke.store.manifest import NAME
+from fyke.store.manifest import NAME, VERSION
 from tests.store.writer_process import body, row_url
 
 ROOT = Path(__file__).parents[2]
@@ -277,7 +277,7 @@ def test_manifests_that_cannot_be_understood_are_named(tmp_path: Path) -> None:
     Store.open(path, settings=Settings(tablets=1)).close()
     whole = (path / NAME).read_text()
     for manifest, message in [
-        (whole.replace('"version": 4', '"version": 9'), "has version 9 of the format"),
+        (whole.replace(f'"version": {VERSION}', '"version": 9'), "has version 9 of the format"),
         (whole.replace('"fyke-store"', '"other"'), "is of the format 'other'"),
         (whole[:20], "is damaged"),
         (whole.replace('"tablets": 1', '"tablets": "one"'), "is damaged"),

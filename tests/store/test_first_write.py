@@ -22,7 +22,7 @@ def made(store: Path) -> list[str]:
 
 
 def test_a_store_of_one_host_has_one_tablet_made(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "s") as store:
+    with Store.open(tmp_path / "s", settings=Settings(tablets=16)) as store:
         assert [store.tablet(n).get("queue", b"m") for n in store.owned] == [None] * 16
         assert (list(store), store.get(URLS[0]), list(store.hosts()), list(store.tablets())) == ([], None, [], [])
         store.sync()

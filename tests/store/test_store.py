@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fyke.errors import StorageError, UserError
+from fyke.spawning import cores
 from fyke.store import RowMeta, Settings, Store, manifest
 from fyke.url import Url
 from fyke.values import Link, Meta
@@ -156,3 +157,13 @@ def test_a_part_that_no_document_has_is_refused(tmp_path: Path) -> None:
         with pytest.raises(TypeError, match=r"no txt; it has raw, .*text"):
             store.put("http://a.test/", txt="misspelt")  # type: ignore[call-arg]
         assert store.get("http://a.test/") is None
+
+
+def test_a_store_has_a_tablet_for_each_core_and_keeps_their_number(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "new") as store:
+        assert store.settings.tablets == len(store.owned) == cores()
+    Store.open(tmp_path / "old", settings=Settings(tablets=5)).close()
+    with Store.open(tmp_path / "old", settings=Settings(keep_versions=2)) as store:
+        assert (store.settings.tablets, store.settings.keep_versions) == (5, 2)
+    with pytest.raises(StorageError, match="has 5 tablets, not 4"):
+        Store.open(tmp_path / "old", settings=Settings(tablets=4))

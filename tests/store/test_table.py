@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -14,11 +16,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from fyke.errors import UserError
 from fyke.store import Anchor, Change, Codec, Page, Row, RowMeta, Tablet
+from fyke.store.cells import pack_page
 from fyke.store.codec import Codecs
 from fyke.store.rocks import Memory
 from fyke.store.table import Table
 from fyke.url import Url
-from fyke.values import Link
+from fyke.values import Coded, Link
 from tests.store.memory_table import MemoryTable
 
 CODECS = {"page": Codec.DICTIONARY, "text": Codec.DEFLATE, "links": Codec.ZSTD}
@@ -48,6 +51,23 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
 
 def page(body: bytes) -> Page:
     return Page(b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n", body)
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_a_page_that_was_sent_compressed_reads_as_any_other(codec: Codec, tmp_path: Path) -> None:
+    """It stays as it was sent where nothing better is known, and where the settings leave the choice."""
+    body = b"<p>some words of a page</p>" * 40
+    sent = replace(page(body), coded=Coded("gzip", gzip.compress(body)))
+    tablet = Tablet.open(tmp_path / "tablet", Memory.make(), Codecs(), {"page": codec}, 0)
+    tablet.put(A, Change(RowMeta(type="text/html"), sent), 1)
+    row = tablet.read(A)
+    assert row is not None
+    assert row.page == page(body)
+    (value,) = (value for _, value in tablet.items("page"))
+    assert (value[0] == 4) == (codec is Codec.DICTIONARY)
+    assert tablet.versions(A)[0].size == len(pack_page(page(body)))
+    assert tablet.versions(A)[0].stored == len(value)
+    tablet.close()
 
 
 def seen(row: Row | None) -> object:

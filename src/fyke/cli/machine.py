@@ -21,6 +21,7 @@ from pathlib import Path
 
 import fyke
 from fyke.browser.process import INSTALL, installed
+from fyke.spawning import cores
 from fyke.units import write_size
 
 EXTRAS = {"parquet": "pyarrow", "pdf": "pypdfium2", "plot": "matplotlib", "browser": "playwright", "cluster": "ray"}
@@ -86,8 +87,7 @@ def _libraries() -> Check:
 
 
 def _processor() -> Check:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return _good("cores", f"{usable} of {os.cpu_count()} usable; a crawl that is busy takes all of them")
+    return _good("cores", f"{cores()} of {os.cpu_count()} usable; a crawl that is busy takes all of them")
 
 
 def _memory() -> Check:

@@ -40,7 +40,6 @@ from fyke.crawl.run import status as statuses
 from fyke.crawl.run import steering
 from fyke.crawl.run.backup import Backup
 from fyke.crawl.run.ending import failed_seeds
-from fyke.crawl.run.growth import cores
 from fyke.crawl.run.limit import Bounds
 from fyke.crawl.run.plan import Plan
 from fyke.crawl.run.processes import Run
@@ -48,6 +47,7 @@ from fyke.crawl.run.report import has_room
 from fyke.crawl.run.steering import Steering
 from fyke.errors import DepotError, FykeError, StorageError
 from fyke.scratch import Scratch
+from fyke.spawning import cores
 from fyke.store import Store
 from fyke.store.depot import Depot
 from fyke.store.objects import open_objects

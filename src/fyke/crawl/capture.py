@@ -146,15 +146,14 @@ class Processor:
         """What a page needs to be shown: a row with its bytes."""
         exchange = outcome.exchange
         meta = msgspec.structs.replace(_meta(exchange, depth), requisite=True)
-        return Processed(Change(meta, Page(exchange.request_head, exchange.response_head, exchange.body)))
+        return Processed(Change(meta, _page(exchange)))
 
     def moved(self, outcome: Moved, depth: int) -> Processed:
         """The document is elsewhere: a row that says where, and a link to there."""
         exchange = outcome.exchange
         link = Link(outcome.target, "", "redirect")
         meta = msgspec.structs.replace(_meta(exchange, depth), redirect=outcome.target.href)
-        page_cell = Page(exchange.request_head, exchange.response_head, exchange.body)
-        return Processed(Change(meta, page_cell, links=(link,)), (link,), redirected=True)
+        return Processed(Change(meta, _page(exchange), links=(link,)), (link,), redirected=True)
 
     def failed(self, outcome: Failed, depth: int, now: float) -> Processed:
         """Nothing usable came: a row that says why."""
@@ -162,7 +161,7 @@ class Processor:
         if exchange is None:
             return Processed(Change(RowMeta(fetched=now, depth=depth, error=outcome.reason)))
         meta = _meta(exchange, depth, error=outcome.reason)
-        return Processed(Change(meta, Page(exchange.request_head, exchange.response_head, exchange.body)))
+        return Processed(Change(meta, _page(exchange)))
 
 
 def warm(processor: Processor) -> None:
@@ -213,7 +212,7 @@ def _unwanted(meta: RowMeta, processed: Processed | None = None) -> Processed:
 def _processed(outcome: Fetched, depth: int, reading: Reading) -> Processed:
     exchange, found = outcome.exchange, reading.found
     meta = msgspec.structs.replace(_meta(exchange, depth, reading.document), signals=reading.signals)
-    page = Page(exchange.request_head, exchange.response_head, exchange.body)
+    page = _page(exchange)
     change = Change(meta, page, text=reading.blocks or None, links=found.links, weights=reading.weights)
     material = reading.material(exchange.truncated) if exchange.body else None
     return Processed(change, found.links, found.keys, found.dropped, main=reading.text, material=material)
@@ -221,6 +220,10 @@ def _processed(outcome: Fetched, depth: int, reading: Reading) -> Processed:
 
 async def _convert_here(source: Source) -> Document:
     return await asyncio.to_thread(convert_here, source)  # some engines have an event loop of their own
+
+
+def _page(exchange: Exchange) -> Page:
+    return Page(exchange.request_head, exchange.response_head, exchange.body, exchange.coded)
 
 
 def _meta(exchange: Exchange, depth: int, made: Document | None = None, error: str = "") -> RowMeta:

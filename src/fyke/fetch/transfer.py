@@ -17,9 +17,9 @@ from fyke.fetch.address import AddressPolicy
 from fyke.fetch.proxy import Proxy
 from fyke.fetch.sessions import Credentials, Sessions, header_line, redacted, shown_line
 from fyke.formats.http import outcome, parse_head
-from fyke.formats.http_body import decode_content
+from fyke.formats.http_body import content_coding, decode_content
 from fyke.limits import note
-from fyke.values import Exchange, Failed, Outcome, Reason, Request, Validators
+from fyke.values import Coded, Exchange, Failed, Outcome, Reason, Request, Validators
 
 if TYPE_CHECKING:
     from fyke.fetch.http import FetchSettings
@@ -204,6 +204,8 @@ class Transfer:
         decoded = decode_content(head, raw, self._settings.max_body)
         if decoded.truncated and len(decoded.body) >= self._settings.max_body:
             note("body-decoded")
+        truncated = decoded.truncated or self._overflow or cut or decoded.problem != ""
+        coding = "" if truncated or decoded.body is raw else content_coding(head)
         exchange = Exchange(
             request_head=self._request_head(),
             response_head=response_head,
@@ -212,10 +214,11 @@ class Transfer:
             started=started,
             finished=finished,
             address=address,
-            truncated=decoded.truncated or self._overflow or cut or decoded.problem != "",
+            truncated=truncated,
             incomplete=cut,
             private=private,
             tls=self._accepted,
+            coded=Coded(coding, raw) if coding else None,
         )
         return outcome(url, exchange)
 

@@ -31,6 +31,10 @@ _MAX_CODINGS = 8
 """Codings one upon the other that are undone: nobody stacks more, and each costs a pass."""
 
 
+CODINGS = ("gzip", "br", "zstd")
+"""Codings in which a store keeps bodies. Each says where it ends; deflate is two things by one name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """A body without its codings."""
@@ -50,6 +54,17 @@ def decode_body(head: Head, data: bytes, cap: int = MAX_BODY) -> Decoded:
 def decode_content(head: Head, data: bytes, cap: int = MAX_BODY) -> Decoded:
     """Undo the content codings alone: the HTTP client has undone the transfer coding."""
     return _undo(_tokens(head, "content-encoding"), data, cap)
+
+
+def content_coding(head: Head) -> str:
+    """The content coding of a body that has just one, which is one of CODINGS; else empty."""
+    found = _tokens(head, "content-encoding")
+    return found[0] if len(found) == 1 and found[0] in CODINGS else ""
+
+
+def undo(coding: str, data: bytes, cap: int = MAX_BODY) -> Decoded:
+    """Undo one of CODINGS. Never raises."""
+    return _undo([coding], data, cap)
 
 
 def _undo(codings: list[str], data: bytes, cap: int) -> Decoded:

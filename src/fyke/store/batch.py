@@ -230,8 +230,7 @@ class Batch(Steps):
                 self.delete(OWN, key)
 
     def _put_cells(self, row: bytes, change: Change, stamp: int, base: Version | None) -> Version:
-        put, encode = self.put, self._tablet.encode
-        media_type = change.meta.type
+        put, media_type = self.put, change.meta.type
         key = cell_key(row, stamp)
         meta = change.meta
         page, text, links, size, stored = (
@@ -242,11 +241,10 @@ class Batch(Steps):
                 meta, digest=base.meta.digest, length=base.meta.length
             )  # they are the page's
         if change.page is not None:
-            data = pack_page(change.page)
             bodies.note(self, meta.digest, row, stamp, bool(change.page.body))
-            value = encode(PAGE, row, media_type, data)
+            value, size = self._tablet.encode_page(row, media_type, change.page)
             put(PAGE, key, value)
-            page, text, links, size, stored = stamp, 0, 0, len(data), len(value)
+            page, text, links, stored = stamp, 0, 0, len(value)
             totals = self._totals_of(row)
             totals.pages += 1
             totals.size += size

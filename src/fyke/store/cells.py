@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from itertools import compress
 from typing import Annotated, Any, TypeVar
@@ -22,7 +22,7 @@ import msgspec
 
 from fyke.errors import UNREADABLE, StorageError
 from fyke.url import Url
-from fyke.values import BLOCK_END, Link, Links, Meta, Signals
+from fyke.values import BLOCK_END, Coded, Link, Links, Meta, Signals
 
 META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN = "meta", "past", "page", "text", "links", "anchor", "column"
 ROW_FAMILIES = (META, PAST, PAGE, TEXT, LINKS, ANCHOR, COLUMN)
@@ -133,6 +133,8 @@ class Page:
     request_head: bytes = b""
     response_head: bytes = b""
     body: bytes = b""
+    coded: Coded | None = field(default=None, repr=False, compare=False)
+    """The body as it was sent, for who puts it; nobody gets it back so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,10 +283,15 @@ def unpack_version(data: bytes) -> Version:
     return _decode_version(data)
 
 
+def pack_heads(page: Page) -> bytes:
+    """Write what stands before the body."""
+    request, response = page.request_head, page.response_head
+    return b"".join((_HEADS.pack(len(request), len(response)), request, response))
+
+
 def pack_page(page: Page) -> bytes:
     """Write heads and body as one value, so that one dictionary serves them all."""
-    request, response = page.request_head, page.response_head
-    return b"".join((_HEADS.pack(len(request), len(response)), request, response, page.body))
+    return pack_heads(page) + page.body
 
 
 @_door

@@ -7,6 +7,8 @@ settings become::
     1 deflate    raw DEFLATE (RFC 1951)
     2 zstd       a zstd frame
     3 zstd       8 bytes: the dictionary's id; a zstd frame made with it
+    4 as sent    1 byte: the place of its coding in CODINGS; 4, little-endian: the length of what stands before the body
+                 plain; then that; then the body in the content coding in which a server sent it
 
 A dictionary's id is a hash of its bytes: the same one is never stored twice, in whichever tablet, and a cell
 can move to another tablet if its dictionary goes before it.
@@ -28,8 +30,10 @@ from isal import isal_zlib
 from zstandard import frame_content_size
 
 from fyke.errors import StorageError
+from fyke.formats.http_body import CODINGS, undo
+from fyke.values import Coded
 
-PLAIN, DEFLATE, ZSTD, DICTIONARY = range(4)
+PLAIN, DEFLATE, ZSTD, DICTIONARY, AS_SENT = range(5)
 
 Find = Callable[[bytes], bytes | None]
 """Returns the bytes of the dictionary with an id."""
@@ -94,6 +98,23 @@ def dictionary_id(dictionary: bytes) -> bytes:
 def dictionary_of(value: bytes) -> bytes:
     """Return the id of the dictionary that a value needs; empty where it needs none."""
     return value[1:9] if value[:1] == b"\3" else b""
+
+
+def as_sent(before: bytes, body: Coded) -> bytes:
+    """Return the value of a page whose body stays as a server has compressed it. REQUIRES: it is one of CODINGS."""
+    return b"".join(
+        (bytes((AS_SENT, CODINGS.index(body.coding))), len(before).to_bytes(4, "little"), before, body.data)
+    )
+
+
+def _read_as_sent(value: bytes) -> bytes:
+    begin = 6 + int.from_bytes(value[2:6], "little")
+    if not 6 <= begin < len(value) or value[1] >= len(CODINGS):
+        raise zlib.error("its head is wrong")
+    body = undo(CODINGS[value[1]], data := value[begin:], MAX_CELL)
+    if body.truncated or body.problem or body.body is data:
+        raise zlib.error("incomplete data")
+    return value[6:begin] + body.body
 
 
 def train(samples: Sequence[bytes], size: int) -> bytes | None:
@@ -176,6 +197,8 @@ class Codecs:
                 return self._inflate(memoryview(value)[9:], value[1:9], find)
             if kind == PLAIN:
                 return value[1:]
+            if kind == AS_SENT:
+                return _read_as_sent(value)
             if kind == DEFLATE:
                 return _inflate_raw(value[1:])
         except (zstandard.ZstdError, _DEFLATE_ERROR, zlib.error) as error:

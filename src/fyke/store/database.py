@@ -1,6 +1,6 @@
 """A tablet's RocksDB, which is made when it is first written to.
 
-A new store has sixteen tablets, and a crawl of one site writes to one or two of them. To make a RocksDB with all its
+A store has a tablet for each core, and a crawl of one site writes to one or two of them. To make a RocksDB with all its
 families takes 23 syncs of the disk and 20 ms of CPU: what nobody has written to is an empty folder, and reads as empty.
 """
 

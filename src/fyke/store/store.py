@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+import msgspec
+
 from fyke.errors import StorageError, UserError
 from fyke.scratch import Scratch
 from fyke.store import bodies, manifest, rocks
@@ -89,6 +91,8 @@ class Store:
         manifest.refuse_split(path, mode)
         found = manifest.read(path) if mode == "r" else manifest.create(path, settings or Settings())
         chosen = found.settings if settings is None or mode == "r" else settings
+        if not chosen.tablets:
+            chosen = msgspec.structs.replace(chosen, tablets=found.settings.tablets)
         if chosen.tablets != found.settings.tablets:
             raise StorageError(
                 f"{path} has {found.settings.tablets} tablets, not {chosen.tablets}; "

@@ -19,11 +19,14 @@ from fyke.store.bodies import BODY_RECORD
 from fyke.store.cells import (
     META,
     OWN,
+    PAGE,
     Anchor,
     Change,
+    Page,
     host_prefix,
+    pack_heads,
 )
-from fyke.store.codec import MAX_CELL, Codec, Codecs
+from fyke.store.codec import MAX_CELL, Codec, Codecs, as_sent
 from fyke.store.database import Database
 from fyke.store.hosts import Ledger
 from fyke.store.reading import RowReader
@@ -112,7 +115,7 @@ class Tablet(RowReader):
     def write_first(self, batch: Batch) -> None:
         """Write ``batch``; to a tablet that nobody has written to, durably before the first that is written to it.
 
-        For what says nothing about an empty tablet, and would make sixteen of them where one is needed.
+        For what says nothing about an empty tablet, and would make all of them where one is needed.
         """
         with self.lock:
             if self._first:
@@ -199,13 +202,23 @@ class Tablet(RowReader):
         if len(data) > MAX_CELL:
             raise UserError(f"a {family} of {len(data):,} bytes is too large to store; the largest has {MAX_CELL:,}")
         codec = self._codecs.get(family, Codec.ZSTD)
-        identity = b""
-        if codec is Codec.DICTIONARY:
-            host = self.ledger.host(host_prefix(row))
-            identity = host.dictionary
-            if not identity and media_type and not host.tried:
-                identity = self.ledger.media_type(media_type).dictionary
+        identity = self._dictionary(row, media_type) if codec is Codec.DICTIONARY else b""
         return self._shared.encode(codec, data, identity, self.ledger.dictionary)
+
+    def encode_page(self, row: bytes, media_type: str, page: Page) -> tuple[bytes, int]:
+        """Compress a page; return its cell and size. Where no dictionary helps, the server's compression will do."""
+        coded, heads = page.coded, pack_heads(page)
+        if coded is not None and self._codecs.get(PAGE) is Codec.DICTIONARY and not self._dictionary(row, media_type):
+            return as_sent(heads, coded), len(heads) + len(page.body)
+        data = heads + page.body
+        return self.encode(PAGE, row, media_type, data), len(data)
+
+    def _dictionary(self, row: bytes, media_type: str) -> bytes:
+        """The id of the dictionary of a row's host, or else of its type; empty where there is none."""
+        host = self.ledger.host(host_prefix(row))
+        if host.dictionary or host.tried or not media_type:
+            return host.dictionary
+        return self.ledger.media_type(media_type).dictionary
 
     def decode(self, value: bytes) -> bytes:
         """Decompress a value of any family that ``encode`` made."""

@@ -7,11 +7,11 @@ resume, and goes on with one agent for each core.
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 
 from fyke.crawl.agent import Agent
+from fyke.spawning import cores
 
 BUSY = 0.75
 """The share of a core that a loop needs to be called busy: RocksDB and what waits for disks take the rest."""
@@ -36,11 +36,6 @@ class Growth:
             (began, cpu, pages), (now, cpu_now, pages_now) = self._signs[0], self._signs[-1]
             queued = agent.frontier.counts().queued + agent.queues.held
             self.wanted = is_worth((cpu_now - cpu) / (now - began), (pages_now - pages) / (now - began), queued)
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def is_worth(share: float, rate: float, queued: int) -> bool:
