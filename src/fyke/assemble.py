@@ -12,7 +12,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -219,7 +218,6 @@ def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -
         store = stack.enter_context(Store.open(run.store, log_ttl=run.backup.log_ttl))
         shipping = stack.enter_context(run.backup.of(store))
         index = stack.enter_context(closing(LocalNearIndex(run.store / FOLDER, store)))
-        thread = stack.enter_context(ThreadPoolExecutor(1, "fyke-examination"))
         began, log, helm = time.time(), Log(run.store, 0), SteeringReader(run.store)
         past = history.History(run.store, 0)
         limit = Limit(run.left) if run.left else None
@@ -245,9 +243,7 @@ def _crawl_here(run: Run, own: Own, progress: Progress, growth: Growth | None) -
         suspect.judge()
         make = AgentMaker(run, store, own.prioritizer, own.scope)
         durable = shipping.settle if shipping is not None else None
-        callbacks = AgentCallbacks(
-            beat, suspect.work_on, ask=index.ask, thread=thread, follow=own.follow, durable=durable
-        )
+        callbacks = AgentCallbacks(beat, suspect.work_on, ask=index.ask, follow=own.follow, durable=durable)
         with Signals(interrupted.append):
             run_loop(_run_agent(run, lambda: make(callbacks, limit), beat))
         if limit is not None and limit.reached:

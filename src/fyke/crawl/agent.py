@@ -90,7 +90,7 @@ class Agent:
         self.idle = Idle(0.0, Why.EMPTY)
         """What the agent last waited for."""
         self.discovery = discovery or Discovery(processor, sitemaps=False)
-        self._examination = Examination(self.queues, rules.learn, callbacks.ask, callbacks.thread)
+        self._examination = Examination(self.queues, rules.learn, callbacks.ask)
         self.delivery = Delivery(self.queues, self._examination, context.clock, callbacks.send, self._begin)
         self._stored: list[Page] = []  # committed, and not yet told of
         self.writer = self._make_writer(rules, processor)

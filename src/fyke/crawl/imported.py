@@ -57,6 +57,8 @@ class Settled:
         notes: defaultdict[int, list[Note]] = defaultdict(list)
         asked = [(href, _sample(material.main), 0) for href, _, material in found if material.main]
         answers = {href: answer for (href, *_), answer in zip(asked, self._index.ask(asked), strict=True)}
+        if self._index.wants_sync:
+            self._index.sync()
         for href, stamp, material in found:
             digests = material.digests()
             here = self._store.tablet_of(href)

@@ -1,7 +1,8 @@
-"""Examination: what of each stored page is a duplicate, found in bundles beside the loop.
+"""Examination: what of each stored page is a duplicate, found in bundles.
 
-A page's batch puts a `Question` into the outbox, so that none is lost. The agent takes questions in bundles; a thread
-makes digests of body and main text; the owners of the digests are told (`exact`), the machine's index is asked
+A page's batch puts a `Question` into the outbox, so that none is lost. The agent takes questions in bundles and
+makes digests of body and main text, in its loop: a thread beside it would wait for the interpreter, and the loop for
+the thread, a twelfth of a crawl's time. The owners of the digests are told (`exact`), the machine's index is asked
 (`near`), and what it answers is marked in the rows. Pages with the same words are left to the owner of
 their digest, so that of them, too, the lesser (time, URL) is the original.
 """
@@ -11,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from fyke.crawl.duplicates.near import SKETCH, Answer, Ask, marks_of
@@ -26,10 +26,10 @@ from fyke.text.words import MAX_BYTES, encode
 from fyke.url import Url
 from fyke.values import Drop
 
-BUNDLE = 256
-"""Questions asked at once."""
-BUNDLE_SIZE = 8 << 20
-"""Bytes after which a bundle is full."""
+BUNDLE = 64
+"""Questions asked at once: some 5 ms."""
+BUNDLE_SIZE = 1 << 20
+"""Bytes after which a bundle is full, and is examined beside the loop."""
 WORTHWHILE = 32
 """Questions that are not kept waiting for more: a bundle costs as much as several of them."""
 BEHIND = 4096
@@ -65,16 +65,14 @@ class Examination:
         queues: Queues,
         learn: Callable[[Url, int, bool], Drop | None],
         ask: Ask | None = None,
-        thread: Executor | None = None,
     ) -> None:
         """``learn(url, hash of the text, repeats its host)`` hears of each page, and says what is wrong with it.
 
-        Without ``ask`` only copies of the whole text are found; without ``thread`` the loop does the work.
+        Without ``ask`` only copies of the whole text are found.
         """
         self.queues = queues
         self._learn = learn
         self._ask = ask
-        self._thread = thread
         self._kept: OrderedDict[tuple[str, int], Material] = OrderedDict()
         self._size = 0
 
@@ -111,7 +109,7 @@ class Examination:
                 questions.append((note.stamp, note.href, letter.source, material))
                 size += len(material) if material is not None else BUNDLE_SIZE // BUNDLE
         try:
-            answered = await self._answer(questions)
+            answered = await self._answer(questions, beside=size > BUNDLE_SIZE)
         except BaseException:
             outbox.give_back(letters)
             raise
@@ -121,12 +119,11 @@ class Examination:
                 self._size -= len(self._kept.pop((href, stamp)))
         outbox.delivered(letters)
 
-    async def _answer(self, questions: list[tuple[int, str, int, Material | None]]) -> list[tuple[_Examined, Answer]]:
+    async def _answer(
+        self, questions: list[tuple[int, str, int, Material | None]], *, beside: bool
+    ) -> list[tuple[_Examined, Answer]]:
         questions = sorted(questions, key=lambda question: question[:2])  # a restart brings them tablet by tablet
-        if self._thread is None:
-            examined = self._examine(questions)
-        else:
-            examined = await asyncio.get_running_loop().run_in_executor(self._thread, self._examine, questions)
+        examined = await asyncio.to_thread(self._examine, questions) if beside else self._examine(questions)
         if self._ask is None:
             return [(each, Answer()) for each in examined]
         asked = [each for each in examined if each.main]

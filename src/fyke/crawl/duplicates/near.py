@@ -1,6 +1,6 @@
 """The index of near copies: one for each machine, asked about the main text of every page once it is stored.
 
-It runs in a thread beside a single agent (`LocalNearIndex`), and in a process of its own beside several, on a local
+It is part of a single agent's process (`LocalNearIndex`), and a process of its own beside several, on a local
 socket (`serve`, `NearIndexClient`). It is kept in ``duplicates/`` of the store (docs/sketches.md) and opens as it was
 left, without reading a page again. Of near copies the one that was asked about first is the original.
 
@@ -15,7 +15,6 @@ import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -42,6 +41,8 @@ RECENT_COPIES = 10_000
 """Near copies whose originals the index keeps at hand: the pages of some minutes, among which agents may overtake."""
 MEMORY = 1 << 30
 """Bytes of the index's table and filter, at most: ten million documents, and slower lookups beyond."""
+AT_ONCE = 1 << 20
+"""Characters of texts that are looked at without letting the loop breathe: some 20 ms."""
 SYNC_EVERY = 5.0
 """Seconds between syncs of the index: what it forgets in a power cut."""
 
@@ -112,15 +113,11 @@ class NearIndex:
 
     def ask(self, texts: Texts) -> list[Answer]:
         """Answer for each text, and remember it."""
-        answers = [self._answer(href, text) for href, text, _ in texts]
-        self._sync()
-        return answers
+        return [self._answer(href, text) for href, text, _ in texts]
 
     def ask_sketches(self, sketches: list[Sketch]) -> list[Answer]:
         """Answer for sketches of any machine, and remember them; whether a copy is like enough, who asks decides."""
-        answers = [self._answer_sketch(sketch) for sketch in sketches]
-        self._sync()
-        return answers
+        return [self._answer_sketch(sketch) for sketch in sketches]
 
     def _answer_sketch(self, sketch: Sketch) -> Answer:
         found = self._index.seen_sketch(sketch)
@@ -141,10 +138,15 @@ class NearIndex:
                 self._copies.popitem(last=False)
         return Answer(match.id, match.similarity, match.method)
 
-    def _sync(self) -> None:
-        if time.monotonic() - self._synced > SYNC_EVERY:
-            self._index.sync()
-            self._synced = time.monotonic()
+    @property
+    def wants_sync(self) -> bool:
+        """Whether it is time to ``sync``, which waits for the disk."""
+        return time.monotonic() - self._synced > SYNC_EVERY
+
+    def sync(self) -> None:
+        """Bring what was remembered to the disk. REQUIRES: nobody asks meanwhile."""
+        self._index.sync()
+        self._synced = time.monotonic()
 
     def close(self) -> None:
         """Let the folder go."""
@@ -184,20 +186,19 @@ def judged(breeding: Breeding, href: str, original: str) -> Answer:
 
 
 class LocalNearIndex:
-    """The index in a thread of this process."""
+    """The index in this process."""
 
     def __init__(self, folder: Path, store: Store) -> None:
-        self._thread = ThreadPoolExecutor(1, "fyke-duplicates")
         self._index = NearIndex(folder, store)
+        self.close = self._index.close
 
     async def ask(self, texts: Texts) -> list[Answer]:
-        """Ask without holding up the loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._index.ask, texts)
-
-    def close(self) -> None:
-        """Finish what is being asked."""
-        self._thread.shutdown()
-        self._index.close()
+        """Ask. A large text is looked at beside the loop. REQUIRES: one bundle at a time."""
+        large = sum(len(text) for _, text, _ in texts) > AT_ONCE
+        answers = await asyncio.to_thread(self._index.ask, texts) if large else self._index.ask(texts)
+        if self._index.wants_sync:
+            await asyncio.to_thread(self._index.sync)
+        return answers
 
 
 def forget_deleted(store: Store) -> None:
@@ -253,6 +254,8 @@ async def serve(folder: Path, index: NearIndex, done: asyncio.Event) -> None:
     async def talk(frame: bytes, reply: Reply, answer: Callable[[bytes], list[Answer]]) -> None:
         try:
             found = answer(frame)
+            if index.wants_sync:
+                index.sync()
         except UNREADABLE as error:
             raise OSError(f"no question: {error}") from None
         await reply(_encode(found))

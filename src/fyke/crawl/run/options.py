@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -80,8 +79,6 @@ class AgentCallbacks:
     applied; with it the agent is one of several, and runs until it is told to stop."""
     ask: Ask | None = None
     """The index of near copies."""
-    thread: Executor | None = None
-    """Where pages are examined; without it in the loop."""
     follow: Follow | None = None
     """Takes every document once it is stored."""
     durable: Callable[[float, bool], bool] | None = None

@@ -11,7 +11,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -274,10 +273,9 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         closing(NearIndexClient(run.folder)) as line,
         closing(RemoteMail(run.office)) as remote,
         closing(Sketched(store, remote.ask)) as sketched,
-        ThreadPoolExecutor(1, "fyke-examination") as thread,
     ):
         callbacks = AgentCallbacks(
-            beat, lambda hrefs: board.work_on(number, hrefs), send=send, thread=thread,
+            beat, lambda hrefs: board.work_on(number, hrefs), send=send,
             ask=line.ask if run.owned is None else sketched.ask,
             durable=shipping.settle if shipping is not None else None,
         )  # fmt: skip
