@@ -15,7 +15,7 @@ from hypothesis import given
 from fyke.errors import StorageError
 from fyke.formats.http_body import CODINGS
 from fyke.store import codec as module
-from fyke.store.codec import Codec, Codecs, as_sent, dictionary_id, is_worth, train
+from fyke.store.codec import Codec, Codecs, as_sent, dictionary_id, is_worth, may_be_worth, train
 from fyke.values import Coded
 
 SAMPLES = [b"<html><nav>home about contact</nav><p>%d %d</p></html>" % (n, n * n) * 20 for n in range(200)]
@@ -108,3 +108,4 @@ def test_a_dictionary_is_worth_it_where_pages_share_more_than_words() -> None:
         dictionary = train(pages[:30], 64 << 10)
         assert dictionary is not None
         assert is_worth(dictionary, pages[30:]) is worth
+        assert may_be_worth(pages[2:6], pages[:2]) is worth, "told without training"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from fyke.errors import StorageError
 from fyke.store import rocks
 from fyke.store.cells import META, PAGE, cell_key, unpack_version
-from fyke.store.codec import is_worth, train
+from fyke.store.codec import is_worth, may_be_worth, train
 
 if TYPE_CHECKING:
     from fyke.store.tablet import Tablet
@@ -37,6 +37,8 @@ SMALLEST, LARGEST = 64 << 10, 1 << 20
 """Training takes 60 ms and digesting 1 ms for each megabyte of dictionary."""
 HELD_OUT = 12
 """One sample in so many shows whether the dictionary is worth its time."""
+FIRST = 6
+"""Samples by which it is seen whether training may be of use: two are compressed with four in a dictionary's place."""
 TYPE_PAGES = 400
 TYPES = 32
 """Content types that may have a dictionary in one tablet."""
@@ -101,7 +103,7 @@ class Trainer:
                 return  # the writer meets the same fault and reports it
             finally:
                 self._waiting.discard(name)
-                rocks.HEAP.trim(at_once=True)
+                rocks.HEAP.trim()
                 self.seconds += time.thread_time() - started
 
     def _cells_of_host(self, prefix: bytes) -> list[bytes]:
@@ -122,6 +124,9 @@ class Trainer:
                 room -= len(samples[-1])
             if room <= 0:
                 break
+            if len(samples) == FIRST and not may_be_worth(samples[2:], samples[:2]):
+                tablet.put_dictionary(name, None)
+                return
         unseen = samples[::HELD_OUT] if len(samples) > HELD_OUT else []
         dictionary = train([sample for i, sample in enumerate(samples) if i % HELD_OUT or not unseen], size)
         tablet.put_dictionary(name, dictionary if dictionary and is_worth(dictionary, unseen) else None)

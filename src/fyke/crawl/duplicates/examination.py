@@ -28,7 +28,7 @@ from fyke.values import Drop
 
 BUNDLE = 64
 """Questions asked at once: some 5 ms."""
-BUNDLE_SIZE = 1 << 20
+BUNDLE_SIZE = 4 << 20
 """Bytes after which a bundle is full, and is examined beside the loop."""
 WORTHWHILE = 32
 """Questions that are not kept waiting for more: a bundle costs as much as several of them."""
