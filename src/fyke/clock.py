@@ -23,9 +23,12 @@ _BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """The clock that no correction moves and that goes on while the machine is suspended."""
 
 
+_gettime = time.clock_gettime
+
+
 def boot_time() -> float:
     """Return seconds since the machine started, those in which it was suspended included."""
-    return time.clock_gettime(_BOOT)
+    return _gettime(_BOOT)
 
 
 _STEP = 1.0
@@ -52,7 +55,7 @@ class SystemClock:
 
     def now(self) -> float:
         """Seconds since 1970-01-01T00:00:00Z."""
-        boot = boot_time()
+        boot = _gettime(_BOOT)
         if boot >= self._next_look:
             self._next_look = boot + _STEP
             offset = _offset()
@@ -87,7 +90,7 @@ class LoopLag:
     @property
     def lost(self) -> float:
         """Seconds so far, and what the timer is late by now: after a hold, sockets are read before timers run."""
-        late = boot_time() - self._due - self._told if self._timer is not None else 0.0
+        late = _gettime(_BOOT) - self._due - self._told if self._timer is not None else 0.0
         return self._lost + late if late > self._NOISE else self._lost
 
     def start(self) -> None:

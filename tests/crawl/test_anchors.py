@@ -102,7 +102,7 @@ def test_what_a_crash_took_is_made_anew_from_the_links(tmp_path: Path, monkeypat
         queues = queues_of(store)
         queues.restore(5.0)
         queues.anchors.step(5.0, everything=True)
-        again = Anchors(store, queues.outbox, queues.tablet_of)
+        again = Anchors(store, queues.outbox)
         again.restore(6.0)
         assert not again.pending  # the watermarks say that all are put
     assert read(tmp_path / "s") == expected()

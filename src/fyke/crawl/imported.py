@@ -42,7 +42,7 @@ class Settled:
         self._store = store
         self._outbox = _Direct()
         self._duplicates = Duplicates(store, self._outbox)
-        self._anchors = Anchors(store, self._outbox, store.tablet_of, marking=False)
+        self._anchors = Anchors(store, self._outbox, marking=False)
         self._index = NearIndex(store.path / FOLDER, store)
 
     def __call__(self, put: Sequence[tuple[Url, int, Change]]) -> None:

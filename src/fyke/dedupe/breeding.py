@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Container
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 LEAST_PAGES = 20
 """Pages of a place before it is judged: with fewer, chance copies weigh too much."""
@@ -33,6 +34,7 @@ class Verdict:
     """``mirror of HOST`` or ``breeds copies``; what status shows."""
 
 
+@lru_cache(maxsize=64)  # a page is noted, and then judged
 def template(path: str) -> str:
     """Return the pattern of a path with query: numbers are 0, values of parameters are left out."""
     before, _, query = path.partition("?")

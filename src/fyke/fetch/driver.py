@@ -58,6 +58,7 @@ class Driver:
         self._sockets: Any = select.epoll() if hasattr(select, "epoll") else _Selector()
         self._watched: set[int] = set()
         self._timer: asyncio.Handle | None = None
+        self._soon = False  # the timer is due as soon as the loop comes round
         self._multi = multi = pycurl.CurlMulti()
         multi.setopt(pycurl.M_MAXCONNECTS, MAX_CONNECTIONS)
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
@@ -93,16 +94,18 @@ class Driver:
                 self._sockets.register(descriptor, _EVENTS[what])
 
     def _on_timer(self, milliseconds: int) -> None:
+        if self._soon and milliseconds == 0:
+            return  # one look serves all that begin together
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
+            self._timer, self._soon = None, False
         if milliseconds == 0:
-            self._timer = self._loop.call_soon(self._on_timeout)
+            self._timer, self._soon = self._loop.call_soon(self._on_timeout), True
         elif milliseconds > 0:
             self._timer = self._loop.call_later(milliseconds / 1000, self._on_timeout)
 
     def _on_timeout(self) -> None:
-        self._timer = None
+        self._timer, self._soon = None, False
         self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self._hand_over()
 

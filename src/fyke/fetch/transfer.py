@@ -182,7 +182,7 @@ class Transfer:
         url = request.url
         if self._refused:
             return Failed(url, Reason.PRIVATE_ADDRESS, detail=f"{url.host} is {self._refused}")
-        whole_head = any(line in {b"\r\n", b"\n"} for line in self._head)
+        whole_head = b"\r\n" in self._head or b"\n" in self._head
         cut = whole_head and not self._overflow and (code in _CUT or self.ended in {Ended.STALL, Ended.TIME})
         if cut and not self._body:
             cut = False  # nothing of it came
@@ -265,6 +265,8 @@ def _conditions(validators: Validators) -> list[bytes]:
 
 def _final_head(lines: list[bytes]) -> bytes:
     """The last head of those received (after 100 Continue or 103 Early Hints), without the trailers behind it."""
+    if lines[-1] == b"\r\n" and lines.count(b"\r\n") == 1 and b"\n" not in lines:
+        return b"".join(lines)
     first = max(i for i, line in enumerate(lines) if i == 0 or line.startswith(b"HTTP/"))
     end = next((i for i in range(first, len(lines)) if lines[i] in {b"\r\n", b"\n"}), len(lines) - 1)
     return b"".join(lines[first : end + 1])

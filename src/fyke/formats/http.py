@@ -52,7 +52,10 @@ class Head:
     def get_all(self, name: str) -> list[str]:
         """Every header of that name, in any case."""
         wanted = name.lower()
-        return [value for key, value in self.headers if key.lower() == wanted] if wanted in self._first else []
+        first = self._first.get(wanted)
+        if first is None or len(self._first) == len(self.headers):  # none of them stands there twice
+            return [] if first is None else [first]
+        return [value for key, value in self.headers if key.lower() == wanted]
 
     @property
     def media_type(self) -> str:

@@ -13,7 +13,7 @@ A crash between the two puts some anchors again, in another group: readers take 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -99,12 +99,11 @@ def _cut(data: npt.NDArray[np.uint8], out: npt.NDArray[np.uint8], groups: list[l
 class Anchors:
     """The anchors that one agent holds, and their way into the tablets."""
 
-    def __init__(self, store: Store, outbox: Outbox, tablet_of: Callable[[Url], int], *, marking: bool = True) -> None:
+    def __init__(self, store: Store, outbox: Outbox, *, marking: bool = True) -> None:
         """Without ``marking`` the watermarks stay as they are: versions that are put come from any time."""
         self._marking = marking
         self._store = store
         self._outbox = outbox
-        self._tablet_of = tablet_of
         self._held = _Held()
         self._sending: tuple[Iterator[Targets], dict[int, int]] | None = None
         self._group = 0
@@ -170,9 +169,10 @@ class Anchors:
 
     def _put(self, targets: Targets) -> None:
         cells: defaultdict[int, list[tuple[bytes, bytes]]] = defaultdict(list)
+        tablet_of = self._store.tablet_of
         for href, packed in targets:
-            url = Url(href)
-            cells[self._tablet_of(url)].append((url.key, packed))
+            row = Url(href).key
+            cells[tablet_of(row)].append((row, packed))
         carrier = self._store.owned[0]
         letters = self._store.tablet(carrier).batch()
         for number, some in cells.items():

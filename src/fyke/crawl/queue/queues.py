@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import compress, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +67,7 @@ class Queues:
         frontier.sites.load = self._load
         self.outbox = Outbox(store)
         self.duplicates = Duplicates(store, self.outbox)
-        self.anchors = Anchors(store, self.outbox, self.tablet_of)
+        self.anchors = Anchors(store, self.outbox)
         self.prefetch: Callable[[str], None] = lambda host: None
         """Told of hosts that are about to be contacted, so that their addresses are known by then."""
         self.admit: Callable[[Url], None] = lambda url: None
@@ -164,7 +164,7 @@ class Queues:
         if not urls:
             return []
         fresh = self._seen.add(self.keys(urls) if keys is None else keys)
-        return [urls[i] for i in np.flatnonzero(fresh).tolist()]
+        return list(compress(urls, fresh.tolist()))
 
     def tablet_of(self, url: Url) -> int:
         """The number of the tablet that a URL belongs to; that of its host."""
