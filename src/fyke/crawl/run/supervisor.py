@@ -30,7 +30,7 @@ FAILED = 70
 FULL = 71
 """The same, where the disk is full."""
 FAILURE = "failure"
-_POLL = 0.1
+_POLL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
