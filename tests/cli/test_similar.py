@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fyke.cli import run
-from fyke.crawl.duplicates.near import FOLDER, NearIndex
+from fyke.crawl.duplicates.near import FOLDER, Asked, NearIndex
 from fyke.store import EXACT, RowMeta, Settings, Store
 
 WORDS = [f"word{i}" for i in range(60)]
@@ -32,7 +32,7 @@ def test_similar_finds_copies_of_every_kind(tmp_path: Path, capfd: pytest.Captur
         opened.put("http://f.test/", raw=b"\0", meta=RowMeta(status=200))
         if indexed:
             index = NearIndex(store / FOLDER, opened)
-            index.ask([(*page, 0) for page in TEXTS.items()])
+            index.ask([Asked.of(*page) for page in TEXTS.items()])
             index.close()
     assert run(["similar", "http://b.test", "--store", str(store), "--json"]) == 0
     found = [json.loads(line) for line in capfd.readouterr().out.splitlines()]

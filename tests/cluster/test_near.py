@@ -14,7 +14,7 @@ from fyke.cluster import near
 from fyke.cluster.near import Routing
 from fyke.crawl.duplicates import examination as examining
 from fyke.crawl.duplicates import sketched as sketching
-from fyke.crawl.duplicates.near import ASK, FEED, SKETCH, Answer, NearIndex, marks_of
+from fyke.crawl.duplicates.near import ASK, FEED, SKETCH, Answer, Asked, NearIndex, marks_of
 from fyke.crawl.duplicates.sketched import Sketched, Told
 from fyke.crawl.mail.outbox import INDEX, Question
 from fyke.dedupe.index import INLINE, SAME_TEXT
@@ -291,8 +291,9 @@ def test_an_agent_asks_keeps_the_sketch_and_feeds_it(tmp_path: Path) -> None:
             for page, words in ((href, text), (other, copy), ("http://d.test/", text)):
                 store.put(page, text=words)
             ranks = [rank_of(page, stamp, False) for stamp, page in enumerate((href, other, "http://d.test/"), 1)]
-            again = [(other, copy, ranks[1]), ("http://d.test/", text, ranks[2]), (href, text, ranks[0])]
-            first = await sketched.ask([(href, text, ranks[0]), ("http://c.test/", "", 0)])
+            asked = [(other, copy, ranks[1]), ("http://d.test/", text, ranks[2]), (href, text, ranks[0])]
+            again = [Asked.of(*each) for each in asked]
+            first = await sketched.ask([Asked.of(href, text, ranks[0]), Asked.of("http://c.test/", "")])
             batch = store.tablet(store.tablet_of(href)).batch()
             batch.put_columns(Url(href).key, ((SKETCH, first[0].sketch),), 1)
             store.tablet(store.tablet_of(href)).write(batch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from fyke.cli import run as fyke_command
 from fyke.crawl.duplicates.exact import Duplicates, strip_all
 from fyke.crawl.duplicates.examination import Examination
-from fyke.crawl.duplicates.near import FOLDER, Answer, Ask, LocalNearIndex, NearIndex, NearIndexClient, serve
+from fyke.crawl.duplicates.near import FOLDER, Answer, Ask, Asked, LocalNearIndex, NearIndex, NearIndexClient, serve
 from fyke.crawl.mail.outbox import INDEX, Mark
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.queues import Queues
@@ -131,7 +132,7 @@ def test_the_canonical_address_is_the_original_whenever_it_comes(tmp_path: Path,
 
 
 def test_a_near_copy_that_names_its_original_is_marked_itself(tmp_path: Path) -> None:
-    async def ask(questions: list[tuple[str, str, int]]) -> list[Answer]:
+    async def ask(questions: Sequence[Asked]) -> list[Answer]:
         seen = "http://a.test/p?a=1"
         return [Answer(seen, 0.9, "jaccard") if href == "http://a.test/p" else Answer() for href, *_ in questions]
 
@@ -231,7 +232,7 @@ def test_near_copies_are_marked_and_questions_survive_a_crash(tmp_path: Path) ->
     with opened(tmp_path / "s") as store:
         assert examiner(store).queues.outbox.waiting(INDEX) == 0
         index = LocalNearIndex(tmp_path / "index", store)  # as it was left
-        [answer] = asyncio.run(index.ask([("http://new.test/", pages["http://h2.test/"] + " more", 0)]))
+        [answer] = asyncio.run(index.ask([Asked.of("http://new.test/", pages["http://h2.test/"] + " more")]))
         assert answer.original == "http://h2.test/"
         assert answer.method == "jaccard"
         index.close()
@@ -262,13 +263,13 @@ def test_what_was_deleted_is_no_original(tmp_path: Path, capfd: pytest.CaptureFi
         for href, text in pages.items():
             store.put(href, raw=text.encode(), text=text)
         index = NearIndex(tmp_path / "s" / FOLDER, store)
-        index.ask([(*page, 0) for page in pages.items()])
+        index.ask([Asked.of(*page) for page in pages.items()])
         index.close()
     command = ["store", "delete", "--host", "h2.test", "--yes", "--store", str(tmp_path / "s")]
     assert fyke_command(command) == 0, capfd.readouterr().err
     with opened(tmp_path / "s") as store:
         index = NearIndex(tmp_path / "s" / FOLDER, store)
-        asked = [(f"http://new{i}.test/", pages[f"http://h{i}.test/"] + " more", 0) for i in (0, 2, 4)]
+        asked = [Asked.of(f"http://new{i}.test/", pages[f"http://h{i}.test/"] + " more") for i in (0, 2, 4)]
         assert [answer.original for answer in index.ask(asked)] == [
             "http://h0.test/", "http://h3.test/", "http://h4.test/",
         ]  # fmt: skip
@@ -303,7 +304,7 @@ def test_questions_stay_where_the_index_does_not_answer(tmp_path: Path) -> None:
 
 
 def test_the_index_answers_on_its_socket_and_agents_survive_its_end(tmp_path: Path) -> None:
-    pages = [(*page, 0) for page in texts(4).items()]
+    pages = [Asked.of(*page) for page in texts(4).items()]
 
     async def main(store: Store) -> list[list[Answer]]:
         line = NearIndexClient(tmp_path)

@@ -18,6 +18,7 @@ from fyke.dedupe.index import INLINE, DuplicateIndex, Match
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketch, sketch, sketches_of
 from fyke.errors import StorageError, UserError
 from fyke.text.characters import WORDS, Folding
+from fyke.text.words import word_hashes
 from tests.dedupe.test_discover import collection, exact_join
 
 SMALL = Parameters(ngram=2, num_perm=24)
@@ -56,6 +57,16 @@ def test_true_similarity_where_texts_are_at_hand(texts: list[str]) -> None:
     for j, answer in found.items():
         assert truth[int(answer.id.removeprefix("doc-")), j] == pytest.approx(answer.similarity)
         assert answer.method == ("text" if answer.similarity == 1.0 else "jaccard")
+
+
+def test_words_are_as_good_as_the_text(texts: list[str]) -> None:
+    words = {f"doc-{i}": word_hashes(text) for i, text in enumerate(texts)}
+    by_text = DuplicateIndex(text_of={f"doc-{i}": text for i, text in enumerate(texts)}.get)
+    by_words = DuplicateIndex(text_of=words.get)
+    for i, text in enumerate([*texts, "", "one"]):
+        found = by_words.seen_words(word_hashes(text), f"doc-{i}")
+        assert found == by_text.seen(text, f"doc-{i}")
+    assert len(by_words) == len(by_text)
 
 
 def test_a_sketch_that_was_made_elsewhere_is_as_good_as_the_text(texts: list[str]) -> None:

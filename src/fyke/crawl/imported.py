@@ -10,14 +10,13 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 
 from fyke.crawl.duplicates.exact import Duplicates, strip_all
-from fyke.crawl.duplicates.near import FOLDER, NearIndex
+from fyke.crawl.duplicates.near import FOLDER, Asked, NearIndex
 from fyke.crawl.mail.anchors import Anchors
 from fyke.crawl.mail.outbox import Mark, Note, Offer, Outbox, Sighting
 from fyke.dedupe.index import SAME_TEXT
 from fyke.reading.reading import Material
 from fyke.store import Batch, Change, Store
 from fyke.store.cells import main_blocks
-from fyke.text.words import MAX_BYTES, encode
 from fyke.url import Url
 from fyke.values import BLOCK_END
 
@@ -55,17 +54,17 @@ class Settled:
                 found.append((url.href, stamp, material))
         self._anchors.step(time.time())
         notes: defaultdict[int, list[Note]] = defaultdict(list)
-        asked = [(href, _sample(material.main), 0) for href, _, material in found if material.main]
-        answers = {href: answer for (href, *_), answer in zip(asked, self._index.ask(asked), strict=True)}
+        asked = {href: Asked(href, "", material.words()) for href, _, material in found}
+        answers = dict(zip(asked, self._index.ask(asked.values()), strict=True))
         if self._index.wants_sync:
             self._index.sync()
         for href, stamp, material in found:
-            digests = material.digests()
+            digests = material.digests(asked[href].words)
             here = self._store.tablet_of(href)
             elsewhere = material.canonical not in ("", href)
             notes[here].append(Sighting(href, stamp, digests.raw, digests.text, elsewhere))
-            answer = answers.get(href)
-            if answer is not None and answer.original and answer.method != SAME_TEXT:
+            answer = answers[href]
+            if answer.original and answer.method != SAME_TEXT:
                 notes[here].append(Mark(href, stamp, answer.original, answer.similarity, answer.method))
         for number, each in notes.items():
             tablet = self._store.tablet(number)
@@ -94,10 +93,6 @@ class Settled:
                 strip_all(self._store)
         finally:
             self._index.close()
-
-
-def _sample(main: str) -> str:
-    return main if len(main) <= MAX_BYTES // 4 else encode(main).decode("utf-8", "replace")
 
 
 def _material(change: Change) -> Material | None:

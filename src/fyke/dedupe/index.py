@@ -21,7 +21,7 @@ from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.sketch import Parameters, Sketch, fast_coefficients, sketch
 from fyke.errors import UserError
 from fyke.text.characters import character_table
-from fyke.text.words import encode
+from fyke.text.words import encode, word_hashes
 
 INLINE = Parameters(num_perm=128)
 """25 bands of 5: a quarter faster than 192 places, and as complete; estimates err by 0.035 instead of 0.029."""
@@ -113,12 +113,13 @@ class DuplicateIndex:
         threshold: float = 0.8,
         memory: int = 1 << 30,
         parameters: Parameters | None = None,
-        text_of: Callable[[str], str | bytes | None] | None = None,
+        text_of: Callable[[str], str | bytes | NDArray[np.uint64] | None] | None = None,
     ) -> None:
         """Open the index in folder ``path``, making it if need be; without one it lives in memory.
 
         ``memory`` bounds table and filter, in bytes; an index without a folder raises UserError when it is reached.
-        ``parameters`` are those of the folder if it has any, else INLINE; given ones must be the folder's.
+        ``parameters`` are those of the folder if it has any, else INLINE; given ones must be the folder's. ``text_of``
+        may give the hashes of a text's words, too (``seen_words``).
         """
         self.threshold = threshold
         self._memory = max(memory, 1 << 16)
@@ -168,6 +169,10 @@ class DuplicateIndex:
         Earlier texts of the same ``id`` are versions of it, and no copies. A text without words is like nothing.
         """
         return self._ask(encode(text), id.encode("utf-8", "replace"), True)
+
+    def seen_words(self, hashes: NDArray[np.uint64], id: str) -> Match | None:  # noqa: A002
+        """Return what ``seen`` would for the text whose words have these hashes, by the folding of this index."""
+        return self._ask(hashes, id.encode("utf-8", "replace"), True)
 
     def similar(self, text: str | bytes, id: str = "") -> Match | None:  # noqa: A002
         """Return what ``seen`` would, and remember nothing."""
@@ -221,17 +226,22 @@ class DuplicateIndex:
         if self._folder is not None:
             self._folder.close()
 
-    def _ask(self, data: bytes, name: bytes, keep: bool) -> Match | None:
+    def _ask(self, text: bytes | NDArray[np.uint64], name: bytes, keep: bool) -> Match | None:
         # Python's integers throughout: a number of numpy's costs a microsecond to look at.
-        kept = self._kept
-        if len(data) >= self._scratch.shape[1]:
-            self._scratch = np.empty((2, len(data) + 1), np.uint64)
+        kept, size = self._kept, len(text)
+        if size >= self._scratch.shape[1]:
+            self._scratch = np.empty((2, size + 1), np.uint64)
+        if isinstance(text, bytes):
+            data = text + name
+        else:
+            self._scratch[0, :size] = text
+            data, size = name, -1 - size
         kept.reserve(1, len(name))
         if self._filled > self._full:
             self._make_room()
         best, same, filled, equal = index_kernels.seen(
-            np.frombuffer(data + name or b"\0", np.uint8),
-            len(data),
+            np.frombuffer(data or b"\0", np.uint8),
+            size,
             (self._settings, self._table, self._a, self._b, self._scratch, self._signature, self._tags),
             (self._slots, self._filter, self._run, self._marks),
             (kept.signatures, kept.facts, kept.names),
@@ -245,16 +255,19 @@ class DuplicateIndex:
             return None
         if equal:
             return Match(self._kept.name(best), 1.0, SAME_TEXT)
-        return self._match(best, same / len(self._signature), data)
+        return self._match(best, same / len(self._signature), text)
 
-    def _match(self, best: int, similarity: float, data: bytes) -> Match | None:
+    def _match(self, best: int, similarity: float, text: bytes | NDArray[np.uint64]) -> Match | None:
         name = self._kept.name(best)
         if self._text_of is None or (other := self._text_of(name)) is None:
             return Match(name, similarity, "minhash") if similarity >= self.threshold else None
-        from fyke.dedupe.similarity import jaccard
+        from fyke.dedupe.similarity import words_jaccard
 
-        similarity = jaccard(data, other, self._parameters.ngram, self._parameters.folding)
+        similarity = words_jaccard(self._words(text), self._words(other), self._parameters.ngram)
         return Match(name, similarity, "jaccard") if similarity >= self.threshold else None
+
+    def _words(self, text: str | bytes | NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return word_hashes(text, self._parameters.folding) if isinstance(text, str | bytes) else text
 
     def _table_bytes(self) -> int:
         """How large the table may be, in bytes."""

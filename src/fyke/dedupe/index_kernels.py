@@ -279,15 +279,16 @@ def seen(
 ) -> tuple[Integer, Integer, Integer, bool]:
     """Return (document most like the text or −1, places that agree, slots filled, same words); remember it as ``d``.
 
-    ``data`` is the text of ``size`` bytes and after it the name: one array costs less to hand over than two.
+    ``data`` is the text of ``size`` bytes and after it the name: one array costs less to hand over than two. With a
+    negative size it is the name alone, and −1 − size hashes of the text's words stand in the scratch already.
     Nothing is remembered with d < 0, of a text without words, and of one that agrees in all places with an earlier
     (its original stands for it). One whose every band is crowded already fills no slot; the caller forgets it too.
     REQUIRES: room in every array for one document more.
     """
     settings, table, a, b, scratch, signature, tags = sketcher
     _, facts, _ = kept
-    name = data[size:]
-    found = words(data, 0, size, table, scratch[0])
+    name = data[max(size, 0) :]
+    found = words(data, 0, size, table, scratch[0]) if size >= 0 else -1 - size
     made = shingles(scratch[0], found, settings[N], scratch[1])
     if made == 0:
         return -1, 0, 0, False

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fyke.dedupe import similarity_kernels
 from fyke.text.characters import DEFAULT_FOLDING, Folding
-from fyke.text.words import shingle_hashes, word_hashes
+from fyke.text.words import shingle_hashes, word_hashes, words_shingles
 
 Text = str | bytes
 Check = Literal["jaccard", "containment", "cosine", "words", "edit"]
@@ -27,7 +27,12 @@ def _shingle_set(text: Text, n: int, folding: Folding) -> NDArray[np.uint64]:
 
 def jaccard(left: Text, right: Text, ngram: int = 5, folding: Folding = DEFAULT_FOLDING) -> float:
     """Return |A ∩ B| / |A ∪ B| of the sets of word n-grams (Broder's resemblance); 0 where both are empty."""
-    a, b = _shingle_set(left, ngram, folding), _shingle_set(right, ngram, folding)
+    return words_jaccard(word_hashes(left, folding), word_hashes(right, folding), ngram)
+
+
+def words_jaccard(left: NDArray[np.uint64], right: NDArray[np.uint64], ngram: int = 5) -> float:
+    """Return ``jaccard`` of the texts whose words have these hashes."""
+    a, b = np.unique(words_shingles(left, ngram)), np.unique(words_shingles(right, ngram))
     common = len(np.intersect1d(a, b, assume_unique=True))
     return common / max(1, len(a) + len(b) - common)
 

@@ -19,7 +19,7 @@ from fyke.clean.furniture import Hosts
 from fyke.clean.main import NOTHING, Main, main_of, main_texts
 from fyke.convert.dates import undated
 from fyke.convert.html import text_document
-from fyke.dedupe.exact import Digests, text_digest, words_digest
+from fyke.dedupe.exact import Digests, words_digest
 from fyke.dedupe.sketch import words_sketch
 from fyke.errors import UrlError
 from fyke.formats.encoding import as_utf8
@@ -52,9 +52,17 @@ class Material:
     def __len__(self) -> int:
         return len(self.body) + len(self.main)
 
-    def digests(self) -> Digests:
-        """Return the digests of the body and of the main text. A body that was cut off is no copy of another."""
-        return Digests(b"" if self.truncated else hashlib.sha256(self.body).digest(), text_digest(self.main))
+    def words(self) -> npt.NDArray[np.uint64]:
+        """Return the hashes of the words of the main text, and no more memory than they need."""
+        return word_hashes(self.main).copy()
+
+    def digests(self, words: npt.NDArray[np.uint64] | None = None) -> Digests:
+        """Return the digests of the body and of the main text. A body that was cut off is no copy of another.
+
+        ``words`` are the main text's, where they are at hand.
+        """
+        raw = b"" if self.truncated else hashlib.sha256(self.body).digest()
+        return Digests(raw, words_digest(self.words() if words is None else words))
 
 
 class Reading:

@@ -61,9 +61,13 @@ def vocabulary(text: str) -> tuple[int, int]:
 
 def shingle_hashes(text: str | bytes, n: int = 5, folding: Folding = DEFAULT_FOLDING) -> NDArray[np.uint64]:
     """Return the hash of each n-gram of words, in order, repetitions included."""
-    found = word_hashes(text, folding)
-    out = np.empty(len(found) + 1, np.uint64)
-    return out[: kernels.shingles(found, len(found), n, out)].copy()
+    return words_shingles(word_hashes(text, folding), n)
+
+
+def words_shingles(hashes: NDArray[np.uint64], n: int = 5) -> NDArray[np.uint64]:
+    """Return ``shingle_hashes`` of the text whose words have these hashes."""
+    out = np.empty(len(hashes) + 1, np.uint64)
+    return out[: kernels.shingles(hashes, len(hashes), n, out)].copy()
 
 
 def words(text: str, folding: Folding = DEFAULT_FOLDING) -> list[str]:

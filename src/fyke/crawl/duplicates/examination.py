@@ -14,7 +14,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fyke.crawl.duplicates.near import SKETCH, Answer, Ask, marks_of
+from fyke.crawl.duplicates.near import SKETCH, Answer, Ask, Asked, Words, marks_of
 from fyke.crawl.mail.outbox import INDEX, Mark, Question, Sighting
 from fyke.crawl.queue.queues import Queues
 from fyke.dedupe.index import SAME_TEXT
@@ -51,12 +51,13 @@ class _Examined:
     href: str
     source: int
     main: str
+    words: Words
     sighting: Sighting
 
     @property
-    def rank(self) -> int:
-        """Its rank among its copies."""
-        return rank_of(self.href, self.stamp, self.sighting.elsewhere)
+    def asked(self) -> Asked:
+        """What the index is asked."""
+        return Asked(self.href, self.main, self.words, rank_of(self.href, self.stamp, self.sighting.elsewhere))
 
 
 class Examination:
@@ -128,7 +129,7 @@ class Examination:
         if self._ask is None:
             return [(each, Answer()) for each in examined]
         asked = [each for each in examined if each.main]
-        answers = await self._ask([(each.href, each.main, each.rank) for each in asked])
+        answers = await self._ask([each.asked for each in asked])
         return [*zip(asked, answers, strict=True), *((each, Answer()) for each in examined if not each.main)]
 
     def _examine(self, questions: list[tuple[int, str, int, Material | None]]) -> list[_Examined]:
@@ -140,11 +141,12 @@ class Examination:
                 if row is None:
                     continue
                 material = material_of(row)  # noqa: PLW2901
-            main, found = material.main, material.digests()
+            main, words = material.main, material.words()
+            found = material.digests(words)
             if len(main) > LONG_TEXT:  # sampled as the index itself would sample it
                 main = encode(main).decode("utf-8", "replace")
             sighting = Sighting(href, stamp, found.raw, found.text, material.canonical not in ("", href))
-            examined.append(_Examined(stamp, href, source, main, sighting))
+            examined.append(_Examined(stamp, href, source, main, words, sighting))
         return examined
 
     def _write(self, answered: list[tuple[_Examined, Answer]]) -> None:

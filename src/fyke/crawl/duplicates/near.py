@@ -15,11 +15,14 @@ import os
 import shutil
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from fyke.crawl.mail.frames import FrameClient, FrameServer, Reply
 from fyke.crawl.mail.outbox import Mark
@@ -30,24 +33,26 @@ from fyke.dedupe.sketch import Sketch, stamp_of
 from fyke.errors import UNREADABLE
 from fyke.reading.stored import text_of
 from fyke.store import Store
+from fyke.text.words import word_hashes
 from fyke.url import Url
 
 TEXTS, SKETCHES = "duplicates.sock", "sketches.sock"
 """Of a run's folder: where the index's process listens."""
 FOLDER, RANKED = "duplicates", "duplicates-ranked"
 """Of the store: where the index is kept, and that of a node among others, which knows ranks."""
-RECENT_TEXTS = 32 << 20
-"""Characters of text that the index keeps, as a reader of the store sees new rows only after half a second."""
+RECENT_WORDS = 4 << 20
+"""Words of texts that the index keeps, as a reader of the store sees new rows only after half a second: 32 MB."""
 RECENT_COPIES = 10_000
 """Near copies whose originals the index keeps at hand: the pages of some minutes, among which agents may overtake."""
 MEMORY = 1 << 30
 """Bytes of the index's table and filter, at most: ten million documents, and slower lookups beyond."""
-AT_ONCE, LARGE = 64, 1 << 20
-"""Texts that are looked at without letting the loop breathe, some 4 ms, and characters that are too many for that."""
+AT_ONCE, LARGE = 64, 1 << 17
+"""Texts that are looked at without letting the loop breathe, some 4 ms, and words that are too many for that."""
 SYNC_EVERY = 5.0
 """Seconds between syncs of the index: what it forgets in a power cut."""
 
 
+Words = npt.NDArray[np.uint64]
 Copy = tuple[str, int, float, str]
 """A near copy: its URL, its version's stamp, how similar it is, and by which method that was found."""
 
@@ -74,27 +79,44 @@ SKETCH = "fyke:sketch"
 """The column of a row that holds its sketch, in a crawl on many machines."""
 ASK, FEED = b"?", b"+"
 """What a frame of sketches begins with: those of new pages, and those of rows that an index may lack."""
-Texts = list[tuple[str, str, int]]
-"""(href, main text, rank among copies) of pages."""
-Ask = Callable[[Texts], Awaitable[list[Answer]]]
 
 
-class _TextMemory:
-    """Texts by URL, the newest of them, up to a number of characters."""
+class Asked(NamedTuple):
+    """A page that an index is asked about."""
+
+    href: str
+    text: str
+    """Its main text; empty where only the words travel."""
+    words: Words
+    """The hashes of the words of the text."""
+    rank: int = 0
+    """Among its copies."""
+
+    @classmethod
+    def of(cls, href: str, text: str, rank: int = 0) -> Asked:
+        """Return the question about a text."""
+        return cls(href, text, word_hashes(text), rank)
+
+
+Ask = Callable[[Sequence[Asked]], Awaitable[list[Answer]]]
+
+
+class _Recent:
+    """Words of texts by URL, the newest of them, up to a number of words."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._size = 0
-        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._words: OrderedDict[str, Words] = OrderedDict()
 
-    def put(self, href: str, text: str) -> None:
-        self._size += len(text) - len(self._texts.pop(href, ""))
-        self._texts[href] = text
+    def put(self, href: str, words: Words) -> None:
+        self._size += len(words) - len(self._words.pop(href, ()))
+        self._words[href] = words
         while self._size > self._most:
-            self._size -= len(self._texts.popitem(last=False)[1])
+            self._size -= len(self._words.popitem(last=False)[1])
 
-    def get(self, href: str) -> str | None:
-        return self._texts.get(href)
+    def get(self, href: str) -> Words | None:
+        return self._words.get(href)
 
 
 class NearIndex:
@@ -106,15 +128,15 @@ class NearIndex:
 
     def __init__(self, folder: Path, store: Store, memory: int = MEMORY) -> None:
         self._store = store
-        self._texts = _TextMemory(RECENT_TEXTS)
+        self._recent = _Recent(RECENT_WORDS)
         self._copies: OrderedDict[str, Match] = OrderedDict()
         self._breeding = Breeding()
         self._index = DuplicateIndex(folder, memory=memory, text_of=self._text_of)
         self._synced = time.monotonic()
 
-    def ask(self, texts: Texts) -> list[Answer]:
+    def ask(self, asked: Iterable[Asked]) -> list[Answer]:
         """Answer for each text, and remember it."""
-        return [self._answer(href, text) for href, text, _ in texts]
+        return [self._answer(each.href, each.words) for each in asked]
 
     def ask_sketches(self, sketches: list[Sketch]) -> list[Answer]:
         """Answer for sketches of any machine, and remember them; whether a copy is like enough, who asks decides."""
@@ -153,21 +175,21 @@ class NearIndex:
         """Let the folder go."""
         self._index.close()
 
-    def _answer(self, href: str, text: str) -> Answer:
-        match = self._index.seen(text, href)
-        self._texts.put(href, text)
+    def _answer(self, href: str, words: Words) -> Answer:
+        match = self._index.seen_words(words, href)
+        self._recent.put(href, words)
         bred = judged(self._breeding, href, match.id if match else "")
         if match is None:
             return bred
         chosen = self._chosen(href, match)
         return msgspec.structs.replace(chosen, place=bred.place, reason=bred.reason)
 
-    def _text_of(self, href: str) -> str | None:
-        text = self._texts.get(href)
-        if text is None:
-            row = self._store.get(href)
-            text = None if row is None else text_of(row)
-        return text
+    def _text_of(self, href: str) -> str | Words | None:
+        words = self._recent.get(href)
+        if words is not None:
+            return words
+        row = self._store.get(href)
+        return None if row is None else text_of(row)
 
 
 def marks_of(href: str, stamp: int, answer: Answer) -> list[Mark]:
@@ -193,11 +215,11 @@ class LocalNearIndex:
         self._index = NearIndex(folder, store)
         self.close = self._index.close
 
-    async def ask(self, texts: Texts) -> list[Answer]:
+    async def ask(self, asked: Sequence[Asked]) -> list[Answer]:
         """Ask. What takes long is done beside the loop. REQUIRES: one bundle at a time."""
         answers: list[Answer] = []
-        while some := texts[len(answers) : len(answers) + AT_ONCE]:
-            large = any(len(text) > LARGE for _, text, _ in some)
+        while some := asked[len(answers) : len(answers) + AT_ONCE]:
+            large = any(len(each.words) > LARGE for each in some)
             answers += await asyncio.to_thread(self._index.ask, some) if large else self._index.ask(some)
             await asyncio.sleep(0)
         if self._index.wants_sync:
@@ -229,27 +251,27 @@ def forget_deleted(store: Store) -> None:
 # ---- a process of its own
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_texts = msgspec.msgpack.Decoder(Texts).decode
+_decode_asked = msgspec.msgpack.Decoder(list[tuple[str, bytes]]).decode
 _decode_sketches = msgspec.msgpack.Decoder(list[Sketch]).decode
 _decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode
 
 
 class NearIndexClient:
-    """An agent's line to the index's process. Texts lie in a file beside the socket, which says where.
+    """An agent's line to the index's process. Words lie in a file beside the socket, which says where.
 
     A bundle of four megabytes would go through a socket in twenty turns of a busy loop: a third of a second.
     """
 
     def __init__(self, folder: Path) -> None:
         self._path, self._client = folder / TEXTS, FrameClient()
-        self._shared = folder / f"{os.getpid()}.texts"
+        self._shared = folder / f"{os.getpid()}.words"
         self._turn = asyncio.Lock()
 
-    async def ask(self, texts: Texts) -> list[Answer]:
+    async def ask(self, asked: Sequence[Asked]) -> list[Answer]:
         """Ask; raises ``OSError`` where nobody answers."""
         async with self._turn:
             try:
-                self._shared.write_bytes(_encode(texts))
+                self._shared.write_bytes(_encode([(each.href, each.words.tobytes()) for each in asked]))
                 return _decode_answers(await self._client.ask(self._path, self._shared.name.encode()))
             except (OSError, *UNREADABLE) as error:
                 raise OSError(f"the index of duplicates hung up: {error}") from None
@@ -260,8 +282,9 @@ class NearIndexClient:
         self._shared.unlink(missing_ok=True)
 
 
-def _beside(folder: Path, name: bytes) -> bytes:
-    return (folder / Path(os.fsdecode(name)).name).read_bytes()
+def _beside(folder: Path, name: bytes) -> list[Asked]:
+    data = (folder / Path(os.fsdecode(name)).name).read_bytes()
+    return [Asked(href, "", np.frombuffer(words, np.uint64)) for href, words in _decode_asked(data)]
 
 
 async def serve(folder: Path, index: NearIndex, done: asyncio.Event) -> None:
@@ -277,9 +300,7 @@ async def serve(folder: Path, index: NearIndex, done: asyncio.Event) -> None:
         await reply(_encode(found))
 
     servers = [
-        FrameServer(
-            folder / TEXTS, partial(talk, answer=lambda frame: index.ask(_decode_texts(_beside(folder, frame))))
-        ),
+        FrameServer(folder / TEXTS, partial(talk, answer=lambda frame: index.ask(_beside(folder, frame)))),
         FrameServer(
             folder / SKETCHES, partial(talk, answer=lambda frame: index.ask_sketches(_decode_sketches(frame[1:])))
         ),

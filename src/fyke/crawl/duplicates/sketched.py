@@ -17,7 +17,7 @@ from itertools import islice
 import msgspec
 
 from fyke.crawl.duplicates.exact import Duplicates
-from fyke.crawl.duplicates.near import ASK, FEED, SKETCH, Answer, Texts, judged, marks_of
+from fyke.crawl.duplicates.near import ASK, FEED, SKETCH, Answer, Asked, judged, marks_of
 from fyke.crawl.mail.outbox import Mark
 from fyke.dedupe.breeding import Breeding
 from fyke.dedupe.index import INLINE, SAME_TEXT
@@ -58,9 +58,9 @@ class Sketched:
         self._asking: set[asyncio.Future[bytes]] = set()
         self._stopped = False
 
-    async def ask(self, texts: Texts) -> list[Answer]:
+    async def ask(self, asked: Sequence[Asked]) -> list[Answer]:
         """Ask, as ``near.Ask``; raises ``OSError`` where nobody answers."""
-        sketches = await asyncio.to_thread(_sketches_of, texts)
+        sketches = await asyncio.to_thread(_sketches_of, asked)
         said = await self._answer(ASK + _encode(sketches))
         try:
             answers, missing = _decode_told(said) if said else ([], [])
@@ -70,8 +70,8 @@ class Sketched:
         if len(answers) != len(sketches):
             raise OSError("the indices of duplicates do not answer")
         return [
-            self._judge(href, text, sketch, answer)
-            for (href, text, _), sketch, answer in zip(texts, sketches, answers, strict=True)
+            self._judge(each.href, each.text, sketch, answer)
+            for each, sketch, answer in zip(asked, sketches, answers, strict=True)
         ]
 
     def _ranked(self, sketch: Sketch, stamp: int) -> Sketch:
@@ -199,6 +199,6 @@ class Sketched:
             self._feeding.cancel()
 
 
-def _sketches_of(texts: Texts) -> list[Sketch]:
-    sketches = sketches_of([(href, text) for href, text, _ in texts], INLINE)
-    return [msgspec.structs.replace(each, rank=rank) for each, (_, _, rank) in zip(sketches, texts, strict=True)]
+def _sketches_of(asked: Sequence[Asked]) -> list[Sketch]:
+    sketches = sketches_of([(each.href, each.text) for each in asked], INLINE)
+    return [msgspec.structs.replace(made, rank=each.rank) for made, each in zip(sketches, asked, strict=True)]
