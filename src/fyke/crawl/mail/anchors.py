@@ -27,8 +27,8 @@ from fyke.store.cells import encodable, pack_links, unpack_version
 from fyke.url import Url
 from fyke.values import Link, Links
 
-GROUP = 200_000
-"""Links whose anchors make a group: some 20 MB. Half as many would make a half more puts."""
+GROUP = 400_000
+"""Links whose anchors make a group: some 40 MB. Half as many would make up to twice as many puts."""
 HOLD = 60.0
 """Seconds after which a smaller group is put too."""
 STEP = 1500
