@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import mmap
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import xxhash
@@ -81,14 +82,14 @@ class Gate:
         """Begin a contact of a host at its address and return 0, or return when to try again; ``leave`` ends it."""
         if not self._lease():
             return now + _RETRY
-        if busy := self._table.busy_until(_host_key(host), now):  # before a slot of its address is used up
-            return busy
-        address = self._address_of(host)
+        own, address = _host_key(host), self._address_of(host)
         key = None if address is None else address_key(address)
-        if key is not None and (wait := self._wait_for_address(host, key, now)):
-            return wait
-        busy = self._table.claim(_host_key(host), now, self._hold, self._owner)
-        if busy:
+        if key is not None:
+            if busy := self._table.busy_until(own, now):  # before a slot of its address is used up
+                return busy
+            if wait := self._wait_for_address(host, key, now):
+                return wait
+        if busy := self._table.claim(own, now, self._hold, self._owner):
             return busy
         if key is not None:
             self._open[key] = self._open.get(key, 0) + 1
@@ -151,5 +152,6 @@ class _FileLock(contextlib.AbstractContextManager[None]):
         fcntl.lockf(self._descriptor, fcntl.LOCK_UN)
 
 
+@lru_cache(maxsize=4096)
 def _host_key(host: str) -> int:
     return xxhash.xxh3_64_intdigest(host.encode(), 1) or 1
