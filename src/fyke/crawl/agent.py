@@ -143,7 +143,7 @@ class Agent:
 
     def _permits(self, url: Url) -> bool:
         """Whether robots.txt, as far as it is known, allows a URL of one of this agent's hosts."""
-        known = self.visits.context.permissions.known(url, self.queues.tablet(url), self._clock.now())
+        known = self.visits.context.permissions.known(url, self.queues.tablet, self._clock.now())
         return known is None or known.allows(url)
 
     def _seed(self, urls: Sequence[Url]) -> None:

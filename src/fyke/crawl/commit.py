@@ -161,17 +161,19 @@ class PageWriter:
 
     def _settle(self, each: Arrival) -> bool:
         """Take an outcome in; return False of a document, which is to be read."""
-        lease, outcome, now = each.lease, each.outcome, self._clock.now()
-        contact = contact_of(outcome, 0.0, now)
+        lease, outcome = each.lease, each.outcome
         self.tally.contacts += 1
-        if isinstance(outcome, Fetched) and outcome.exchange.incomplete and self._again(lease.entry):
-            self.fail(lease, Failed(outcome.url, Reason.RESET, detail="cut short"), contact, now)
-        elif isinstance(outcome, Fetched) and is_requisite(lease.entry.kind):
-            self.keep(lease, self.processor.requisite(outcome, lease.entry.depth), contact)
-        elif isinstance(outcome, Fetched):
+        cut_short = isinstance(outcome, Fetched) and outcome.exchange.incomplete and self._again(lease.entry)
+        if isinstance(outcome, Fetched) and not cut_short and not is_requisite(lease.entry.kind):
             self.tally.pages += 1
             self.tally.bytes += len(outcome.exchange.body)
             return False
+        now = self._clock.now()
+        contact = contact_of(outcome, 0.0, now)
+        if cut_short:
+            self.fail(lease, Failed(outcome.url, Reason.RESET, detail="cut short"), contact, now)
+        elif isinstance(outcome, Fetched):
+            self.keep(lease, self.processor.requisite(outcome, lease.entry.depth), contact)
         elif isinstance(outcome, Moved):
             self.keep(lease, self.processor.moved(outcome, lease.entry.depth), contact)
         elif isinstance(outcome, Unchanged) and is_poll(lease.entry.kind):
@@ -316,8 +318,8 @@ class PageWriter:
         self, lease: Lease, processed: Processed, contact: Contact | None, listing: Listing | None = None, new: int = 0
     ) -> None:
         """Commit all that follows from a visit in one batch, and free the host."""
-        entry, now = lease.entry, self._clock.now()
-        number = self.queues.tablet_of(entry.url)
+        entry, url, now = lease.entry, lease.entry.url, self._clock.now()
+        number = self.queues.tablet_of(url)
         batch = self.queues.store.tablet(number).batch()
         is_page = not is_requisite(entry.kind)
         if self.queues.order is not None and is_page:
@@ -327,7 +329,7 @@ class PageWriter:
         again = listing is None and is_page and not is_form(entry.kind)
         if self._revisits is not None and again and 200 <= meta.status < 300 and not meta.error:
             processed = self._revisits.first(batch, self.queues, entry, processed, now)
-        stamp = batch.put_row(entry.url.key, processed.change, int(now * 1e6))
+        stamp = batch.put_row(url.key, processed.change, int(now * 1e6))
         if meta.error:
             batch.count("errors:" + meta.error)
         if processed.redirected:

@@ -99,7 +99,7 @@ class Visits:
 
     def _begin(self, lease: Lease) -> None:
         url, now = lease.entry.url, self._clock.now()
-        permission = self.context.permissions.known(url, self._queues.tablet(url), now)
+        permission = self.context.permissions.known(url, self._queues.tablet, now)
         if why := self._frontier.sites.dead(lease.site, now):
             self.arrived.append(Arrival(lease, Request(url), Failed(url, Reason(why)), is_answer=False))
         elif permission is not None and permission.standing.verdict is Verdict.DENY:
@@ -169,14 +169,16 @@ class Visits:
         self._queues.flush()
 
     def _fetch_page(self, lease: Lease, headers: tuple[tuple[str, str], ...] = ()) -> None:
-        entry, tablet = lease.entry, self._queues.tablet(lease.entry.url)
+        entry, url = lease.entry, lease.entry.url
         try:
-            if entry.kind == REVISIT and self._revisits is not None:
-                request = self._revisits.request(entry, tablet, self._clock.now())
+            if not entry.kind:  # a page, for the first time
+                request = Request(url)
+            elif entry.kind == REVISIT and self._revisits is not None:
+                request = self._revisits.request(entry, self._queues.tablet(url), self._clock.now())
             elif is_posted(entry.kind):
-                request = request_of(entry.url)
+                request = request_of(url)
             else:
-                request = Request(entry.url, validators=self._discovery.validators(entry, tablet))
+                request = Request(url, validators=self._discovery.validators(entry, self._queues.tablet(url)))
             if headers:
                 request = replace(request, headers=headers)
         except BaseException:

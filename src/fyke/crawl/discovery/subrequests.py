@@ -77,7 +77,7 @@ class SubRequests:
         turn = self._turns.setdefault(url.host, asyncio.Lock())
         _bound(self._turns)
         async with turn:
-            permission = self._permissions.known(url, self._tablet(url), self.clock.now())
+            permission = self._permissions.known(url, self._tablet, self.clock.now())
             if permission is None:
                 asked = await self._permissions.ask(url, self._ask)
                 permission = self._permissions.heard(url, asked, self.clock.now())

@@ -7,6 +7,7 @@ was used lately stays in memory.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Protocol
 
 from fyke.limits import note
@@ -38,16 +39,17 @@ class Permissions:
         self._kept: OrderedDict[str, Permission] = OrderedDict()
         self._everything = Permission(Standing(Verdict.ALLOW, expires=float("inf")), user_agent) if ignore else None
 
-    def known(self, url: Url, tablet: Tablet | None, now: float) -> Permission | None:
+    def known(self, url: Url, tablet_of: Callable[[Url], Tablet | None], now: float) -> Permission | None:
         """What holds for ``url`` now; None where its robots.txt must be asked for first.
 
-        ``tablet`` is None for a site that is another agent's: what is remembered counts.
+        ``tablet_of`` says None for a site that is another agent's: what is remembered counts.
         """
         if self._everything is not None:
             return self._everything
         site = url.site
         permission = self._kept.get(site)
         if permission is None:
+            tablet = tablet_of(url)
             stored = tablet.get("host", Standing.key(url)) if tablet is not None else None
             if stored is None:
                 return None
