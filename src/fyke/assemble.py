@@ -57,6 +57,7 @@ from fyke.outfit import AgentMaker
 from fyke.sites.scope import Scope
 from fyke.spawning import cores, python
 from fyke.store import Settings, Store
+from fyke.store.manifest import usual_tablets
 from fyke.store.objects import absolute
 from fyke.url import Url
 
@@ -312,7 +313,7 @@ def _store_settings(path: Path, settings: CrawlSettings) -> Settings:
     except StorageError:
         if path.exists() and any(path.iterdir()):
             raise
-        return Settings(max(settings.agents, cores()), settings.keep_versions)
+        return Settings(max(settings.agents, usual_tablets()), settings.keep_versions)
 
 
 def _summary(run: Run, began: float, cpu: float, end: End) -> Summary:

@@ -161,7 +161,7 @@ def test_a_part_that_no_document_has_is_refused(tmp_path: Path) -> None:
 
 def test_a_store_has_a_tablet_for_each_core_and_keeps_their_number(tmp_path: Path) -> None:
     with Store.open(tmp_path / "new") as store:
-        assert store.settings.tablets == len(store.owned) == cores()
+        assert store.settings.tablets == len(store.owned) == min(cores(), 16)
     Store.open(tmp_path / "old", settings=Settings(tablets=5)).close()
     with Store.open(tmp_path / "old", settings=Settings(keep_versions=2)) as store:
         assert (store.settings.tablets, store.settings.keep_versions) == (5, 2)

@@ -94,6 +94,8 @@ class Transfer:
         curl.setopt(pycurl.PROXY, "")
         if proxy is not None:
             proxy.attach(curl)
+        else:
+            curl.setopt(pycurl.DNS_CACHE_TIMEOUT, 0)  # addresses are ours: libcurl would look through all it has met
         self._sessions.attach(curl)
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, 86_400_000)  # 0 would mean five minutes; deadlines are the transport's

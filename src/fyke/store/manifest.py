@@ -31,6 +31,8 @@ READ = (2, 3, 4, 5)
 ROW_KEY = "xxh3-16(host) host scheme target"
 """Names the function that makes row keys (``Url.key``); another one would be another format."""
 MAX_TABLETS = 4096
+USUAL_TABLETS = 16
+"""Of a new store at most, unless more are asked for: one agent writes them all until there is work for more."""
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -38,7 +40,7 @@ class Settings(msgspec.Struct, frozen=True):
 
     tablets: int = 0
     """Ranges of hosts. An agent owns some of them, so it is the most agents that can share a crawl. 0: one for each
-    core of the machine that makes the store. More cost: a crawl takes a sixth more CPU with sixteen than with two."""
+    core of the machine that makes the store (``usual_tablets``). A crawl takes a sixth more CPU with sixteen than two."""
     keep_versions: int = 0
     """Versions kept of each row; 0 keeps all of them."""
     page: Codec = Codec.DICTIONARY
@@ -56,6 +58,11 @@ class Manifest(msgspec.Struct, frozen=True):
     row_key: str = ROW_KEY
     secret: int = 0
     """Seeds the keys of the seen-set, so that no stranger finds a URL that passes for another one; 0 in old stores."""
+
+
+def usual_tablets() -> int:
+    """Tablets of a store that is made on this machine."""
+    return min(cores(), USUAL_TABLETS)
 
 
 def tablet_of(row: bytes, tablets: int) -> int:
@@ -80,7 +87,7 @@ def splits(store: Path) -> list[Path]:
 
 def create(store: Path, settings: Settings) -> Manifest:
     """Make ``store`` a store, unless it is one already; return its manifest. Raises ``StorageError``."""
-    settings = msgspec.structs.replace(settings, tablets=settings.tablets or cores())
+    settings = msgspec.structs.replace(settings, tablets=settings.tablets or usual_tablets())
     if not 1 <= settings.tablets <= MAX_TABLETS:
         raise StorageError(f"a store cannot have {settings.tablets} tablets; choose 1 to {MAX_TABLETS}")
     try:
