@@ -40,7 +40,7 @@ class Settings(msgspec.Struct, frozen=True):
 
     tablets: int = 0
     """Ranges of hosts. An agent owns some of them, so it is the most agents that can share a crawl. 0: one for each
-    core of the machine that makes the store (``usual_tablets``). A crawl takes a sixth more CPU with sixteen than two."""
+    core of the machine that makes the store (``usual_tablets``). Sixteen cost a crawl a sixth more CPU than two."""
     keep_versions: int = 0
     """Versions kept of each row; 0 keeps all of them."""
     page: Codec = Codec.DICTIONARY
