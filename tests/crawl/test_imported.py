@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from fyke.cli import run as fyke_command
-from fyke.store import Settings, Store
+from fyke.crawl.imported import Settled
+from fyke.store import Change, Page, RowMeta, Settings, Store
+from fyke.store.codec import sha1
 from fyke.store.exporting import export
 from fyke.store.maintenance import check
+from fyke.url import Url
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 WORDS = " ".join(f"word{number} of the tale" for number in range(120))
@@ -55,3 +58,23 @@ def test_a_file_that_is_none_does_not_stop_the_others(warc: Path, tmp_path: Path
     assert fyke_command(["import", str(tmp_path / "bad.warc"), str(warc), "--store", str(tmp_path / "s")]) == 2
     with Store.open(tmp_path / "s", "r") as store:
         assert len(list(store.scan())) == 4
+
+
+def test_each_version_of_an_address_is_known_by_its_own_words(tmp_path: Path) -> None:
+    """Two versions come in one batch: whoever copies the first is found, though the second is about something else."""
+    pages = [
+        ("http://a.test/", WORDS),
+        ("http://a.test/", "something else altogether, " * 30),
+        ("http://b.test/", WORDS),
+    ]
+    with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+        put = []
+        for stamp, (href, text) in enumerate(pages, 1):
+            url, meta = Url(href), RowMeta(status=200, type="text/plain", digest=sha1(text.encode()))
+            change = Change(meta, Page(b"", HEAD, text.encode()), text)
+            put.append((url, store.tablet(0).put(url.key, change, stamp), change))
+        with Settled(store) as settled:
+            settled(put)
+        copy = store.get("http://b.test/")
+        assert copy is not None
+        assert (copy.meta.duplicate_of, copy.meta.duplicate_by) == ("http://a.test/", "sha256")

@@ -54,17 +54,18 @@ class Settled:
                 found.append((url.href, stamp, material))
         self._anchors.step(time.time())
         notes: defaultdict[int, list[Note]] = defaultdict(list)
-        asked = {href: Asked(href, "", material.words()) for href, _, material in found}
-        answers = dict(zip(asked, self._index.ask(asked.values()), strict=True))
+        words = [material.words() for _, _, material in found]  # an address may come in several versions
+        asked = [Asked(href, "", own) for (href, _, _), own in zip(found, words, strict=True) if len(own)]
+        answers = {each.href: answer for each, answer in zip(asked, self._index.ask(asked), strict=True)}
         if self._index.wants_sync:
             self._index.sync()
-        for href, stamp, material in found:
-            digests = material.digests(asked[href].words)
+        for (href, stamp, material), own in zip(found, words, strict=True):
+            digests = material.digests(own)
             here = self._store.tablet_of(href)
             elsewhere = material.canonical not in ("", href)
             notes[here].append(Sighting(href, stamp, digests.raw, digests.text, elsewhere))
-            answer = answers[href]
-            if answer.original and answer.method != SAME_TEXT:
+            answer = answers.get(href)
+            if answer is not None and answer.original and answer.method != SAME_TEXT:
                 notes[here].append(Mark(href, stamp, answer.original, answer.similarity, answer.method))
         for number, each in notes.items():
             tablet = self._store.tablet(number)
