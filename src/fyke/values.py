@@ -159,7 +159,7 @@ class Exchange:
     tls: str = ""
     """What was wrong with the server's certificate, where the user accepts that."""
     coded: Coded | None = field(default=None, repr=False, compare=False)
-    """The whole body as it was sent, where that was in one coding which a store can keep."""
+    """The whole body as it was sent, where that was shorter and in one coding which a store can keep."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,14 +161,13 @@ class PageWriter:
 
     def _settle(self, each: Arrival) -> bool:
         """Take an outcome in; return False of a document, which is to be read."""
-        lease, outcome = each.lease, each.outcome
+        lease, outcome, now = each.lease, each.outcome, self._clock.now()
         self.tally.contacts += 1
         cut_short = isinstance(outcome, Fetched) and outcome.exchange.incomplete and self._again(lease.entry)
         if isinstance(outcome, Fetched) and not cut_short and not is_requisite(lease.entry.kind):
             self.tally.pages += 1
             self.tally.bytes += len(outcome.exchange.body)
             return False
-        now = self._clock.now()
         contact = contact_of(outcome, 0.0, now)
         if cut_short:
             self.fail(lease, Failed(outcome.url, Reason.RESET, detail="cut short"), contact, now)
@@ -377,24 +376,21 @@ class PageWriter:
             kind, hops = redirected(entry.kind)
             if not entry.depth and not is_sitemap(entry.kind):  # a seed is where it leads
                 self.rules.admit(processed.links[0].target)
-        offers: list[Offer] = []
         targets = Links.of(processed.links).targets
         keys = self.queues.keys(targets) if processed.keys is None else processed.keys
         fresh = self.queues.unseen(targets, keys)
         if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
             fresh = [*targets]  # from one session id of the page to another: follow it, as far as the hops go
         hop = self.rules.next_hop(entry, processed.redirected) if self.rules.hops_off else 0
-        belongs = self.rules.belongs_or_is_near if hop else self.rules.belongs
+        within = self.rules.belongs_or_is_near if hop else self.rules.belongs
+        belongs = within if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
+        offers: list[Offer] = []
         if self.queues.order is not None:
-            refusal = belongs if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS
             number = self.queues.tablet_of(entry.url)
-            visit = Visit.of(batch, number, entry, processed, keys, fresh, depth, kind, refusal)
-            offers = self.queues.order.offers(visit)
-            return self.rules.numbered(offers, hop) if hop else offers
+            visit = Visit.of(batch, number, entry, processed, keys, fresh, depth, kind, belongs)
+            offers, fresh = self.queues.order.offers(visit), []
         for url in fresh:
             why = belongs(url)
-            if hops > MAX_HOPS:
-                why = Drop.REDIRECTS
             if why is None:
                 offers.append(Offer(url.href, depth, kind=kind, from_feed=from_feed))
             else:

@@ -92,10 +92,9 @@ class Transfer:
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         curl.setopt(pycurl.PROXY, "")
+        curl.setopt(pycurl.DNS_CACHE_TIMEOUT, 60 if proxy else 0)  # addresses are ours: libcurl need not keep them
         if proxy is not None:
             proxy.attach(curl)
-        else:
-            curl.setopt(pycurl.DNS_CACHE_TIMEOUT, 0)  # addresses are ours: libcurl would look through all it has met
         self._sessions.attach(curl)
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, 86_400_000)  # 0 would mean five minutes; deadlines are the transport's
@@ -207,7 +206,7 @@ class Transfer:
         if decoded.truncated and len(decoded.body) >= self._settings.max_body:
             note("body-decoded")
         truncated = decoded.truncated or self._overflow or cut or decoded.problem != ""
-        coding = "" if truncated or decoded.body is raw else content_coding(head)
+        coding = content_coding(head) if len(raw) < len(decoded.body) and not truncated else ""
         exchange = Exchange(
             request_head=self._request_head(),
             response_head=response_head,

@@ -208,10 +208,14 @@ class Tablet(RowReader):
     def encode_page(self, row: bytes, media_type: str, page: Page) -> tuple[bytes, int]:
         """Compress a page; return its cell and size. Where no dictionary helps, the server's compression will do."""
         coded, heads = page.coded, pack_heads(page)
-        if coded is not None and self._codecs.get(PAGE) is Codec.DICTIONARY and not self._dictionary(row, media_type):
-            return as_sent(heads, coded), len(heads) + len(page.body)
-        data = heads + page.body
-        return self.encode(PAGE, row, media_type, data), len(data)
+        size = len(heads) + len(page.body)
+        if coded is not None and size <= MAX_CELL and not self._compresses(row, media_type):
+            return as_sent(heads, coded), size
+        return self.encode(PAGE, row, media_type, heads + page.body), size
+
+    def _compresses(self, row: bytes, media_type: str) -> bool:
+        """Whether pages are compressed by us: with a dictionary, or as the settings say."""
+        return self._codecs.get(PAGE) is not Codec.DICTIONARY or self._dictionary(row, media_type) != b""
 
     def _dictionary(self, row: bytes, media_type: str) -> bytes:
         """The id of the dictionary of a row's host, or else of its type; empty where there is none."""

@@ -115,7 +115,7 @@ class Trainer:
         whole = tablet.ledger.host(name).size if isinstance(name, bytes) else LARGEST * SHARE // 4
         size = max(SMALLEST, min(whole // SHARE, LARGEST, tablet.dictionary_room()))
         samples: list[bytes] = []
-        room = SAMPLING * size
+        room, by_host = SAMPLING * size, isinstance(name, bytes)  # six pages say little of a type
         step = max(1, whole // room)  # spread over the host
         for key in keys[::step]:
             value = tablet.get(PAGE, key)
@@ -124,7 +124,7 @@ class Trainer:
                 room -= len(samples[-1])
             if room <= 0:
                 break
-            if len(samples) == FIRST and not may_be_worth(samples[2:], samples[:2]):
+            if by_host and len(samples) == FIRST and not may_be_worth(samples[2:], samples[:2]):
                 tablet.put_dictionary(name, None)
                 return
         unseen = samples[::HELD_OUT] if len(samples) > HELD_OUT else []
