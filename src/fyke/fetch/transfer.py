@@ -74,8 +74,7 @@ class Transfer:
         self._accepted = ""
         self._on_sent = on_sent
         self._veto = veto
-        self._host, self._port = "", 0
-        self._refused = ""
+        self._host, self._port, self._refused = "", 0, ""
         self._head: list[bytes] = []
         self._body = bytearray()
         self._overflow = False
