@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import brotli
 import zstandard
@@ -35,8 +35,7 @@ CODINGS = ("gzip", "br", "zstd")
 """Codings in which a store keeps bodies. Each says where it ends; deflate is two things by one name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(NamedTuple):
     """A body without its codings."""
 
     body: bytes
@@ -140,8 +139,7 @@ def _deflate(data: bytes, cap: int) -> Decoded:
     return Decoded(result.body, result.truncated, result.problem)
 
 
-@dataclass(frozen=True, slots=True)
-class _Inflated:
+class _Inflated(NamedTuple):
     body: bytes
     end: int
     """Where the stream ends in what was given."""

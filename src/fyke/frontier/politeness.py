@@ -51,8 +51,7 @@ class Politeness:
         return replace(self, delay=self.hosts[host], hosts={}) if host in self.hosts else self
 
 
-@dataclass(frozen=True, slots=True)
-class Contact:
+class Contact(NamedTuple):
     """What a host was asked for last, robots.txt included."""
 
     finished: float

@@ -203,6 +203,8 @@ class Tablet(RowReader):
             raise UserError(f"a {family} of {len(data):,} bytes is too large to store; the largest has {MAX_CELL:,}")
         codec = self._codecs.get(family, Codec.ZSTD)
         identity = self._dictionary(row, media_type) if codec is Codec.DICTIONARY else b""
+        if not identity and family != PAGE and codec is Codec.DICTIONARY:
+            codec = Codec.ZSTD  # what is made of pages can be made again: the quick level, as for texts
         return self._shared.encode(codec, data, identity, self.ledger.dictionary)
 
     def encode_page(self, row: bytes, media_type: str, page: Page) -> tuple[bytes, int]:
