@@ -8,7 +8,6 @@ descriptor. So a socket costs the loop nothing, and what has come on many of the
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import select
 import selectors
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import pycurl
 
 MAX_CONNECTIONS = 1024
 """Connections that are kept open for the next request of their host."""
+_NEVER = float("inf")
 _IN, _OUT = 1, 4  # of epoll, as of poll
 _EVENTS = {pycurl.POLL_IN: _IN, pycurl.POLL_OUT: _OUT, pycurl.POLL_INOUT: _IN | _OUT}
 
@@ -57,8 +57,9 @@ class Driver:
         self._loop = asyncio.get_running_loop()
         self._sockets: Any = select.epoll() if hasattr(select, "epoll") else _Selector()
         self._watched: set[int] = set()
-        self._timer: asyncio.Handle | None = None
-        self._soon = False  # the timer is due as soon as the loop comes round
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = _NEVER  # when libcurl wants to be called; the timer runs then, or before
+        self._soon: asyncio.Handle | None = None  # a call as soon as the loop comes round
         self._multi = multi = pycurl.CurlMulti()
         multi.setopt(pycurl.M_MAXCONNECTS, MAX_CONNECTIONS)
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
@@ -76,16 +77,19 @@ class Driver:
     def close(self) -> None:
         """Close every connection. REQUIRES: no transfer is under way."""
         self._loop.remove_reader(self._sockets.fileno())
-        if self._timer is not None:
-            self._timer.cancel()
+        for each in (self._timer, self._soon):
+            if each is not None:
+                each.cancel()
         self._multi.close()
         self._sockets.close()
 
     def _on_socket(self, what: int, descriptor: int, multi: object, data: object) -> None:
         if what == pycurl.POLL_REMOVE:
             self._watched.discard(descriptor)
-            with contextlib.suppress(OSError, KeyError, ValueError):  # closed already
+            try:  # noqa: SIM105 - once a page: ``suppress`` costs as much as the call
                 self._sockets.unregister(descriptor)
+            except (OSError, KeyError, ValueError):  # closed already
+                pass
         elif what in _EVENTS:
             if descriptor in self._watched:
                 self._sockets.modify(descriptor, _EVENTS[what])
@@ -94,18 +98,30 @@ class Driver:
                 self._sockets.register(descriptor, _EVENTS[what])
 
     def _on_timer(self, milliseconds: int) -> None:
-        if self._soon and milliseconds == 0:
-            return  # one look serves all that begin together
-        if self._timer is not None:
+        if milliseconds:
+            self._due = self._loop.time() + milliseconds / 1000 if milliseconds > 0 else _NEVER
+            self._set_timer()
+        elif self._soon is None:  # one look serves all that begin together
+            self._soon = self._loop.call_soon(self._look)
+
+    def _set_timer(self) -> None:
+        """Have the timer run when libcurl wants to be called. One that runs before that is left: it sets the next."""
+        if self._timer is not None and self._due < self._timer.when():
             self._timer.cancel()
-            self._timer, self._soon = None, False
-        if milliseconds == 0:
-            self._timer, self._soon = self._loop.call_soon(self._on_timeout), True
-        elif milliseconds > 0:
-            self._timer = self._loop.call_later(milliseconds / 1000, self._on_timeout)
+            self._timer = None
+        if self._timer is None and self._due < _NEVER:
+            self._timer = self._loop.call_at(self._due, self._on_timeout)
 
     def _on_timeout(self) -> None:
-        self._timer, self._soon = None, False
+        self._timer = None
+        if self._loop.time() < self._due:
+            self._set_timer()
+        else:
+            self._look()
+
+    def _look(self) -> None:
+        """Let libcurl do what is due."""
+        self._soon = None
         self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self._hand_over()
 

@@ -154,22 +154,21 @@ class LinkMemo:
         fresh: dict[tuple[int, bytes], int],
     ) -> Known:  # fmt: skip
         """Join what is not known, and keep it as far as there is room. ``fresh`` is what was kept since the look-up."""
-        targets: list[Url | Drop] = []
+        missing: list[int] = np.flatnonzero(rows[:, ENTRY] < 0).tolist()
+        table: list[Url | Drop] = self._targets or [Drop.INVALID]
+        targets = list(map(table.__getitem__, rows[:, ENTRY].tolist()))  # of what is missing any, for the time being
         new: list[int] = []
         first = len(self._targets)
         size_left = self._memo.text.size - self._used - MARGIN
-        for at, (entry, start, size, place) in enumerate(rows.tolist()):
-            if entry >= 0:
-                targets.append(self._targets[entry])
-                continue
+        for at, (_, start, size, place) in zip(missing, rows[missing].tolist(), strict=True):
             raw = text[start : start + size].tobytes()
             known = fresh.get((place, raw))
             if known is not None:
-                targets.append(self._targets[known])
+                targets[at] = self._targets[known]
                 keys[at] = self._memo.entries[known, KEY] if known < first else keys[new[known - first]]
                 continue
             target, keys[at] = judge(base, value_of(raw), self.seed)
-            targets.append(target)
+            targets[at] = target
             if place >= 0 and size <= MAX_SIZE and len(self._targets) < self._limit and size <= size_left:
                 size_left -= size
                 fresh[place, raw] = len(self._targets)

@@ -60,17 +60,18 @@ DEFAULT_FOLDING = Folding()
 @functools.cache
 def folded_table(folding: Folding = DEFAULT_FOLDING) -> NDArray[np.uint32]:
     """Return the entry of each character below TABLE_SIZE."""
-    folded = np.zeros(TABLE_SIZE, np.uint32)
-    kind = np.zeros(TABLE_SIZE, np.uint32)
-    for point in range(TABLE_SIZE):
-        character = chr(point)
-        if not (character.isalnum() or unicodedata.category(character)[0] == "M"):
-            continue
+    characters = [*map(chr, range(TABLE_SIZE))]
+    kind = np.fromiter(map(str.isalnum, characters), np.uint32, TABLE_SIZE) * np.uint32(LETTER)
+    for point in np.flatnonzero(kind == 0).tolist():
+        if unicodedata.category(characters[point])[0] == "M":
+            kind[point] = LETTER
+    folded = np.where(kind, np.arange(TABLE_SIZE, dtype=np.uint32), np.uint32(0))
+    for point in np.flatnonzero(kind).tolist():
+        character = characters[point]
         if folding.accents and is_accent(character):
-            kind[point] = SKIP
-            continue
-        kind[point] = LETTER
-        folded[point] = ord(fold_character(character, folding))
+            folded[point], kind[point] = 0, SKIP
+        elif folding.accents or character.casefold() != character:  # few are not what they are folded to
+            folded[point] = ord(fold_character(character, folding))
     for first, last in UNSPACED_RANGES:
         span = kind[first : last + 1]
         span[span == LETTER] = UNSPACED
