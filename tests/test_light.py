@@ -77,8 +77,10 @@ def test_a_crawl_of_one_page_starts_no_other_process(one_page: str, tmp_path: Pa
     assert result.stdout == "0\n"
 
 
-def test_a_plain_crawl_loads_neither_what_renders_nor_what_fills_forms(one_page: str, tmp_path: Path) -> None:
-    crawl = f"import fyke; assert fyke.crawl([{one_page!r}], 'store', delay=0.0).pages == 1"
+def test_a_plain_crawl_loads_nothing_that_renders_fills_forms_or_orders(one_page: str, tmp_path: Path) -> None:
+    crawl = command("crawl", one_page, "--store", "store", "--delay", "0", "--json")
     rooms = ("playwright", "fyke.browser", "fyke.rendering", "fyke.sites.scripted", "fyke.crawl.discovery.rendering",
-             "fyke.crawl.discovery.subrequests", "fyke.crawl.discovery.forms", "fyke.sites.probing")  # fmt: skip
+             "fyke.crawl.discovery.subrequests", "fyke.crawl.discovery.forms", "fyke.sites.probing",
+             "fyke.topic.model", "fyke.topic.opic", "fyke.crawl.order.quality", "fyke.crawl.order.topic",
+             "rich")  # fmt: skip
     assert [name for name in sorted(loaded(crawl, tmp_path)) if name.startswith(rooms)] == []

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fyke import url
 from fyke.errors import UrlError
 from fyke.url import MAX_LENGTH, Url, registered_domain, whatwg
 
@@ -203,3 +204,12 @@ def test_public_suffixes(shared_data: Path) -> None:
             continue
         wanted = host.lower() if expected == "null" else expected
         assert registered_domain(host.lower()) == wanted, host
+
+
+def test_parts_of_long_urls_are_right_and_not_kept_at_hand() -> None:
+    before = url._host.cache_info().currsize, url._key.cache_info().currsize
+    for n in range(20):
+        long = Url(f"http://host{n}.example:81/{'a' * 20_000}")
+        assert long.host == f"host{n}.example"
+        assert Url.from_key(long.key) == long
+    assert (url._host.cache_info().currsize, url._key.cache_info().currsize) == before

@@ -30,6 +30,7 @@ SCHEMES = ("http://", "https://", "ftp://", "file://")
 _LOWER_ESCAPE = re.compile(r"%(?:[a-f][0-9a-fA-F]|[0-9A-F][a-f])")
 _TOO_LONG_SHOWN = 60
 _AT_HAND = 4096  # URLs whose parts are remembered: those of the visits under way, which are asked a dozen times
+_SHORT = 1024  # characters of a URL that is remembered so: others can make 4096 long ones
 
 SESSION_PARAMETER = r"(?:phpsessid|jsessionid|session_?id|s_?id|aspsessionid\w*|cfid|cftoken|zenid|oscsid)="
 """A pattern for the session ids of PHP, Java, ASP, ColdFusion and shop systems in a query, whatever the case."""
@@ -95,7 +96,7 @@ class Url:
     @property
     def host(self) -> str:
         """The host in lower-case ASCII; an IPv6 address keeps its brackets; empty for a local file."""
-        return _host(self.href)
+        return _host(self.href) if len(self.href) < _SHORT else _host.__wrapped__(self.href)
 
     @property
     def port(self) -> int:
@@ -135,7 +136,7 @@ class Url:
 
         Two bytes of a hash of the host, host, 0x00, scheme, (``:`` port,) 0x00, path and query.
         """
-        return _key(self.href)
+        return _key(self.href) if len(self.href) < _SHORT else _key.__wrapped__(self.href)
 
     @classmethod
     def from_key(cls, key: bytes) -> Url:
@@ -197,16 +198,19 @@ def _normal(text: str, base: str | None) -> str:
 
 @lru_cache(maxsize=_AT_HAND)
 def _host(href: str) -> str:
-    authority = href.split("/", 3)[2]
-    return authority if ":" not in authority or authority[-1] == "]" else authority[: authority.rindex(":")]
+    return _without_port(href.split("/", 3)[2])
 
 
 @lru_cache(maxsize=_AT_HAND)
 def _key(href: str) -> bytes:
     scheme, _, authority, target = href.split("/", 3)
-    host = _host(href) if ":" in authority else authority
+    host = _without_port(authority)
     port = authority[len(host) :]
     return _host_hash(host) + f"{host}\0{scheme[:-1]}{port}\0/{target}".encode()
+
+
+def _without_port(authority: str) -> str:
+    return authority if ":" not in authority or authority[-1] == "]" else authority[: authority.rindex(":")]
 
 
 @lru_cache(maxsize=65_536)

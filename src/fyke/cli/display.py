@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
-
 from fyke.cli.echo import console, plain
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # rich is loaded where somebody looks
+    from rich.live import Live
+    from rich.table import Table
+
     from fyke.crawl.run.status import DepotStatus, Status
 
 
 def table(status: Status) -> Table:
     """A status for a person."""
+    from rich.table import Table
+
     grid = Table.grid(padding=(0, 2))
     _row(grid, "pages", f"{status.pages:,}  ({status.rate:,.1f}/s, {status.bytes / 1e6:,.1f} MB)")
     _row(grid, "queue", f"{status.queued:,} URLs of {status.hosts:,} hosts, {status.in_flight:,} in flight")
@@ -64,6 +66,8 @@ def backed_up(depot: DepotStatus) -> str:
 
 def _row(grid: Table, name: str, said: str) -> None:
     """Hosts, paths and reasons are others' words."""
+    from rich.text import Text
+
     grid.add_row(name, Text(plain(said)))
 
 
@@ -75,13 +79,18 @@ def duration(days: float) -> str:
     return f"{days * 86_400:.1f} seconds"
 
 
+def _live() -> Live | None:
+    from rich.live import Live
+
+    err = console(stderr=True)
+    return Live(console=err, auto_refresh=False, transient=True) if err.is_terminal else None
+
+
 class Display:
     """Shows a status as it changes. A context manager."""
 
     def __init__(self, shown: bool = True) -> None:
-        err = console(stderr=True)
-        live = shown and err.is_terminal
-        self._live = Live(console=err, auto_refresh=False, transient=True) if live else None
+        self._live = _live() if shown and sys.stderr.isatty() else None
 
     def show(self, status: Status) -> None:
         """Replace what is shown."""

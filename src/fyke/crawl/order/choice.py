@@ -10,14 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fyke.crawl.order.order import Order
-from fyke.crawl.order.quality import ByQuality
 from fyke.crawl.order.reserve import Reserve
-from fyke.crawl.order.topic import Focus
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.errors import UserError
 from fyke.store import Store
-from fyke.topic import topic as topics
-from fyke.topic.model import PageModel, is_model
 
 FILE = "topic.model"
 
@@ -27,6 +23,9 @@ def install(file: Path, store: Path) -> None:
 
     Where the file is gone but the store has a model from an earlier run, that one stays.
     """
+    from fyke.topic import topic as topics
+    from fyke.topic.model import PageModel, is_model
+
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -58,6 +57,13 @@ def prepare(settings: CrawlSettings, store: Path) -> str:
 def order_of(settings: CrawlSettings, path: Path, store: Store) -> Callable[[Reserve], Order] | None:
     """Return what makes the order of an agent of ``store``, which stands at ``path``; None for breadth first."""
     if settings.topic and (path / FILE).exists():
+        from fyke.crawl.order.topic import Focus
+        from fyke.topic.model import PageModel
+
         model = PageModel.decode((path / FILE).read_bytes(), str(path / FILE))
         return lambda reserve: Focus(store, model, reserve)
-    return (lambda reserve: ByQuality(store, reserve)) if settings.order == "quality" else None
+    if settings.order == "quality":
+        from fyke.crawl.order.quality import ByQuality
+
+        return lambda reserve: ByQuality(store, reserve)
+    return None

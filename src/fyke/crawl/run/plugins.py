@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterable
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +63,8 @@ class Plugins:
 def _imported(place: str) -> Any:
     module, colon, name = place.partition(":")
     if not colon:
+        from importlib.metadata import entry_points
+
         for each in entry_points(group=GROUP, name=place):
             return each.load()
         raise LookupError(f"no package has an entry point {place!r} in the group {GROUP}; write MODULE:NAME")
