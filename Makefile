@@ -94,4 +94,5 @@ $(VENV)/.main $(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: requirements/%.lock pypro
 	@echo "installing the locked dependencies ($*), once; a minute or two" >&2
 	@$(INSTALL) --require-hashes --no-deps -r requirements/$*.lock
 	@$(INSTALL) --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q src  # as of what is installed; some environments keep Python from it later
 	@touch $@

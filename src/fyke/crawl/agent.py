@@ -62,7 +62,7 @@ AT_ONCE = 16
 BYTES_AT_ONCE = 320_000
 """Of their bodies, after which a tick takes no further one: some 5 ms of reading."""
 _PERMIT_RETRY = 0.1  # seconds until it is seen whether what is under way comes to documents
-_REST_BEAT = 0.1  # seconds between the beats of one of several agents that rests: so all soon know that they are done
+_REST_BEAT = 0.05  # seconds between the beats of one of several agents that rests: so all soon know that they are done
 
 
 class Agent:

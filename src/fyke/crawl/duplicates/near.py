@@ -17,6 +17,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -251,13 +252,13 @@ def forget_deleted(store: Store) -> None:
 # ---- a process of its own
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_asked = msgspec.msgpack.Decoder(list[tuple[str, bytes]]).decode
+_decode_bundle = msgspec.msgpack.Decoder(tuple[str, list[tuple[str, int]]]).decode
 _decode_sketches = msgspec.msgpack.Decoder(list[Sketch]).decode
 _decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode
 
 
 class NearIndexClient:
-    """An agent's line to the index's process. Words lie in a file beside the socket, which says where.
+    """An agent's line to the index's process. Words lie in a file beside the socket; a frame says which, and whose.
 
     A bundle of four megabytes would go through a socket in twenty turns of a busy loop: a third of a second.
     """
@@ -271,8 +272,10 @@ class NearIndexClient:
         """Ask; raises ``OSError`` where nobody answers."""
         async with self._turn:
             try:
-                self._shared.write_bytes(_encode([(each.href, each.words.tobytes()) for each in asked]))
-                return _decode_answers(await self._client.ask(self._path, self._shared.name.encode()))
+                with self._shared.open("wb", buffering=0) as file:
+                    file.writelines(each.words.data for each in asked)
+                bundle = self._shared.name, [(each.href, len(each.words)) for each in asked]
+                return _decode_answers(await self._client.ask(self._path, _encode(bundle)))
             except (OSError, *UNREADABLE) as error:
                 raise OSError(f"the index of duplicates hung up: {error}") from None
 
@@ -282,9 +285,13 @@ class NearIndexClient:
         self._shared.unlink(missing_ok=True)
 
 
-def _beside(folder: Path, name: bytes) -> list[Asked]:
-    data = (folder / Path(os.fsdecode(name)).name).read_bytes()
-    return [Asked(href, "", np.frombuffer(words, np.uint64)) for href, words in _decode_asked(data)]
+def _beside(folder: Path, frame: bytes) -> list[Asked]:
+    name, counts = _decode_bundle(frame)
+    words = np.fromfile(folder / Path(name).name, np.uint64)
+    ends = list(accumulate(count for _, count in counts))
+    if not counts or min(count for _, count in counts) < 0 or ends[-1] != len(words):
+        raise ValueError(f"{len(words)} words for {len(counts)} texts")
+    return [Asked(href, "", words[end - count : end]) for (href, count), end in zip(counts, ends, strict=True)]
 
 
 async def serve(folder: Path, index: NearIndex, done: asyncio.Event) -> None:
