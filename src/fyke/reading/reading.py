@@ -53,8 +53,8 @@ class Material:
         return len(self.body) + len(self.main)
 
     def words(self) -> npt.NDArray[np.uint64]:
-        """Return the hashes of the words of the main text, and no more memory than they need."""
-        return word_hashes(self.main).copy()
+        """Return the hashes of the words of the main text."""
+        return word_hashes(self.main)
 
     def digests(self, words: npt.NDArray[np.uint64] | None = None) -> Digests:
         """Return the digests of the body and of the main text. A body that was cut off is no copy of another.

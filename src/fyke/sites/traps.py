@@ -198,8 +198,8 @@ def seen_key(url: Url, seed: int = 0) -> int:
 def _template(url: Url) -> int:
     """Hash of an address with its numbers and values blanked: /item/12?ref=a and /item/7?ref=b share it."""
     path, _, query = url.target.partition("?")
-    blank = _DIGITS.sub("0", path)
-    return xxhash.xxh3_64_intdigest(f"{blank}?{_VALUE.sub('=', query)}".encode())
+    names = _VALUE.sub("=", query) if query else ""
+    return xxhash.xxh3_64_intdigest(f"{_DIGITS.sub('0', path)}?{names}".encode())
 
 
 def _spend(host: HostHistory, place: str, budget: int) -> bool:

@@ -81,7 +81,7 @@ def _is_placeholder(value: str, author: bool) -> bool:
         return True
     if len(value) > MAX_LENGTH or value.count(" ") > MAX_SPACES:
         return False
-    if _ID.fullmatch(value) or _FIELD.fullmatch(value) or _FILE.fullmatch(value):
+    if _ID.fullmatch(value) or _FIELD.fullmatch(value) or ("." in value and _FILE.fullmatch(value)):
         return True
     plain = _WORDS.sub(" ", value).strip()
     return (_AUTHOR if author else _TITLE).fullmatch(plain) is not None

@@ -43,7 +43,8 @@ def word_hashes(text: str | bytes, folding: Folding = DEFAULT_FOLDING) -> NDArra
     """Return the hash of each word of a text, in order."""
     buffer = np.frombuffer(encode(text) or b"\0", np.uint8)
     out = np.empty(len(buffer) // 2 + 2, np.uint64)
-    return out[: kernels.words(buffer, 0, len(buffer), character_table(folding), out)]
+    out.resize(kernels.words(buffer, 0, len(buffer), character_table(folding), out), refcheck=False)  # keeps no more
+    return out
 
 
 def vocabulary(text: str) -> tuple[int, int]:
