@@ -9,6 +9,7 @@ import pytest
 from fyke.clock import VirtualClock
 from fyke.convert import Source, convert_here
 from fyke.crawl.agent import Agent
+from fyke.crawl.arrival import AT_ONCE, Arrival, Arrivals
 from fyke.crawl.capture import Processor
 from fyke.crawl.context import FetchContext
 from fyke.crawl.discovery.discovery import Discovery
@@ -37,7 +38,7 @@ async def convert(source: Source) -> Document:
 
 
 def crawl(
-    path: Path, world: World, clock: VirtualClock, *, tablets: int = 4, **options: object
+    path: Path, world: World, clock: VirtualClock, *, tablets: int = 4, concurrency: int = 250, **options: object
 ) -> tuple[Tally, WorldTransport]:
     settings = CrawlSettings(scope="any", **options)  # type: ignore[arg-type]
     processor = Processor("fyke", convert)
@@ -53,7 +54,7 @@ def crawl(
                 Rules.of(settings, seeds),
                 processor,
                 discovery=Discovery(processor, sitemaps=settings.sitemaps),
-                options=AgentOptions(patience=settings.patience),
+                options=AgentOptions(patience=settings.patience, concurrency=concurrency),
             )
             return await agent.run(seeds)
 
@@ -85,6 +86,39 @@ def test_every_expected_page_is_stored_and_nothing_forbidden_is_fetched(
     assert len(transport.log) == len({(v.host, v.target) for v in transport.log}) + retried(transport), "nothing twice"
     assert min(shortest_gaps(transport.log).values()) >= 0.999
     assert tally.pages >= len(expected.pages)
+
+
+def test_an_agent_whose_visits_are_all_under_way_waits_for_them(
+    tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds, rest = 0, Agent._rest
+
+    async def counted(agent: Agent) -> None:
+        nonlocal rounds
+        rounds += 1
+        assert rounds < 20_000, "it goes round and round"
+        await rest(agent)
+
+    monkeypatch.setattr(Agent, "_rest", counted)
+    tally, transport = crawl(tmp_path / "s", world, VirtualClock(START), concurrency=2)
+    assert tally.pages >= len(world.expected(world.seeds).pages)
+    assert rounds < 8 * len(transport.log)
+
+
+def test_a_few_arrivals_wait_for_others_and_many_do_not() -> None:
+    clock, woken = VirtualClock(START), []
+    polite, hasty = (Arrivals(clock, delay, lambda: woken.append(0)) for delay in (1.0, 0.0))
+    assert polite.due(5) > START + 1e9, "there is none"
+    arrival: Arrival = object()  # type: ignore[assignment]
+    polite.add(arrival)
+    hasty.add(arrival)
+    assert polite.due(5) == pytest.approx(START + 0.1)
+    assert polite.due(1) == 0, "nobody else will come"
+    assert hasty.due(5) <= START, "its host may be contacted at once"
+    for _ in range(AT_ONCE - 1):
+        polite.add(arrival)
+    assert polite.due(50) == 0
+    assert len(woken) == 3, "by the first of each, and by the sixteenth"
 
 
 def retried(transport: WorldTransport) -> int:

@@ -24,8 +24,10 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
+from math import inf
 
 from fyke.clock import boot_time
+from fyke.crawl.arrival import AT_ONCE, BYTES_AT_ONCE
 from fyke.crawl.capture import Processor
 from fyke.crawl.commit import PageWriter
 from fyke.crawl.context import FetchContext
@@ -57,10 +59,6 @@ from fyke.values import Drop
 
 MAX_FETCH = 180.0
 """Seconds that a fetch holds its host at most, should its agent die."""
-AT_ONCE = 16
-"""Visits that are taken in one tick: enough that kernels and caches are warm, few enough that the loop breathes."""
-BYTES_AT_ONCE = 320_000
-"""Of their bodies, after which a tick takes no further one: some 5 ms of reading."""
 _PERMIT_RETRY = 0.1  # seconds until it is seen whether what is under way comes to documents
 _REST_BEAT = 0.05  # seconds between the beats of one of several agents that rests: so all soon know that they are done
 
@@ -263,26 +261,26 @@ class Agent:
 
     def _take(self) -> None:
         """Take some of the visits that have arrived: read, commit, free their hosts."""
-        arrived = self.visits.arrived
-        if not arrived:
+        visits, arrived = self.visits, self.visits.arrived.waiting
+        if visits.arrived.due(visits.under_way) > self._clock.now():
             return
         count, size, room = 0, 0, ROOM
         for each in arrived:
             href = each.lease.entry.href
             size += len(each.outcome.exchange.body) if each.outcome.exchange is not None else 0
             room -= len(href.encode()) + 1
-            alone = href in self.visits.context.suspects
+            alone = href in visits.context.suspects
             if count and (alone or size > BYTES_AT_ONCE or room < 0):
                 break
             count += 1
             if alone or count == AT_ONCE:
                 break
-        some, self.visits.arrived = arrived[:count], arrived[count:]
+        some, visits.arrived.waiting = arrived[:count], arrived[count:]
         began = boot_time()
-        self.writer.take(self.visits.take(some))
+        self.writer.take(visits.take(some))
         self.queues.flush()
         self._tell()
-        self.visits.context.lag.hold(boot_time() - began)
+        visits.context.lag.hold(boot_time() - began)
         self._settled = False  # what they found may have changed what there is to wait for
 
     def _tell(self) -> None:
@@ -331,6 +329,7 @@ class Agent:
                     continue
                 return
             self.visits.begin(lease)
+        self.idle = Idle(inf, Why.IN_FLIGHT)  # who ends, or catches up, wakes us
 
     def _is_behind(self) -> bool:
         """Whether so much is under way that no more should come; what is received is taken in all the same."""
@@ -361,8 +360,8 @@ class Agent:
         now = self._clock.now()
         if self._callbacks.send is not None and self.resting(now):
             self._next_beat = min(self._next_beat, now + _REST_BEAT)
-        pause = min(self._next_beat, self.idle.until) - now
-        if not self._awake.is_set() and not self.visits.arrived and pause > 0:
+        pause = min(self._next_beat, self.idle.until, self.visits.arrived.due(self.visits.under_way)) - now
+        if not self._awake.is_set() and pause > 0:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._awake.wait()

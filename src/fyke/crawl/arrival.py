@@ -1,13 +1,23 @@
-"""A visit whose answer has come, and what an outcome means to the host that gave it."""
+"""Visits whose answer has come, until they are taken; and what an outcome means to the host that gave it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
+from fyke.interfaces import Clock
 from fyke.values import Failed, Outcome, Reason, Request
 
+AT_ONCE = 16
+"""Visits that are taken in one tick: enough that kernels and caches are warm, few enough that the loop breathes."""
+BYTES_AT_ONCE = 320_000
+"""Of their bodies, after which a tick takes no further one: some 5 ms of reading."""
+GATHER = 0.1
+"""Seconds that a few wait for others, and a fourth of the hosts' delay at most: the tick of one page costs as much as a
+page more, and no host is contacted later for it, as its gap began when it had answered."""
 MAX_TRIES = 3
 """Fetches of a URL whose host does not answer, before it is given up."""
 PASSING = frozenset(
@@ -27,6 +37,29 @@ class Arrival:
     outcome: Outcome
     is_answer: bool = True
     """Somebody was asked; else the site was given up before."""
+
+
+class Arrivals:
+    """Those that wait to be taken. ``wake()`` is called for the first, and once they are many."""
+
+    def __init__(self, clock: Clock, delay: float, wake: Callable[[], None]) -> None:
+        self._clock, self._gather, self._wake = clock, min(GATHER, delay / 4), wake
+        self.waiting: list[Arrival] = []
+        self._first = 0.0
+
+    def add(self, arrival: Arrival) -> None:
+        """Note that an answer has come."""
+        if not self.waiting:
+            self._first = self._clock.now()
+        self.waiting.append(arrival)
+        if len(self.waiting) in (1, AT_ONCE):
+            self._wake()
+
+    def due(self, under_way: int) -> float:
+        """When they are to be taken, where so many visits are under way, these included; 0 where that is now."""
+        if not self.waiting:
+            return inf
+        return self._first + self._gather if len(self.waiting) < min(AT_ONCE, under_way) else 0.0
 
 
 def contact_of(outcome: Outcome, started: float, finished: float) -> Contact:

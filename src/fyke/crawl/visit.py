@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 
-from fyke.crawl.arrival import Arrival, contact_of
+from fyke.crawl.arrival import Arrival, Arrivals, contact_of
 from fyke.crawl.capture import refused
 from fyke.crawl.commit import PageWriter
 from fyke.crawl.context import FetchContext
@@ -72,8 +72,8 @@ class Visits:
         """Visits that have begun and not ended."""
         self.refuses: Callable[[Url], Drop | None] | None = None
         """Why a URL that was queued is no longer wanted."""
-        self.arrived: list[Arrival] = []
-        """Visits whose answer has come."""
+        politeness = queues.frontier.politeness
+        self.arrived = Arrivals(context.clock, min([politeness.delay, *politeness.hosts.values()]), wake)
         self._clock = context.clock
         assert context.gate is not None
         self._gate = context.gate
@@ -83,7 +83,6 @@ class Visits:
         self._discovery = discovery
         self._revisits = revisits
         self._beside = beside
-        self._wake = wake
 
     # ---- from the lease to the fetch
 
@@ -101,7 +100,7 @@ class Visits:
         url, now = lease.entry.url, self._clock.now()
         permission = self.context.permissions.known(url, self._queues.tablet, now)
         if why := self._frontier.sites.dead(lease.site, now):
-            self.arrived.append(Arrival(lease, Request(url), Failed(url, Reason(why)), is_answer=False))
+            self.arrived.add(Arrival(lease, Request(url), Failed(url, Reason(why)), is_answer=False))
         elif permission is not None and permission.standing.verdict is Verdict.DENY:
             # The site's robots.txt cannot be had, so nothing may be fetched: it waits until it is asked again.
             self._close(lease, permission.standing.expires, "robots.txt")
@@ -187,8 +186,7 @@ class Visits:
 
         def done(outcome: Outcome) -> None:
             self._gate.leave(lease.host, self._clock.now())
-            self.arrived.append(Arrival(lease, request, outcome))
-            self._wake()
+            self.arrived.add(Arrival(lease, request, outcome))
 
         self.context.start(request, done)
 
