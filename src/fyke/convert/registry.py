@@ -15,6 +15,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.metadata import entry_points
 from typing import cast
 
 from fyke.formats import media_types as kinds
@@ -119,8 +120,6 @@ FORMATS = (
 @lru_cache(maxsize=1)
 def formats() -> dict[str, Format]:
     """Return media type → format; what entry points add comes before ours."""
-    from importlib.metadata import entry_points
-
     known = [*FORMATS, *(point.load() for point in entry_points(group="fyke.converters"))]
     return {media_type: found for found in known for media_type in found.media_types}
 
