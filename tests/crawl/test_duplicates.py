@@ -318,6 +318,8 @@ def test_the_index_answers_on_its_socket_and_agents_survive_its_end(tmp_path: Pa
             while not (tmp_path / "duplicates.sock").exists():
                 await asyncio.sleep(0)
             answers.append(await line.ask([*part, pages[0]]))
+            assert await line.ask([]) == [], "a bundle of pages without a text"
+            assert await line.ask([Asked.of("http://h.test/no-words", "…")]) == [Answer()]
             done.set()
             await server
             index.close()

@@ -288,10 +288,10 @@ class NearIndexClient:
 def _beside(folder: Path, frame: bytes) -> list[Asked]:
     name, counts = _decode_bundle(frame)
     words = np.fromfile(folder / Path(name).name, np.uint64)
-    ends = list(accumulate(count for _, count in counts))
-    if not counts or min(count for _, count in counts) < 0 or ends[-1] != len(words):
+    ends = list(accumulate((count for _, count in counts), initial=0))
+    if any(count < 0 for _, count in counts) or ends[-1] != len(words):
         raise ValueError(f"{len(words)} words for {len(counts)} texts")
-    return [Asked(href, "", words[end - count : end]) for (href, count), end in zip(counts, ends, strict=True)]
+    return [Asked(href, "", words[end - count : end]) for (href, count), end in zip(counts, ends[1:], strict=True)]
 
 
 async def serve(folder: Path, index: NearIndex, done: asyncio.Event) -> None:
