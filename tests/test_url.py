@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fyke import url
@@ -110,6 +110,35 @@ def test_keys_identify_and_group_by_host(one: str, other: str) -> None:
         assert b.key.startswith(prefix) == (a.host == b.host)
 
 
+_PIECES = (
+    *("http", "https", "HTTP", "ftp", "file", "://", ":", "//", "/", "\\", ".", "..", "/.", "%2e", "%2F", "%aF", "a", "B"),
+    *("h.example", "H.Example", "127.1", "0x7f.0.0.1", "xn--a", "[::1]", "u@", "80", "443", "8080", "?", "#", "&", "=", ";"),
+    *(" ", "\t", "\n", "é", "ﬀ", "|", "'", '"', "<", "~", "_", "-", "+", ",", "*", "$", "!", "C|", "index.html", "x" * 1100),
+)
+_references = st.lists(st.sampled_from(_PIECES), max_size=9).map("".join)
+_bases = st.sampled_from(
+    [
+        *("http://h.example/", "http://h.example/a/b.html?q=/x/y", "https://h.example:8080/.x/%C3%A9/../z/", "ftp://f/a/b"),
+        *("file:///C:/a/b", "http://[::1]/?a", "http://127.0.0.1:81/a//b", f"http://h.example/{'y' * 1000}/z"),
+    ]
+).map(Url.parse)
+
+
+@given(_bases, st.one_of(_references, addresses(), targets, targets.map(lambda text: text[1:])))
+@example(Url("http://h/"), "http://xn--a/b")
+@example(Url("http://h/"), "http://127.1/b")
+@example(Url("http://h/a?b/c"), "d#e f")
+@example(Url("http://h/"), "/x?#")
+def test_what_is_plain_to_see_is_joined_as_the_parser_does(base: Url, reference: str) -> None:
+    try:
+        wanted = url._normal(reference, base.href)
+    except UrlError:
+        with pytest.raises(UrlError):
+            base.join(reference)
+    else:
+        assert base.join(reference).href == wanted
+
+
 def test_a_url_prefix_is_a_key_prefix() -> None:
     directory, page = Url.parse("https://a.org:8/x/"), Url.parse("https://a.org:8/x/y?z")
     assert page.key.startswith(directory.key)
@@ -181,6 +210,8 @@ def test_wpt(shared_data: Path) -> None:
         assert href == case["href"], case
         url = parsed(href)
         if url is not None:
+            start = parsed(base) if base else None
+            assert start is None or start.join(case["input"]) == url, case
             assert (url.scheme + ":", url.host) == (case["protocol"], case["hostname"])
             assert url.path.lower() == case["pathname"].lower()
             assert ("?" + url.query if url.query else "") == case["search"]

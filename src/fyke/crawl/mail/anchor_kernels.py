@@ -12,14 +12,18 @@ from typing import Any
 import numpy as np
 
 from fyke.bits.hashing import mix
-from fyke.bits.jit import kernel, leaf
+from fyke.bits.jit import LANES, copy_lanes, eight_bytes, kernel, leaf
 
 PAGE, HREF, HREF_END, TEXT, TEXT_END, ROW = range(6)
 """Of an anchor: its page; its href without, its text with the head of the string."""
 GROUP_HREF, GROUP_HREF_END, GROUP_END, GROUP = range(4)
 """Of a target: its href, and where its records end in the output."""
 
-_PRIME = np.uint64(0x100000001B3)
+MARGIN = LANES
+"""Bytes behind what is read and written, as that is done by so many."""
+
+_PRIME = np.uint64(0x9FB21C651E98DF25)
+_U1, _U29 = np.uint64(1), np.uint64(29)
 _FIXED_STRING, _STRINGS, _FIXED_ARRAY, _ARRAYS = 0xA0, 0xD9, 0x90, 0xDC
 _FEW, _SHORT = 16, 1 << 16
 
@@ -52,12 +56,29 @@ def _first(data: Any, at: int) -> int:
     return at + 1 if data[at] < _ARRAYS else at + 1 + (2 << (int(data[at]) - _ARRAYS))
 
 
+@leaf
+def _rest(data: Any, at: int, end: int) -> np.uint64:
+    """Return the bytes up to ``end``, fewer than eight, as a number."""
+    word: np.uint64 = eight_bytes(data, at) & ((_U1 << np.uint64(8 * (end - at))) - _U1)
+    return word
+
+
+@leaf
+def _hashed(data: Any, at: int, end: int, seed: int) -> np.uint64:
+    value: np.uint64 = mix(np.uint64(seed) ^ np.uint64(end - at))
+    while at + 8 <= end:
+        value = np.uint64((value ^ eight_bytes(data, at)) * _PRIME)
+        value = np.uint64(value ^ (value >> _U29))
+        at += 8
+    return mix(np.uint64((value ^ _rest(data, at, end)) * _PRIME))
+
+
 @kernel
 def locate(data: Any, counts: Any, begins: Any, seed: int, rows: Any, hashes: Any) -> int:
     """Find the anchors that have a text among the links of pages, packed in ``data`` from ``begins`` on.
 
     ``counts`` says how many links each page has. Writes a row and the hash of the href for each; returns their number.
-    REQUIRES: ``pack_links`` wrote all of it; there is room for every link.
+    REQUIRES: ``pack_links`` wrote all of it; there is room for every link; MARGIN bytes behind the last.
     """
     found = 0
     for page in range(counts.size):
@@ -69,10 +90,7 @@ def locate(data: Any, counts: Any, begins: Any, seed: int, rows: Any, hashes: An
         for _ in range(counts[page]):
             begin, end, text_end = _content(data, href), _end(data, href), _end(data, text)
             if text_end > text + 1:
-                value = np.uint64(seed)
-                for at in range(begin, end):
-                    value = (value ^ np.uint64(data[at])) * _PRIME
-                hashes[found] = mix(value)
+                hashes[found] = _hashed(data, begin, end, seed)
                 row = rows[found]
                 row[PAGE], row[HREF], row[HREF_END], row[TEXT], row[TEXT_END] = page, begin, end, text, text_end
                 found += 1
@@ -83,18 +101,21 @@ def locate(data: Any, counts: Any, begins: Any, seed: int, rows: Any, hashes: An
 @leaf
 def _same(data: Any, one: Any, other: Any) -> bool:
     """Whether two anchors have one href."""
-    if one[HREF_END] - one[HREF] != other[HREF_END] - other[HREF]:
+    at, end, there = one[HREF], one[HREF_END], other[HREF]
+    if end - at != other[HREF_END] - there:
         return False
-    for k in range(one[HREF_END] - one[HREF]):
-        if data[one[HREF] + k] != data[other[HREF] + k]:
+    while at + 8 <= end:
+        if eight_bytes(data, at) != eight_bytes(data, there):
             return False
-    return True
+        at, there = at + 8, there + 8
+    return bool(_rest(data, at, end) == _rest(data, there, there + end - at))
 
 
 @leaf
 def _copy(data: Any, begin: int, end: int, out: Any, size: int) -> int:
-    for at in range(begin, end):
-        out[size + at - begin] = data[at]
+    """Copy bytes, and up to MARGIN further ones, which whoever writes next overwrites; return the size then."""
+    for at in range(begin, end, LANES):
+        copy_lanes(data, at, out, size + at - begin)
     return size + end - begin
 
 
@@ -112,20 +133,21 @@ def _write_count(count: int, out: Any, size: int) -> int:
 
 
 @kernel
-def invert(data: Any, rows: Any, order: Any, heads: Any, head_ends: Any, out: Any, groups: Any) -> int:
-    """Write the records of the anchors in ``order``, which has those to one target side by side, as one array a target.
+def invert(data: Any, rows: Any, heads: Any, head_ends: Any, out: Any, groups: Any) -> int:
+    """Write the records of anchors, of which those to one target stand side by side, as one array a target.
 
     ``heads`` are those of the pages, each up to its place in ``head_ends[1:]``. Returns the number of targets.
-    REQUIRES: ``groups`` has a row for each anchor, ``out`` room for every record and five bytes more for each.
+    REQUIRES: ``groups`` has a row for each anchor, ``out`` room for every record and five bytes more for each; MARGIN
+    bytes behind data, heads and out.
     """
     size, place, count = 0, 0, 0
-    while place < order.size:
-        one, group, end = rows[order[place]], groups[count], place + 1
-        while end < order.size and _same(data, one, rows[order[end]]):
+    while place < rows.shape[0]:
+        one, group, end = rows[place], groups[count], place + 1
+        while end < rows.shape[0] and _same(data, one, rows[end]):
             end += 1
         size = _write_count(end - place, out, size)
         for k in range(place, end):
-            row = rows[order[k]]
+            row = rows[k]
             size = _copy(heads, head_ends[row[PAGE]], head_ends[row[PAGE] + 1], out, size)
             size = _copy(data, row[TEXT], row[TEXT_END], out, size)
         group[GROUP_HREF], group[GROUP_HREF_END], group[GROUP_END] = one[HREF], one[HREF_END], size

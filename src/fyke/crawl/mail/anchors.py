@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.crawl.mail.anchor_kernels import GROUP as GROUP_ROW
-from fyke.crawl.mail.anchor_kernels import PAGE, ROW, TEXT, TEXT_END, invert, locate
+from fyke.crawl.mail.anchor_kernels import MARGIN, PAGE, ROW, TEXT, TEXT_END, invert, locate
 from fyke.crawl.mail.outbox import AnchorCells, Letter, Note, Outbox
 from fyke.store import Batch, Store
 from fyke.store.cells import encodable, pack_links, unpack_version
@@ -64,23 +64,25 @@ class _Held:
 
     def targets(self, seed: int) -> Iterator[Targets]:
         """Yield the anchors by target, STEP targets at a time."""
-        data = np.frombuffer(b"".join(self.pages), np.uint8)
-        heads, head_ends = np.frombuffer(b"".join(self.heads), np.uint8), _ends(self.heads)
+        data, heads, head_ends = _joined(self.pages), _joined(self.heads), _ends(self.heads)
         rows, hashes = np.empty((self.links, ROW), np.int64), np.empty(self.links, np.uint64)
         found = locate(data, np.array(self.counts, np.int64), _ends(self.pages)[:-1], seed, rows, hashes)
         order = np.argsort(hashes[:found], kind="stable")
-        hashes = hashes[order]
+        rows, hashes = rows.take(order, 0), hashes[order]
+        sizes = rows[:, TEXT_END] - rows[:, TEXT] + (head_ends[1:] - head_ends[:-1])[rows[:, PAGE]] + _LONGEST_COUNT
         turns = [*(np.flatnonzero(hashes[1:] != hashes[:-1]) + 1).tolist(), found] if found else []
         begin = 0
         for end in [*turns[STEP - 1 : -1 : STEP], *turns[-1:]]:
-            some = order[begin:end]
-            page = rows[some, PAGE]
-            sizes = rows[some, TEXT_END] - rows[some, TEXT] + head_ends[page + 1] - head_ends[page]
-            out = np.empty(int(sizes.sum()) + _LONGEST_COUNT * len(some), np.uint8)
-            groups = np.empty((len(some), GROUP_ROW), np.int64)
-            count = invert(data, rows, some, heads, head_ends, out, groups)
+            out = np.empty(int(sizes[begin:end].sum()) + MARGIN, np.uint8)
+            groups = np.empty((end - begin, GROUP_ROW), np.int64)
+            count = invert(data, rows[begin:end], heads, head_ends, out, groups)
             yield _cut(data, out, groups[:count].tolist())
             begin = end
+
+
+def _joined(parts: Iterable[bytes]) -> npt.NDArray[np.uint8]:
+    """Return the bytes of the parts, and MARGIN more."""
+    return np.frombuffer(b"".join([*parts, bytes(MARGIN)]), np.uint8)
 
 
 def _ends(parts: Sequence[bytes]) -> npt.NDArray[np.int64]:
