@@ -111,14 +111,19 @@ def test_keys_identify_and_group_by_host(one: str, other: str) -> None:
 
 
 _PIECES = (
-    *("http", "https", "HTTP", "ftp", "file", "://", ":", "//", "/", "\\", ".", "..", "/.", "%2e", "%2F", "%aF", "a", "B"),
-    *("h.example", "H.Example", "127.1", "0x7f.0.0.1", "xn--a", "[::1]", "u@", "80", "443", "8080", "?", "#", "&", "=", ";"),
-    *(" ", "\t", "\n", "é", "ﬀ", "|", "'", '"', "<", "~", "_", "-", "+", ",", "*", "$", "!", "C|", "index.html", "x" * 1100),
+    *("http", "https", "HTTP", "ftp", "file", "://", ":", "//", "/", "\\", ".", "..", "/.", "%2e", "%2F", "%aF"),
+    *("h.example", "H.Example", "127.1", "0x7f.0.0.1", "xn--a", "[::1]", "u@", "80", "443", "?", "#", "=", ";"),
+    *(" ", "\t", "\n", "é", "ﬀ", "|", "'", '"', "<", "~", "_", "-", "+", ",", "*", "$", "C|", "a.B", "x" * 1100),
 )
 _references = st.lists(st.sampled_from(_PIECES), max_size=9).map("".join)
 _bases = st.sampled_from(
     [
-        *("http://h.example/", "http://h.example/a/b.html?q=/x/y", "https://h.example:8080/.x/%C3%A9/../z/", "ftp://f/a/b"),
+        *(
+            "http://h.example/",
+            "http://h.example/a/b.html?q=/x/y",
+            "https://h.example:8080/.x/%C3%A9/../z/",
+            "ftp://f/a/b",
+        ),
         *("file:///C:/a/b", "http://[::1]/?a", "http://127.0.0.1:81/a//b", f"http://h.example/{'y' * 1000}/z"),
     ]
 ).map(Url.parse)

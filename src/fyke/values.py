@@ -218,13 +218,21 @@ class Link(msgspec.Struct, frozen=True, gc=False):
 class Links(Sequence[Link]):
     """The links of a page, kept in columns: fifty of them are three lists. Immutable."""
 
-    __slots__ = ("packed", "rels", "targets", "texts")
+    __slots__ = ("_targets", "hrefs", "packed", "rels", "texts")
 
-    def __init__(self, targets: Sequence[Url] = (), texts: Sequence[str] = (), rels: Sequence[str] = ()) -> None:
-        """REQUIRES: the columns are equally long, and nobody changes them any more."""
-        self.targets, self.texts, self.rels = targets, texts, rels
+    def __init__(self, hrefs: Sequence[str] = (), texts: Sequence[str] = (), rels: Sequence[str] = ()) -> None:
+        """REQUIRES: hrefs are URLs in normal form; the columns are equally long, and nobody changes them any more."""
+        self.hrefs, self.texts, self.rels = hrefs, texts, rels
         self.packed: bytes | None = None
         """As a store keeps them, once it does."""
+        self._targets: list[Url] | None = None
+
+    @property
+    def targets(self) -> Sequence[Url]:
+        """Where they lead, in order. Most of them nobody asks for: they were seen before."""
+        if self._targets is None:
+            self._targets = [*map(Url, self.hrefs)]
+        return self._targets
 
     @overload
     def __getitem__(self, at: int) -> Link: ...
@@ -232,14 +240,14 @@ class Links(Sequence[Link]):
     def __getitem__(self, at: slice) -> Links: ...
     def __getitem__(self, at: int | slice) -> Link | Links:
         if isinstance(at, slice):
-            return Links(self.targets[at], self.texts[at], self.rels[at])
-        return Link(self.targets[at], self.texts[at], self.rels[at])
+            return Links(self.hrefs[at], self.texts[at], self.rels[at])
+        return Link(Url(self.hrefs[at]), self.texts[at], self.rels[at])
 
     def __iter__(self) -> Iterator[Link]:
         return map(Link, self.targets, self.texts, self.rels)
 
     def __len__(self) -> int:
-        return len(self.targets)
+        return len(self.hrefs)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -255,7 +263,7 @@ class Links(Sequence[Link]):
         """Return ``links`` in columns."""
         if isinstance(links, Links):
             return links
-        return cls([link.target for link in links], [link.text for link in links], [link.rel for link in links])
+        return cls([link.target.href for link in links], [link.text for link in links], [link.rel for link in links])
 
 
 TAG_NAMES = (

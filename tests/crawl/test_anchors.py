@@ -159,7 +159,7 @@ def test_inverted_anchors_are_those_of_the_links(pages: list[list[tuple[str, int
 @pytest.mark.parametrize("count", [15, 16, 70_000])
 def test_a_target_of_many_anchors(count: int) -> None:
     held = module._Held()
-    links = Links([Url("http://t.example/")] * count, ["x"] * count, [""] * count)
+    links = Links(["http://t.example/"] * count, ["x"] * count, [""] * count)
     held.add("http://s.example/", 1.0, links)
     ((_, packed),) = next(held.targets(seed=0))
     assert unpack_anchors(packed) == [Anchor("http://s.example/", "x", 1.0)] * count

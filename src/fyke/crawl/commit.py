@@ -42,6 +42,7 @@ from fyke.interfaces import Clock
 from fyke.reading.page import Page as PageOfRow
 from fyke.sites.traps import seen_form
 from fyke.store import Batch
+from fyke.url import Url
 from fyke.values import Drop, Failed, Fetched, Links, Moved, Reason, Unchanged
 
 if TYPE_CHECKING:  # loaded by those who want them
@@ -376,11 +377,11 @@ class PageWriter:
             kind, hops = redirected(entry.kind)
             if not entry.depth and not is_sitemap(entry.kind):  # a seed is where it leads
                 self.rules.admit(processed.links[0].target)
-        targets = Links.of(processed.links).targets
-        keys = self.queues.keys(targets) if processed.keys is None else processed.keys
-        fresh = self.queues.unseen(targets, keys)
-        if processed.redirected and not fresh and seen_form(targets[0]) == seen_form(entry.url):
-            fresh = [*targets]  # from one session id of the page to another: follow it, as far as the hops go
+        links = Links.of(processed.links)
+        keys = self.queues.keys(links.targets) if processed.keys is None else processed.keys
+        fresh = [*map(Url, self.queues.unseen_by_key(links.hrefs, keys))]
+        if processed.redirected and not fresh and seen_form(links.targets[0]) == seen_form(entry.url):
+            fresh = [*links.targets]  # from one session id of the page to another: follow it, as far as the hops go
         hop = self.rules.next_hop(entry, processed.redirected) if self.rules.hops_off else 0
         within = self.rules.belongs_or_is_near if hop else self.rules.belongs
         belongs = within if hops <= MAX_HOPS else lambda url: Drop.REDIRECTS

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -196,7 +196,7 @@ def _follow(
         some_dropped = some_dropped or not all(key for _, key in more)
         rels = [*(rels or [""] * len(targets)), *others.rels]
         texts = [*texts, *others.texts]
-        targets = [*targets, *(target for target, _ in more)]
+        targets = [*targets, *(target.href if isinstance(target, Url) else target for target, _ in more)]
         keys = np.concatenate([keys, np.array([key for _, key in more], np.uint64)])
     if not rels:
         rels = [""] * len(targets)
@@ -211,5 +211,4 @@ def _follow(
         kept = keys.tolist()
         targets, texts, rels = list(compress(targets, kept)), list(compress(texts, kept)), list(compress(rels, kept))
         keys = keys[keys != 0]
-    followed: Any = targets  # URLs, now that what leads nowhere is left out
-    return Links(followed, texts, rels), keys
+    return Links(targets, texts, rels), keys  # URLs, now that what leads nowhere is left out

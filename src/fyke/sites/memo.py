@@ -42,7 +42,8 @@ Join = Callable[[str], Target]
 class Known(NamedTuple):
     """What the hrefs of a page's anchors lead to, in columns."""
 
-    targets: list[Url | Drop]
+    targets: list[str]
+    """URLs, or why it is none: a Drop."""
     keys: npt.NDArray[np.uint64]
     """0 where it leads nowhere."""
     dropped: bool
@@ -69,7 +70,7 @@ class LinkMemo:
             np.zeros(1 << max(3, (2 * limit).bit_length()), np.int32), np.empty((limit, COLUMNS), np.uint64),
             np.empty(_MEAN_SIZE * limit + MAX_SIZE, np.uint8),
         )  # fmt: skip
-        self._targets: list[Url | Drop] = []
+        self._targets: list[str] = []  # URLs; a Drop of what leads nowhere
         self._used = 0
         self._places: dict[str, tuple[int, int]] = {}
         self._others: dict[tuple[int, str], Target] = {}
@@ -155,7 +156,7 @@ class LinkMemo:
     ) -> Known:  # fmt: skip
         """Join what is not known, and keep it as far as there is room. ``fresh`` is what was kept since the look-up."""
         missing: list[int] = np.flatnonzero(rows[:, ENTRY] < 0).tolist()
-        table: list[Url | Drop] = self._targets or [Drop.INVALID]
+        table: list[str] = self._targets or [Drop.INVALID]
         targets = list(map(table.__getitem__, rows[:, ENTRY].tolist()))  # of what is missing any, for the time being
         new: list[int] = []
         first = len(self._targets)
@@ -167,8 +168,8 @@ class LinkMemo:
                 targets[at] = self._targets[known]
                 keys[at] = self._memo.entries[known, KEY] if known < first else keys[new[known - first]]
                 continue
-            target, keys[at] = judge(base, value_of(raw), self.seed)
-            targets[at] = target
+            found, keys[at] = judge(base, value_of(raw), self.seed)
+            target = targets[at] = found.href if isinstance(found, Url) else found
             if place >= 0 and size <= MAX_SIZE and len(self._targets) < self._limit and size <= size_left:
                 size_left -= size
                 fresh[place, raw] = len(self._targets)

@@ -326,7 +326,7 @@ def pack_links(links: Sequence[Link]) -> bytes:
     """Write links in their order, by columns."""
     links = Links.of(links)
     if links.packed is None:
-        columns = [[target.href for target in links.targets], links.texts, links.rels]
+        columns = [links.hrefs, links.texts, links.rels]
         try:
             links.packed = _encode(columns)
         except UnicodeEncodeError:
@@ -336,8 +336,7 @@ def pack_links(links: Sequence[Link]) -> bytes:
 
 def unpack_links(data: bytes) -> Links:
     """Read what ``pack_links`` wrote. Raises ``StorageError`` for anything else."""
-    hrefs, texts, rels = unpack_link_columns(data)
-    return Links([Url(href) for href in hrefs], texts, rels)
+    return Links(*unpack_link_columns(data))
 
 
 @_door

@@ -105,7 +105,7 @@ class Forms:
             return processed
         here, links = Url(kept.probe.target), Links.of(processed.links)
         stay = [i for i, url in enumerate(links.targets) if url.path != here.path or url.host != here.host]
-        some = Links([links.targets[i] for i in stay], [links.texts[i] for i in stay], [links.rels[i] for i in stay])
+        some = Links([links.hrefs[i] for i in stay], [links.texts[i] for i in stay], [links.rels[i] for i in stay])
         keys = processed.keys[np.array(stay, np.int64)] if processed.keys is not None else None
         return replace(processed, links=some, keys=keys)
 

@@ -139,8 +139,8 @@ class Anchors:
         if self._marking:
             self._held.marks[number] = max(self._held.marks.get(number, 0), stamp)
         if self.shown is not None:
-            for target, text in zip(links.targets, links.texts, strict=True):
-                if text and len(known := self.shown[target.href]) < _SHOWN:
+            for href, text in zip(links.hrefs, links.texts, strict=True):
+                if text and len(known := self.shown[href]) < _SHOWN:
                     known.append(text)
 
     def texts(self, href: str) -> str:

@@ -33,8 +33,8 @@ class Visit:
     """Of its links."""
     keys: Keys
     """Of the targets, in the seen-set."""
-    fresh: frozenset[int]
-    """``id`` of the targets that nobody has seen before."""
+    fresh: frozenset[str]
+    """Those of the targets that nobody has seen before."""
     depth: int
     """Of the links."""
     kind: str
@@ -50,7 +50,7 @@ class Visit:
         """The visit of a page, of whose links, with these ``keys``, ``fresh`` are new."""
         targets = Links.of(processed.links).targets
         return cls(
-            batch, tablet, entry, processed, targets, keys, frozenset(map(id, fresh)), depth, kind, refusal
+            batch, tablet, entry, processed, targets, keys, frozenset(url.href for url in fresh), depth, kind, refusal
         )  # fmt: skip
 
 
@@ -94,6 +94,6 @@ def belonging(visit: Visit) -> list[int]:
         why = visit.refusal(url)
         if why is None:
             kept.append(i)
-        elif id(url) in visit.fresh:
+        elif url.href in visit.fresh:
             visit.batch.count("dropped:" + why)
     return kept

@@ -163,13 +163,13 @@ class Focus:
             return [
                 Offer(visit.targets[i].href, visit.depth, kind=visit.kind, score=score, clue=visit.entry.clue)
                 for i in belonging(visit)
-                if id(visit.targets[i]) in visit.fresh
+                if visit.targets[i].href in visit.fresh
             ]
         if not visit.targets:
             return []
         known = self.reserve.levels(visit.keys)
         waiting = (known > 0) & (known < FED)
-        chosen = [i for i in belonging(visit) if waiting[i] or id(visit.targets[i]) in visit.fresh]
+        chosen = [i for i in belonging(visit) if waiting[i] or visit.targets[i].href in visit.fresh]
         if not chosen:
             return []
         scores, kinds, found, steps, reached = self._judge(visit, chosen)

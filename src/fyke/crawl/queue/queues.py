@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress, islice
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,8 @@ from fyke.sites.traps import seen_form
 from fyke.store import Batch, Store, Tablet
 from fyke.url import Url, host_key
 from fyke.values import Candidates, Drop
+
+T = TypeVar("T")
 
 _MOVED_AT_ONCE = 1000  # entries of an older version, so that no step is long
 _MEMORY_OF_TABLETS = 200_000
@@ -156,15 +159,13 @@ class Queues:
 
     # ---- discovering
 
-    def unseen(self, urls: Sequence[Url], keys: Keys | None = None) -> list[Url]:
-        """Those of ``urls`` that were never offered before, each once and under one session id; they are remembered.
+    def unseen(self, urls: Sequence[Url]) -> list[Url]:
+        """Those of ``urls`` that were never offered before, each once and under one session id; they are remembered."""
+        return self.unseen_by_key(urls, self.keys(urls)) if urls else []
 
-        ``keys`` are their keys in the seen-set, where they are known.
-        """
-        if not urls:
-            return []
-        fresh = self._seen.add(self.keys(urls) if keys is None else keys)
-        return list(compress(urls, fresh.tolist()))
+    def unseen_by_key(self, links: Sequence[T], keys: Keys) -> list[T]:
+        """The same for whatever has these keys in the seen-set."""
+        return list(compress(links, self._seen.add(keys).tolist())) if links else []
 
     def tablet_of(self, url: Url) -> int:
         """The number of the tablet that a URL belongs to; that of its host."""

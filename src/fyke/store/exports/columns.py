@@ -183,8 +183,8 @@ def _usage(record: Record) -> list[dict[str, Any]]:
 
 def _links(record: Record) -> list[dict[str, str]]:
     links = record.row.links
-    rows = zip(links.targets, links.texts, links.rels, strict=True)
-    return [{"url": target.href, "text": text, "rel": rel} for target, text, rel in rows]
+    rows = zip(links.hrefs, links.texts, links.rels, strict=True)
+    return [{"url": href, "text": text, "rel": rel} for href, text, rel in rows]
 
 
 FYKE: tuple[Column, ...] = (
