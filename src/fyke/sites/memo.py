@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fyke.errors import UrlError
-from fyke.formats.markup import Cut, value_of
+from fyke.formats.markup import Batch, Cut, value_of
 
 from fyke.sites.memo_kernels import (  # isort: skip
-    COLUMNS, ENTRY, EVERYWHERE, FOUND, KEY, MARGIN, MAX_SIZE, NOWHERE, TOLD, Memo, keep, look_up,
+    COLUMNS, DROPPED, ENTRY, EVERYWHERE, FOUND, LAST, MARGIN, MAX_SIZE, MISSING, NOWHERE, TOLD, Memo, keep, look_up,
 )  # fmt: skip
 from fyke.sites.traps import seen_key
 from fyke.url import Url
@@ -127,57 +128,52 @@ class LinkMemo:
         if not cuts:
             return []
         text = cuts[0].batch.columns
-        spans = [cut.ends[:2] if base is not None else (0, 0) for cut, base in zip(cuts, bases, strict=True)]
+        hrefs = [cut.ends[:2] if base is not None else (0, 0) for cut, base in zip(cuts, bases, strict=True)]
         places = [self._places_of(base) if base is not None else (0, 0) for base in bases]
-        room = sum([min(end - begin, cut.markup.count) for (begin, end), cut in zip(spans, cuts, strict=True)])
+        room = sum([min(end - begin, cut.markup.count) for (begin, end), cut in zip(hrefs, cuts, strict=True)])
         rows, keys = np.empty((room, FOUND), np.int32), np.empty(room, np.uint64)
         told = np.empty((len(cuts), TOLD), np.int32)
         count = look_up(
-            text, np.array(spans, np.int32), np.array(places, np.int32), self._memo, self._salt, rows, keys, told
+            text, np.array(hrefs, np.int32), np.array(places, np.int32), self._memo, self._salt, rows, keys, told
         )
-        entries: list[int] = rows[:count, ENTRY].tolist()
-        table = self._targets.__getitem__
-        found: list[Known | None] = []
-        fresh: dict[tuple[int, bytes], int] = {}
-        begin = 0
-        for base, (last, missing, dropped) in zip(bases, told.tolist(), strict=True):
-            if base is None or last - begin > most:
-                found.append(None)
-            elif missing:
-                found.append(self._resolved(text, rows[begin:last], keys[begin:last], base, fresh))
-            else:
-                found.append(Known(list(map(table, entries[begin:last])), keys[begin:last], dropped > 0))
-            begin = last
-        return found
-
-    def _resolved(
-        self, text: npt.NDArray[np.uint8], rows: npt.NDArray[np.int32], keys: npt.NDArray[np.uint64], base: Url,
-        fresh: dict[tuple[int, bytes], int],
-    ) -> Known:  # fmt: skip
-        """Join what is not known, and keep it as far as there is room. ``fresh`` is what was kept since the look-up."""
-        missing: list[int] = np.flatnonzero(rows[:, ENTRY] < 0).tolist()
+        spans = [*pairwise([0, *told[:, LAST].tolist()])]
+        wanted = [base is not None and end - begin <= most for base, (begin, end) in zip(bases, spans, strict=True)]
         table: list[str] = self._targets or [Drop.INVALID]
-        targets = list(map(table.__getitem__, rows[:, ENTRY].tolist()))  # of what is missing any, for the time being
+        targets = list(map(table.__getitem__, rows[:count, ENTRY].tolist()))  # of what is missing any, for now
+        if told[:, MISSING].any():
+            missing = np.flatnonzero(rows[:count, ENTRY] < 0)
+            pages = np.searchsorted(told[:, LAST], missing, side="right").tolist()
+            joined = [(at, page) for at, page in zip(missing.tolist(), pages, strict=True) if wanted[page]]
+            self._resolve(cuts[0].batch, rows, keys, targets, joined, bases, told)
+        return [
+            Known(targets[begin:end], keys[begin:end], dropped > 0) if is_wanted else None
+            for (begin, end), dropped, is_wanted in zip(spans, told[:, DROPPED].tolist(), wanted, strict=True)
+        ]
+
+    def _resolve(
+        self, batch: Batch, rows: npt.NDArray[np.int32], keys: npt.NDArray[np.uint64], targets: list[str],
+        missing: Sequence[tuple[int, int]], bases: Sequence[Url | None], told: npt.NDArray[np.int32],
+    ) -> None:  # fmt: skip
+        """Join what is not known, each with its page, and keep it as far as there is room."""
+        first, size_left = len(self._targets), self._memo.text.size - self._used - MARGIN
         new: list[int] = []
-        first = len(self._targets)
-        size_left = self._memo.text.size - self._used - MARGIN
-        for at, (_, start, size, place) in zip(missing, rows[missing].tolist(), strict=True):
-            raw = text[start : start + size].tobytes()
-            known = fresh.get((place, raw))
-            if known is not None:
-                targets[at] = self._targets[known]
-                keys[at] = self._memo.entries[known, KEY] if known < first else keys[new[known - first]]
-                continue
-            found, keys[at] = judge(base, value_of(raw), self.seed)
-            target = targets[at] = found.href if isinstance(found, Url) else found
-            if place >= 0 and size <= MAX_SIZE and len(self._targets) < self._limit and size <= size_left:
-                size_left -= size
-                fresh[place, raw] = len(self._targets)
-                self._targets.append(target)
-                new.append(at)
+        fresh: dict[tuple[int, bytes], tuple[str, int]] = {}  # what was kept since the look-up
+        for (at, page), (_, start, size, place) in zip(missing, rows[[at for at, _ in missing]].tolist(), strict=True):
+            base, raw = bases[page], batch.anchors[start : start + size]
+            assert base is not None
+            if (known := fresh.get((place, raw))) is None:
+                found, key = judge(base, value_of(raw), self.seed)
+                known = found.href if isinstance(found, Url) else found, key
+                if place >= 0 and size <= MAX_SIZE and len(self._targets) < self._limit and size <= size_left:
+                    size_left -= size
+                    fresh[place, raw] = known
+                    self._targets.append(known[0])
+                    new.append(at)
+            targets[at], keys[at] = known
+            if not known[1]:
+                told[page, DROPPED] += 1
         if new:
-            self._used = keep(text, rows[new], keys[new], self._memo, self._salt, first, self._used)
-        return Known(targets, keys, not keys.all())
+            self._used = keep(batch.columns, rows[new], keys[new], self._memo, self._salt, first, self._used)
 
 
 def judge(base: Url, href: str, seed: int) -> Target:
