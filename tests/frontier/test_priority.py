@@ -56,6 +56,6 @@ def test_levels_are_shares_whatever_the_scale() -> None:
 
 def test_equal_scores_share_the_first_level() -> None:
     levels = Levels(4)
-    assert levels.priorities(np.full(10, 0.3)).tolist() == [1] * 10
-    assert levels.priorities(np.empty(0)).tolist() == []
-    assert levels.priorities(np.array([0.1, 0.3, float("nan")])).tolist() == [4, 1, 4]
+    assert levels.priorities([0.3] * 10) == [1] * 10
+    assert levels.priorities([]) == []
+    assert levels.priorities([0.1, 0.3, float("nan")]) == [4, 1, 4]

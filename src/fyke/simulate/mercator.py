@@ -122,10 +122,10 @@ class MercatorCrawl:
             np.full(count, depth == 0),
             np.zeros(count, np.float32),  # nobody knows when it changes
         )
-        priorities = self._levels.priorities(self._policy.prioritizer.priority(candidates))
+        priorities = self._levels.priorities(self._policy.prioritizer.priority(candidates).tolist())
         hosts = self._web.hosts
         queued: defaultdict[str, list[Entry]] = defaultdict(list)
-        for page, priority in zip(pages.tolist(), priorities.tolist(), strict=True):
+        for page, priority in zip(pages.tolist(), priorities, strict=True):
             queued["" if hosts is None else str(hosts[page])].append(Entry(str(page), priority, depth))
         for host, entries in queued.items():
             self._frontier.add(host, entries, self._now)

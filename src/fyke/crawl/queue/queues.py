@@ -12,9 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress, islice
 from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from fyke.crawl.duplicates.exact import Duplicates
 from fyke.crawl.mail.anchors import Anchors
 from fyke.crawl.mail.outbox import Letter, Offer, Outbox
@@ -35,13 +32,13 @@ from fyke.frontier.keys import (
     sequence_of,
 )
 from fyke.frontier.leases import Lease
-from fyke.frontier.priority import Levels
+from fyke.frontier.priority import DefaultPrioritizer, Levels, found, usual_score
 from fyke.frontier.seen import Keys, SeenSet, url_keys
 from fyke.interfaces import Prioritizer
 from fyke.sites.traps import seen_form
 from fyke.store import Batch, Store, Tablet
 from fyke.url import Url, host_key
-from fyke.values import Candidates, Drop
+from fyke.values import Drop
 
 T = TypeVar("T")
 
@@ -273,30 +270,23 @@ class Queues:
             self.order.reserve.feed(now, pages)
 
     def _priorities(self, offers: Sequence[Offer]) -> list[int]:
-        count = len(offers)
-        depth = np.fromiter((each.depth for each in offers), np.int32, count)
-        candidates = Candidates(
-            depth=depth,
-            inlinks=np.ones(count, np.int32),
-            parent_score=np.zeros(count, np.float32),
-            sitemap_priority=np.fromiter((each.worth for each in offers), np.float32, count),
-            is_seed=depth == 0,
-            change_rate=self._rates(offers),
-        )
-        priorities: list[int] = self._levels.priorities(self._prioritizer.priority(candidates)).tolist()
+        priorities = self._levels.priorities(self._scores(offers))
         if self.demoted:
             for i, each in enumerate(offers):
                 if is_demoted(self.demoted, (url := Url(each.href)).host, url.target):
                     priorities[i] = self.frontier.priorities
         return priorities
 
-    def _rates(self, offers: Sequence[Offer]) -> npt.NDArray[np.float32]:
-        rates = np.zeros(len(offers), np.float32)
-        if self.rate is not None:
-            hosts = [Url(each.href).host for each in offers]
-            known = {host: self.rate(host) for host in set(hosts)}
-            rates[:] = [known[host] for host in hosts]
-        return rates
+    def _scores(self, offers: Sequence[Offer]) -> list[float]:
+        if type(self._prioritizer) is DefaultPrioritizer and self.rate is None:
+            return [usual_score(each.depth, each.worth) for each in offers]
+        hosts = [Url(each.href).host for each in offers]
+        rates = {host: self.rate(host) if self.rate is not None else 0.0 for host in set(hosts)}
+        depths, worths = [each.depth for each in offers], [each.worth for each in offers]
+        scores: list[float] = self._prioritizer.priority(
+            found(depths, worths, [rates[host] for host in hosts])
+        ).tolist()
+        return scores
 
     def write_site(self, batch: Batch, site: str) -> None:
         """Write what a restart needs to know of a site, as it is when ``batch`` is written."""
