@@ -21,7 +21,7 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import Any
 
-from bench.measure import figure
+from bench.measure import figure, stolen
 from tests.crawl.internet.net import NXDOMAIN, Handler, Internet, Request, answer, run_inside, site
 
 DELAY, ADDRESS_DELAY = 0.2, 0.2
@@ -155,6 +155,7 @@ def tls() -> None:
 
 def main(names: list[str]) -> None:
     for name in names or ["rates", "shared", "stop"]:
+        before = stolen()
         if name == "rates":
             rates("50 hosts, each with an address", 50, 60, 50)
         elif name == "shared":
@@ -163,6 +164,7 @@ def main(names: list[str]) -> None:
             stop()
         elif name == "tls":
             tls()
+        print(f"    others had {stolen() - before:.1f} CPU seconds of the machine meanwhile")
 
 
 if __name__ == "__main__":

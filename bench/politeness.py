@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench import crawl_site
 from bench.crawl import fyke_words
-from bench.measure import figure
+from bench.measure import figure, stolen
 
 LOG_STEP = 0.001
 """nginx writes milliseconds: of both ends of a gap, so a gap is known to 2 ms."""
@@ -31,8 +31,10 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=1)
     options = parser.parse_args()
     with crawl_site.serve(options.pages) as log, tempfile.TemporaryDirectory(prefix="fyke-bench-") as folder:
+        before = stolen()
         words = fyke_words(Path(folder) / "store", options.agents, options.delay)
         subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        others = stolen() - before
         time.sleep(1.5)  # the server writes its log once a second
         visits: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
         for line in log.read_text().splitlines():
@@ -52,6 +54,7 @@ def main() -> None:
     figure("rate, of what politeness allows", "share", rate / possible, size=f"{options.delay} s between requests")
     figure("requests that came early", "count", len(early), size=f"{len(gaps):,} requests")
     print(f"least gap {min(gaps) * 1000:.1f} ms; {len(early)} of {len(gaps):,} requests early")
+    print(f"others had {others:.1f} CPU seconds of the machine meanwhile")
     if early:
         sys.exit(1)
 

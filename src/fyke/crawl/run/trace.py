@@ -51,7 +51,7 @@ def attach(agent: Agent, store: Path, urls: Sequence[str]) -> None:
     _around(writer, "offers", watch.linked)
     _around(writer, "keep", watch.kept)
     _around(writer.lister, "wanted", watch.listed)
-    _around(queues, "unseen", watch.sifted)
+    _around(queues, "unseen_by_key", watch.sifted)
     _around(queues, "worth", watch.judged)
     _around(queues, "postpone", watch.postponed)
     _around(queues.frontier, "add", watch.queued)
@@ -118,13 +118,12 @@ class _Watch:
         if url.href in self.urls:
             self.tell(url.href, "sites/forms", said)
 
-    def sifted(self, original: Callable[..., Any], urls: Sequence[Url], keys: Any = None) -> Any:
-        fresh = original(urls, keys)
-        for url in urls:
-            if url.href in self.urls and url.href not in self._linked:
-                self._linked.add(url.href)  # a menu links it from every page: told once
-                new = any(each.href == url.href for each in fresh)
-                self.tell(url.href, "frontier/seen", "new" if new else "seen before: not offered again")
+    def sifted(self, original: Callable[..., Any], links: Sequence[Url | str], keys: Any) -> Any:
+        fresh = original(links, keys)
+        for href in {str(each) for each in links} & self.urls - self._linked:
+            self._linked.add(href)  # a menu links it from every page: told once
+            new = any(str(each) == href for each in fresh)
+            self.tell(href, "frontier/seen", "new" if new else "seen before: not offered again")
         return fresh
 
     def scoped(self, original: Callable[..., Any], url: Url) -> Any:
