@@ -135,12 +135,12 @@ class Views:
     def document(self, row: Row) -> str:
         """Return the page of a document."""
         versions = [version.stamp for version in row.history()][: -MAX_VERSIONS - 1 : -1]
-        targets, texts, rels = row.link_columns
-        links = list(zip(targets, texts, rels, strict=False))[:MAX_LINKS]
+        some = row.links[:MAX_LINKS]
+        links = [*zip(some.hrefs, some.texts, some.rels, strict=True)]
         blocks, cut = shaded(row)
         return self.page(
             "document.html", row=described(row), known=known(row), stamp=row.stamp, versions=versions,
-            line=timeline(versions), blocks=blocks, cut=cut, links=links, all_links=len(targets),
+            line=timeline(versions), blocks=blocks, cut=cut, links=links, all_links=len(row.links),
             anchors=self.facts.anchors(row), steps=self.facts.trace(row.url), weights=weight_curve(row),
             slope=slope_curve(row),
         )  # fmt: skip

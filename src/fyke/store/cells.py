@@ -334,18 +334,13 @@ def pack_links(links: Sequence[Link]) -> bytes:
     return links.packed
 
 
+@_door
 def unpack_links(data: bytes) -> Links:
     """Read what ``pack_links`` wrote. Raises ``StorageError`` for anything else."""
-    return Links(*unpack_link_columns(data))
-
-
-@_door
-def unpack_link_columns(data: bytes) -> tuple[list[str], list[str], list[str]]:
-    """Read targets, texts and rels. Raises ``StorageError`` as ``unpack_links`` does."""
     hrefs, texts, rels = _decode_links(data)
     if not len(hrefs) == len(texts) == len(rels):
         raise ValueError("columns of links that are not equally long")
-    return hrefs, texts, rels
+    return Links(hrefs, texts, rels)
 
 
 def pack_anchors(anchors: Iterable[Anchor]) -> bytes:

@@ -186,7 +186,7 @@ def _said(row: Row) -> bytes:
         fields.append(("title", meta.title))
     if meta.language:
         fields.append(("language", meta.language))
-    fields += [("outlink", f"{href} L a/@href") for href in row.link_columns[0][:MAX_OUTLINKS]]
+    fields += [("outlink", f"{href} L a/@href") for href in row.links.hrefs[:MAX_OUTLINKS]]
     return warc_fields(fields) if fields else b""
 
 
