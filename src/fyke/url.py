@@ -236,10 +236,18 @@ def _host(href: str) -> str:
 
 @lru_cache(maxsize=_AT_HAND)
 def _key(href: str) -> bytes:
-    scheme, _, authority, target = href.split("/", 3)
+    end = href.index("/", href.index(":") + 3)
+    site = href[:end]
+    return (_site_key(site) if end < _SHORT else _site_key.__wrapped__(site)) + href[end:].encode()
+
+
+@lru_cache(maxsize=_AT_HAND)
+def _site_key(site: str) -> bytes:
+    """How the row keys of all URLs of a site begin, up to the path."""
+    scheme, _, authority = site.split("/", 2)
     host = _without_port(authority)
     port = authority[len(host) :]
-    return _host_hash(host) + f"{host}\0{scheme[:-1]}{port}\0/{target}".encode()
+    return _host_hash(host) + f"{host}\0{scheme[:-1]}{port}\0".encode()
 
 
 def _without_port(authority: str) -> str:
