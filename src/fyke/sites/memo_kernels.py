@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from fyke.bits.hashing import mix
 from fyke.bits.jit import eight_bytes, kernel, leaf, trailing_zeros
+from fyke.bits.search_kernels import same_bytes
 
 Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[np.int32]
@@ -84,18 +85,6 @@ def _place(text: Bytes, at: int, site: int, folder: int) -> int:
 
 
 @leaf
-def _is_equal(one: Bytes, at: int, other: Bytes, start: int, size: int) -> bool:
-    """REQUIRES: seven bytes behind both."""
-    k = 0
-    while k + 8 <= size:
-        if eight_bytes(one, at + k) != eight_bytes(other, start + k):
-            return False
-        k += 8
-    differ = eight_bytes(one, at + k) ^ eight_bytes(other, start + k)
-    return bool(differ & ((_U1 << np.uint64(8 * (size - k))) - _U1) == _U0)
-
-
-@leaf
 def _form(place: int, size: int) -> np.uint64:
     return np.uint64((place << 16) + size)
 
@@ -109,7 +98,7 @@ def _find(text: Bytes, at: int, size: int, place: int, h: np.uint64, memo: Memo)
     while memo.slots[slot]:
         entry = memo.slots[slot] - 1
         row = memo.entries[entry]
-        if row[0] == h and row[1] == form and _is_equal(text, at, memo.text, int(np.int64(row[2])), size):
+        if row[0] == h and row[1] == form and same_bytes(text, at, memo.text, int(np.int64(row[2])), size):
             return int(entry)
         slot = (slot + 1) & mask
     return -1 - slot

@@ -13,6 +13,7 @@ import numpy as np
 
 from fyke.bits.hashing import mix
 from fyke.bits.jit import LANES, copy_lanes, eight_bytes, kernel, leaf
+from fyke.bits.search_kernels import same_bytes
 
 PAGE, HREF, HREF_END, TEXT, TEXT_END, ROW = range(6)
 """Of an anchor: its page; its href without, its text with the head of the string."""
@@ -57,20 +58,14 @@ def _first(data: Any, at: int) -> int:
 
 
 @leaf
-def _rest(data: Any, at: int, end: int) -> np.uint64:
-    """Return the bytes up to ``end``, fewer than eight, as a number."""
-    word: np.uint64 = eight_bytes(data, at) & ((_U1 << np.uint64(8 * (end - at))) - _U1)
-    return word
-
-
-@leaf
 def _hashed(data: Any, at: int, end: int, seed: int) -> np.uint64:
     value: np.uint64 = mix(np.uint64(seed) ^ np.uint64(end - at))
     while at + 8 <= end:
         value = np.uint64((value ^ eight_bytes(data, at)) * _PRIME)
         value = np.uint64(value ^ (value >> _U29))
         at += 8
-    return mix(np.uint64((value ^ _rest(data, at, end)) * _PRIME))
+    rest = eight_bytes(data, at) & ((_U1 << np.uint64(8 * (end - at))) - _U1)
+    return mix(np.uint64((value ^ rest) * _PRIME))
 
 
 @kernel
@@ -101,14 +96,8 @@ def locate(data: Any, counts: Any, begins: Any, seed: int, rows: Any, hashes: An
 @leaf
 def _same(data: Any, one: Any, other: Any) -> bool:
     """Whether two anchors have one href."""
-    at, end, there = one[HREF], one[HREF_END], other[HREF]
-    if end - at != other[HREF_END] - there:
-        return False
-    while at + 8 <= end:
-        if eight_bytes(data, at) != eight_bytes(data, there):
-            return False
-        at, there = at + 8, there + 8
-    return bool(_rest(data, at, end) == _rest(data, there, there + end - at))
+    size = one[HREF_END] - one[HREF]
+    return bool(size == other[HREF_END] - other[HREF] and same_bytes(data, one[HREF], data, other[HREF], size))
 
 
 @leaf
