@@ -13,6 +13,7 @@ from fyke.assemble import crawl
 from fyke.convert import prepare
 from fyke.crawl.run import status
 from fyke.fetch import sessions
+from fyke.url import Url
 from fyke.workers.pool import Pool
 from tests.little_site import Answer, serving
 
@@ -40,10 +41,11 @@ def test_the_jar_is_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "MAX_COOKIES", 10)
     monkeypatch.setattr(sessions, "_LOOK_EVERY", 1)
     jar, curl = sessions.Sessions(), pycurl.Curl()
-    jar.attach(curl)
+    share = jar.attach(curl, Url("http://a.test/"), None)
     for n in range(20):
         curl.setopt(pycurl.COOKIELIST, f"Set-Cookie: c{n}=v; domain=a.test; path=/")
-    jar.met_cookies(curl)
-    assert len(curl.getinfo(pycurl.INFO_COOKIELIST)) <= 10
+    jar.met_cookies(curl, share)
+    assert len(jar.anonymous()) <= 10
+    assert not curl.getinfo(pycurl.INFO_COOKIELIST)
     assert limits.take() == {"cookies": 1}
     curl.close()

@@ -8,7 +8,6 @@ import shutil
 import socket
 import ssl
 import struct
-import subprocess
 import zlib
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from fyke.fetch.http import FetchSettings, HttpTransport
 from fyke.formats.http_body import CODINGS
 from fyke.url import Url
 from fyke.values import Coded, Failed, Fetched, Moved, Outcome, Reason, Request, Unchanged, Validators
-from tests.fetch.servers import Handler, answer, raw_server
+from tests.fetch.servers import Handler, answer, certificate_of, raw_server
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Odd:  kept \r\n\r\nhello"
 HOSTS = {"site.test": "127.0.0.1", "private.test": "10.0.0.1"}
@@ -275,16 +274,7 @@ def test_connections_are_kept_for_a_host() -> None:
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the test's certificate")
 def test_tls_is_verified(tmp_path: Path) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
-        + ["-keyout", str(key), "-out", str(certificate), "-subj", "/CN=site.test"]
-        + ["-addext", "subjectAltName=DNS:site.test"],
-        check=True,
-        capture_output=True,
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    context, certificate = certificate_of(tmp_path, "site.test")
     url = "https://site.test:PORT/x"
     assert failed(fetch(answer(OK), url, tls=context)).reason is Reason.TLS
     trusting = FetchSettings(ca_file=str(certificate))

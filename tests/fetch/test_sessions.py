@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import ssl
 from pathlib import Path
 
 import pytest
@@ -16,18 +18,26 @@ from fyke.fetch.http import FetchSettings, HttpTransport
 from fyke.fetch.sessions import Credentials, Sessions, basic, parse_header, read_cookies, redacted
 from fyke.url import Url
 from fyke.values import Request
-from tests.fetch.servers import Handler, raw_server
+from tests.fetch.servers import Handler, certificate_of, raw_server
 
-HOSTS = dict.fromkeys(("a.example.org", "b.example.org", "example.net", "a.co.uk", "b.co.uk"), "127.0.0.1")
+MANY = [f"h{n}.many.example" for n in range(60)]
+"""Of one domain; more than libcurl keeps TLS sessions of in one place."""
+HOSTS = dict.fromkeys(
+    ("a.example.org", "b.example.org", "example.net", "a.co.uk", "b.co.uk", "app.internal", *MANY), "127.0.0.1"
+)
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the test's certificate")
 
 
-def ask(handler: Handler, sessions: Sessions, *urls: str) -> list[bytes]:
+def ask(
+    handler: Handler, sessions: Sessions, *urls: str, tls: tuple[ssl.SSLContext, Path] | None = None
+) -> list[bytes]:
     """Fetch URLs one after the other; return the heads of the responses as they are kept."""
+    settings = FetchSettings(ca_file=str(tls[1]) if tls else "")
 
     async def main() -> list[bytes]:
-        async with raw_server(handler) as port:
+        async with raw_server(handler, tls[0] if tls else None) as port:
             clock = SystemClock()
-            transport = HttpTransport(FetchSettings(), Resolver(clock, HOSTS), AddressPolicy((), True), clock, sessions)
+            transport = HttpTransport(settings, Resolver(clock, HOSTS), AddressPolicy((), True), clock, sessions)
             try:
                 made = [Request(Url.parse(url.replace("PORT", str(port)))) for url in urls]
                 found = [await transport.fetch(request) for request in made]
@@ -71,6 +81,38 @@ def test_cookies_go_back_to_whom_they_are() -> None:
     assert set(again.split("; ")) == {"own=1", "wide=2"}
     assert cousin == "wide=2"
     assert stranger == ""
+
+
+@needs_openssl
+def test_hosts_that_are_left_alone_need_not_prove_again_who_they_are(tmp_path: Path) -> None:
+    resumed: list[bool] = []
+
+    async def closing(head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        resumed.append(writer.get_extra_info("ssl_object").session_reused)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")
+
+    urls = [f"https://{host}:PORT/" for host in MANY]
+    found = ask(closing, Sessions(), *urls, *urls, tls=certificate_of(tmp_path, "*.many.example"))
+    assert len(found) == 2 * len(MANY)
+    assert not any(resumed[: len(MANY)])
+    assert all(resumed[len(MANY) :])
+
+
+@needs_openssl
+def test_cookies_of_a_domain_reach_its_other_hosts_over_tls(tmp_path: Path) -> None:
+    server = Server("Set-Cookie: wide=2; Domain=many.example; Secure", "Connection: close")
+    urls = [f"https://{host}:PORT/" for host in MANY[:10]]
+    sessions = Sessions(cookies=["example.net\tFALSE\t/\tFALSE\t0\tgiven\t1"])
+    ask(server, sessions, *urls, tls=certificate_of(tmp_path, "*.many.example"))
+    assert server.cookies() == ["", *["wide=2"] * 9]
+    assert [line.split("\t")[0] for line in sessions.anonymous()] == [".many.example"], "and what was given is private"
+
+
+def test_each_domain_has_its_cookies_whoever_set_some_before() -> None:
+    server = Server("Set-Cookie: own=1")
+    names = ["a.example.org", "example.net", "a.co.uk", "example.net", "a.co.uk", "a.example.org", "b.example.org"]
+    ask(server, Sessions(), *(f"http://{name}:PORT/" for name in names))
+    assert server.cookies() == ["", "", "", "own=1", "own=1", "own=1", ""]
 
 
 def test_no_cookie_for_all_of_a_public_suffix() -> None:

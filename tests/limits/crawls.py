@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pycurl
 import pytest
 
 from fyke.clock import SystemClock
@@ -172,7 +173,9 @@ def _() -> object:
 
 @trial("cookie-bytes")
 def _() -> object:
-    sessions.Sessions().met_cookies(None, ["a=b", "c=" + "v" * sessions.MAX_COOKIE])
+    jar, handle = sessions.Sessions(), pycurl.Curl()
+    share = jar.attach(handle, Url("http://a.test/"), None)
+    jar.met_cookies(handle, share, ["a=b", "c=" + "v" * sessions.MAX_COOKIE])
     return True
 
 

@@ -1,6 +1,8 @@
 """Sessions: what is sent with requests beyond what every crawler sends, and to whom; cookies among it.
 
 The jar is libcurl's own (RFC 6265, public suffixes), one for all handles of a transport; it is bounded, and in memory.
+Hosts of domains that have set no cookie share TLS sessions instead, so that a host which closes its connections, or is
+left alone for longer than it keeps them, need not prove again who it is: a quarter of what a contact over TLS costs.
 ``Credentials`` belong to one origin and go nowhere else, redirects included. What is secret never becomes part of an
 ``Exchange``: request heads show names without values, and of an origin with credentials response heads show the names
 of cookies alone.
@@ -26,6 +28,8 @@ MAX_COOKIES = 10_000
 """In the jar: then those that end with a session go, and if they are not the many, all of them."""
 MAX_COOKIE = 4096
 """Bytes of name and value that browsers keep."""
+SHARES = 128
+"""Groups of hosts with TLS sessions of their own. libcurl keeps those of 25 hosts in each; some 2.5 KB a host."""
 REDACTED = "[secret]"
 
 _LOOK_EVERY = 500  # responses with cookies between two looks at how many there are
@@ -102,11 +106,14 @@ class Sessions:
         self._credentials = dict(credentials or {})
         self._private = {*private, *self._credentials}
         self._domains = tuple({"." + line.split("\t")[0].removeprefix("#HttpOnly_").lstrip(".") for line in cookies})
-        self._given = (*kept, *cookies)
         self.plain = not self._private and not self._domains
         """Whether nobody has rights of their own anywhere: then there is nothing to ask for each request."""
-        self._share = pycurl.CurlShare()
-        self._share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_COOKIE)
+        self._jar = _sharing(pycurl.LOCK_DATA_COOKIE)
+        self._tls: dict[int, pycurl.CurlShare] = {}
+        self._keeper = pycurl.Curl()  # puts into the jar and reads it, and fetches nothing
+        self._keeper.setopt(pycurl.SHARE, self._jar)
+        self._set_by: set[str] = set()  # groups of hosts that have cookies
+        self._put((*kept, *cookies))
         self.met = 0
         """Responses that set cookies."""
 
@@ -126,38 +133,78 @@ class Sessions:
             return True
         return bool(self._domains) and f".{url.host}".endswith(self._domains)
 
-    def attach(self, curl: pycurl.Curl) -> None:
-        """Give a handle the jar."""
-        curl.setopt(pycurl.SHARE, self._share)
-        curl.setopt(pycurl.COOKIEFILE, "")
-        for line in self._given:
-            curl.setopt(pycurl.COOKIELIST, line)
-        self._given = ()
+    def attach(self, curl: pycurl.Curl, url: Url, has: pycurl.CurlShare | None) -> pycurl.CurlShare:
+        """Give a handle that shares ``has`` what it shares with others while it fetches ``url``; return that.
 
-    def met_cookies(self, curl: pycurl.Curl, said: Sequence[str] = ()) -> None:
-        """A response set cookies, and ``said`` so: see now and then that they do not grow without end."""
+        Where no cookie can be for the host that is TLS sessions, and cookies that come are its own (``met_cookies``).
+        """
+        host = url.host
+        if self._set_by and _group(host) in self._set_by:
+            share = self._jar
+        else:
+            number = hash(host) % SHARES if url.href.startswith("https:") else 0
+            share = self._tls.get(number) or self._tls.setdefault(number, _sharing(pycurl.LOCK_DATA_SSL_SESSION))
+        if share is not has:
+            if has is not None:
+                curl.unsetopt(pycurl.SHARE)
+            curl.setopt(pycurl.SHARE, share)
+        return share
+
+    def met_cookies(self, curl: pycurl.Curl, share: pycurl.CurlShare, said: Sequence[str] = ()) -> None:
+        """A response set cookies, and ``said`` so: they go into the jar, which is bounded."""
         self.met += 1
         if any(len(each) > MAX_COOKIE and len(each.partition(";")[0]) > MAX_COOKIE for each in said):
             note("cookie-bytes")  # libcurl leaves it out
-        if self.met % _LOOK_EVERY == 0 and len(curl.getinfo(pycurl.INFO_COOKIELIST)) > MAX_COOKIES:
+        if share is not self._jar:
+            self._put(curl.getinfo(pycurl.INFO_COOKIELIST))
+            curl.setopt(pycurl.COOKIELIST, "ALL")
+        if self.met % _LOOK_EVERY == 0:
+            self._look()
+
+    def _put(self, lines: Iterable[str]) -> None:
+        """Put cookies into the jar."""
+        for line in lines:
+            self._keeper.setopt(pycurl.COOKIELIST, line)
+            self._set_by.add(_group(_domain(line)))
+
+    def _look(self) -> None:
+        """See that cookies do not grow without end."""
+        if len(self._lines()) > MAX_COOKIES:
             note("cookies")
-            curl.setopt(pycurl.COOKIELIST, "SESS")
-            if len(curl.getinfo(pycurl.INFO_COOKIELIST)) > MAX_COOKIES:
-                curl.setopt(pycurl.COOKIELIST, "ALL")
+            self._keeper.setopt(pycurl.COOKIELIST, "SESS")
+            if len(self._lines()) > MAX_COOKIES:
+                self._keeper.setopt(pycurl.COOKIELIST, "ALL")
+        self._set_by = {_group(_domain(line)) for line in self._lines()}
+
+    def _lines(self) -> list[str]:
+        found: list[str] = self._keeper.getinfo(pycurl.INFO_COOKIELIST)
+        return found
 
     def anonymous(self) -> list[str]:
         """Return the cookies of domains where nobody has rights of their own, as lines of a Netscape file."""
-        curl = pycurl.Curl()
-        self.attach(curl)
-        lines: list[str] = curl.getinfo(pycurl.INFO_COOKIELIST)
-        curl.close()
         private = tuple({*self._domains, *(f".{Url.parse(site + '/').host}" for site in self._private)})
-        return [line for line in lines if not _touches(line, private)]
+        return [line for line in self._lines() if not _touches(line, private)]
+
+
+def _sharing(what: int) -> pycurl.CurlShare:
+    share = pycurl.CurlShare()
+    share.setopt(pycurl.SH_SHARE, what)
+    return share
+
+
+def _domain(line: str) -> str:
+    """The domain of a cookie."""
+    return line.split("\t", 1)[0].removeprefix("#HttpOnly_").lstrip(".").lower()
+
+
+def _group(host: str) -> str:
+    """The last two labels of a host, which all hosts that may get one another's cookies share."""
+    return ".".join(host.rsplit(".", 2)[-2:])
 
 
 def _touches(line: str, private: tuple[str, ...]) -> bool:
     """Whether a cookie is for one of the domains, for one below it or for one above it."""
-    domain = "." + line.split("\t", 1)[0].removeprefix("#HttpOnly_").lstrip(".").lower()
+    domain = f".{_domain(line)}"
     return any(domain.endswith(each) or each.endswith(domain) for each in private)
 
 

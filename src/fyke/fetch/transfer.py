@@ -94,7 +94,8 @@ class Transfer:
         curl.setopt(pycurl.DNS_CACHE_TIMEOUT, 60 if proxy else 0)  # addresses are ours: libcurl need not keep them
         if proxy is not None:
             proxy.attach(curl)
-        self._sessions.attach(curl)
+        curl.setopt(pycurl.COOKIEFILE, "")  # have cookies, whatever is shared
+        self._share: pycurl.CurlShare | None = None
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, 86_400_000)  # 0 would mean five minutes; deadlines are the transport's
         curl.setopt(pycurl.WRITEFUNCTION, self._on_body)
@@ -121,6 +122,7 @@ class Transfer:
         self._head, self._body, self.received, self._overflow = [], bytearray(), 0, False
         self._began, self.lost = boot_time(), lost
         self.mark, self.mark_time, self.ended = 0, 0.0, None
+        self._share = self._sessions.attach(curl, url, self._share)
         curl.setopt(pycurl.URL, url.href)
         curl.setopt(pycurl.HEADERFUNCTION, self._head.append)
         version = pycurl.CURL_HTTP_VERSION_1_1 if plain else pycurl.CURL_HTTP_VERSION_2TLS
@@ -194,8 +196,8 @@ class Transfer:
         response_head = _final_head(self._head)
         head = parse_head(response_head)
         private = not self._sessions.plain and self._sessions.is_private(url)
-        if head.get("set-cookie"):
-            self._sessions.met_cookies(self.curl, head.get_all("set-cookie"))
+        if head.get("set-cookie") and self._share is not None:
+            self._sessions.met_cookies(self.curl, self._share, head.get_all("set-cookie"))
             if private:
                 response_head = redacted(response_head)
         if self._overflow:
