@@ -117,8 +117,7 @@ class Validators:
     last_modified: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, gc=False):
     """One thing to ask of a server."""
 
     url: Url
@@ -138,8 +137,7 @@ class Coded(NamedTuple):
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(msgspec.Struct, frozen=True, gc=False):
     """What went over the wire: enough to write a WARC record from."""
 
     request_head: bytes
@@ -158,12 +156,11 @@ class Exchange:
     """It was had with somebody's credentials."""
     tls: str = ""
     """What was wrong with the server's certificate, where the user accepts that."""
-    coded: Coded | None = field(default=None, repr=False, compare=False)
+    coded: Coded | None = None
     """The whole body as it was sent, where that was shorter and in one coding which a store can keep."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(msgspec.Struct, frozen=True, gc=False):
     """A document came."""
 
     url: Url

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
+
+import msgspec
 
 from fyke.frontier.leases import Lease
 from fyke.frontier.politeness import Contact
@@ -29,8 +30,7 @@ _SILENT = frozenset({Reason.TIMEOUT, Reason.RESET})
 _OVERLOAD = frozenset({429, 502, 503, 504})
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(msgspec.Struct, frozen=True, gc=False):
     """A visit whose answer has come."""
 
     lease: Lease

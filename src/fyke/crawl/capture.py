@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from fyke.footprint import give_back
 from fyke.formats.http import NO_HEAD, Head, parse_head
@@ -21,12 +21,14 @@ from fyke.sites.links import MAX_LINKS, LinkMemo, PageLinks
 from fyke.store import Change, Page, RowMeta
 from fyke.store.codec import sha1
 from fyke.url import Url
-from fyke.values import Document, Drop, Exchange, Failed, Fetched, Link, Links, Meta, Moved, Reason
+from fyke.values import Document, Drop, Exchange, Failed, Fetched, Link, Links, Meta, Moved, Reason, Signals
 from fyke.workers.conversion import AT_ONCE
 
+_NO_DOCUMENT = Document("", "")
+_NOTHING_SAID = Meta()
 
-@dataclass(frozen=True, slots=True)
-class Processed:
+
+class Processed(msgspec.Struct, frozen=True, gc=False):
     """A row to put, the links to offer, and what was dropped on the way."""
 
     change: Change
@@ -106,7 +108,7 @@ class Processor:
         if isinstance(begun, Reading):
             return self._wanted(_processed(outcome, depth, begun))
         if self._types is not None and not self._types.wants(begun.media_type):
-            return _unwanted(msgspec.structs.replace(_meta(exchange, depth), type=begun.media_type))
+            return _unwanted(replace(_meta(exchange, depth), type=begun.media_type))
         made = await self._convert(begun)
         processed = _processed(outcome, depth, self._reader.converted(begun, made, head))
         return self._wanted(replace(processed, document=made))
@@ -125,7 +127,7 @@ class Processor:
             reading = self._reader.page(html, head, outcome.url, HTML)
         said = server_said.change.meta
         made = _processed(outcome, said.depth, reading)
-        meta = msgspec.structs.replace(made.change.meta, type=said.type, encoding=said.encoding)
+        meta = replace(made.change.meta, type=said.type, encoding=said.encoding)
         exchange = outcome.exchange
         material = Material(exchange.body, reading.text, exchange.truncated, reading.meta.canonical)
         return self._wanted(replace(made, change=replace(made.change, meta=meta), material=material))
@@ -145,14 +147,14 @@ class Processor:
     def requisite(outcome: Fetched, depth: int) -> Processed:
         """What a page needs to be shown: a row with its bytes."""
         exchange = outcome.exchange
-        meta = msgspec.structs.replace(_meta(exchange, depth), requisite=True)
+        meta = replace(_meta(exchange, depth), requisite=True)
         return Processed(Change(meta, _page(exchange)))
 
     def moved(self, outcome: Moved, depth: int) -> Processed:
         """The document is elsewhere: a row that says where, and a link to there."""
         exchange = outcome.exchange
         link = Link(outcome.target, "", "redirect")
-        meta = msgspec.structs.replace(_meta(exchange, depth), redirect=outcome.target.href)
+        meta = replace(_meta(exchange, depth), redirect=outcome.target.href)
         return Processed(Change(meta, _page(exchange), links=(link,)), (link,), redirected=True)
 
     def failed(self, outcome: Failed, depth: int, now: float) -> Processed:
@@ -203,7 +205,7 @@ def page_of(href: str, processed: Processed) -> ReadPage:
 def _unwanted(meta: RowMeta, processed: Processed | None = None) -> Processed:
     """A document that came, and whose type is not kept: its row is that of a URL which was refused, with its links."""
     row = RowMeta(fetched=meta.fetched, depth=meta.depth, type=meta.type, error=Drop.TYPE, private=meta.private)
-    row = msgspec.structs.replace(row, etag=meta.etag, last_modified=meta.last_modified)
+    row = replace(row, etag=meta.etag, last_modified=meta.last_modified)
     if processed is None:
         return Processed(Change(row))
     return replace(processed, change=Change(row, links=processed.change.links), material=None)
@@ -211,7 +213,7 @@ def _unwanted(meta: RowMeta, processed: Processed | None = None) -> Processed:
 
 def _processed(outcome: Fetched, depth: int, reading: Reading) -> Processed:
     exchange, found = outcome.exchange, reading.found
-    meta = msgspec.structs.replace(_meta(exchange, depth, reading.document), signals=reading.signals)
+    meta = _meta(exchange, depth, reading.document, signals=reading.signals)
     page = _page(exchange)
     change = Change(meta, page, text=reading.blocks or None, links=found.links, weights=reading.weights)
     material = reading.material(exchange.truncated) if exchange.body else None
@@ -226,24 +228,27 @@ def _page(exchange: Exchange) -> Page:
     return Page(exchange.request_head, exchange.response_head, exchange.body, exchange.coded)
 
 
-def _meta(exchange: Exchange, depth: int, made: Document | None = None, error: str = "") -> RowMeta:
+def _meta(
+    exchange: Exchange, depth: int, made: Document = _NO_DOCUMENT, error: str = "", signals: Signals | None = None
+) -> RowMeta:
     head = parse_head(exchange.response_head)
     return RowMeta(
         status=exchange.status,
-        type=made.media_type if made is not None and made.media_type else head.media_type,
+        type=made.media_type or head.media_type,
         length=len(exchange.body),
         fetched=exchange.started or exchange.finished,
-        title=made.title if made is not None else "",
-        language=made.language if made is not None else "",
+        title=made.title,
+        language=made.language,
         depth=depth,
-        error=error or (made.failure or "" if made is not None else ""),
+        error=error or made.failure or "",
         truncated=exchange.truncated,
-        encoding=made.encoding if made is not None else "",
+        encoding=made.encoding,
         digest=sha1(exchange.body) if exchange.body else b"",
         etag=head.get("etag"),
         last_modified=head.get("last-modified"),
         address=exchange.address,
-        document=made.meta if made is not None and made.meta != Meta() else None,
+        document=made.meta if made.meta != _NOTHING_SAID else None,
         private=exchange.private,
         tls=exchange.tls,
+        signals=signals,
     )

@@ -11,8 +11,10 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from fyke.crawl.capture import Processed, page_of, refused
 from fyke.crawl.run.runtime import log

@@ -17,7 +17,8 @@ A failure belongs to what failed: to the URL, to its site (``_unreached``), or t
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fyke.crawl.arrival import Arrival, Arrivals, contact_of
 from fyke.crawl.capture import refused

@@ -234,8 +234,9 @@ class Documents:
             return found
         if made.whole.strip():  # damaged, but not empty
             meta = msgspec.structs.replace(found.meta, title=made.title, language=made.language, truncated=True)
-            return replace(found, meta=meta, text=reading.blocks)
-        return replace(found, meta=msgspec.structs.replace(found.meta, error=str(made.failure)))
+            return msgspec.structs.replace(found, meta=meta, text=reading.blocks)
+        meta = msgspec.structs.replace(found.meta, error=str(made.failure))
+        return msgspec.structs.replace(found, meta=meta)
 
     def _container(self, file: File, reading: Reading) -> list[Row] | str:
         """The members of an archive as rows, and its own with their names."""
@@ -243,7 +244,8 @@ class Documents:
         names: list[str] = []
         dropped = self._members(file, file.url, reading.document, rows, names)
         own = self._change(file, reading, sha1(file.body or b""))
-        own = replace(own, text="\n".join(names), weights=b"", links=None, page=None if dropped else own.page)
+        page = None if dropped else own.page
+        own = msgspec.structs.replace(own, text="\n".join(names), weights=b"", links=None, page=page)
         return [Row(file.url, own), *rows]
 
     def _members(self, file: File, container: Url, made: Document, rows: list[Row], names: list[str]) -> bool:

@@ -35,6 +35,7 @@ AT_ONCE = 32
 """Names that are asked for at once, each by two questions: a small resolver (dnsmasq, a router) takes 150 and drops the
 rest, which would be lost hosts. With answers in 50 ms that is 640 new hosts a second."""
 
+_NEVER = float("inf")
 _NO_SUCH_NAME = frozenset({aiodns.error.ARES_ENOTFOUND, aiodns.error.ARES_ENODATA, aiodns.error.ARES_EBADNAME})
 
 
@@ -79,18 +80,17 @@ class Resolver:
 
     def known(self, host: str) -> Resolution | None:
         """Return what is known of ``host`` without asking anybody: fixed, literal or cached."""
-        fixed = self._fixed.get(host)
-        if fixed is not None:
-            return Resolution((fixed,), float("inf"))
         cached = self._cache.get(host)
         if cached is not None:
-            return cached if cached.expires > self._clock.now() else None
+            return cached if cached.expires == _NEVER or cached.expires > self._clock.now() else None
+        if host in self._fixed:
+            return self._keep(host, Resolution((self._fixed[host],), _NEVER))
         literal = host.strip("[]")
         try:
             ipaddress.ip_address(literal)
         except ValueError:
-            return Resolution(("",), float("inf")) if self._elsewhere(host) else None
-        return self._keep(host, Resolution((literal,), float("inf")))
+            return Resolution(("",), _NEVER) if self._elsewhere(host) else None
+        return self._keep(host, Resolution((literal,), _NEVER))
 
     def address(self, host: str) -> str | None:
         """The address at which ``host`` would be contacted, if it is known."""

@@ -76,6 +76,7 @@ class Transfer:
         self._veto = veto
         self._host, self._port, self._refused = "", 0, ""
         self._head: list[bytes] = []
+        self._asked: tuple[object, ...] = ()  # how the last request was made
         self._body = bytearray()
         self._overflow = False
         self._request: tuple[str, str, list[bytes]] = ("", "", [])
@@ -98,6 +99,7 @@ class Transfer:
         self._share: pycurl.CurlShare | None = None
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, 86_400_000)  # 0 would mean five minutes; deadlines are the transport's
+        curl.setopt(pycurl.HEADERFUNCTION, self._head.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._on_body)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open)
         curl.setopt(pycurl.PREREQFUNCTION, self._on_request)
@@ -119,25 +121,18 @@ class Transfer:
         """
         curl, url = self.curl, request.url
         self._host, self._port, self._refused = url.host, url.port, ""
-        self._head, self._body, self.received, self._overflow = [], bytearray(), 0, False
+        self._head.clear()
+        self._body, self.received, self._overflow = bytearray(), 0, False
         self._began, self.lost = boot_time(), lost
         self.mark, self.mark_time, self.ended = 0, 0.0, None
         self._share = self._sessions.attach(curl, url, self._share)
         curl.setopt(pycurl.URL, url.href)
-        curl.setopt(pycurl.HEADERFUNCTION, self._head.append)
-        version = pycurl.CURL_HTTP_VERSION_1_1 if plain else pycurl.CURL_HTTP_VERSION_2TLS
-        curl.setopt(pycurl.HTTP_VERSION, version)
         bracketed = f"[{address}]" if ":" in address else address
         curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:"] if address else [])
-        curl.setopt(pycurl.NOBODY, request.method == "HEAD")
-        if request.method == "POST":
-            curl.setopt(pycurl.POSTFIELDS, request.form)
-        elif request.method != "HEAD":
-            curl.setopt(pycurl.HTTPGET, 1)
-        if accepted != self._accepted:
-            curl.setopt(pycurl.SSL_VERIFYPEER, 0 if accepted else 1)
-            curl.setopt(pycurl.SSL_VERIFYHOST, 0 if accepted else 2)
-            self._accepted = accepted
+        asked = plain, accepted, request.method, request.form
+        if asked != self._asked:
+            self._ask(*asked)
+            self._asked = asked
         more = _conditions(request.validators)
         shown = headers = [*self._headers, *more] if more else self._headers
         if request.headers:
@@ -153,6 +148,20 @@ class Transfer:
             curl.setopt(pycurl.HTTPHEADER, headers)
             self._usual = not more
         self._request = (f"{request.method} {url.target}", url.authority, shown)
+
+    def _ask(self, plain: bool, accepted: str, method: str, form: bytes) -> None:
+        """Tell the handle how it asks from now on."""
+        curl = self.curl
+        curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if plain else pycurl.CURL_HTTP_VERSION_2TLS)
+        curl.setopt(pycurl.NOBODY, method == "HEAD")
+        if method == "POST":
+            curl.setopt(pycurl.POSTFIELDS, form)
+        elif method != "HEAD":
+            curl.setopt(pycurl.HTTPGET, 1)
+        if accepted != self._accepted:
+            curl.setopt(pycurl.SSL_VERIFYPEER, 0 if accepted else 1)
+            curl.setopt(pycurl.SSL_VERIFYHOST, 0 if accepted else 2)
+            self._accepted = accepted
 
     def _sign(self, credentials: Credentials | None) -> None:
         """Let libcurl answer the server's question for a digest; or not, from now on."""

@@ -114,10 +114,9 @@ class ContactTable:
     def release(self, key: int, free_at: float) -> None:
         """Say when a claimed key may be contacted again."""
         with self._lock:
-            for slot in self._probe(key):
-                if self._keys[slot] == key:
-                    self._times[slot] = free_at
-                    return
+            slot = self._find(key, free_at)[0]
+            if slot >= 0 and self._keys[slot] == key:
+                self._times[slot] = free_at
 
     def close(self) -> None:
         """Let go of the buffer, so that shared memory can be closed."""
@@ -133,6 +132,10 @@ class ContactTable:
 
     def _find(self, key: int, now: float) -> tuple[int, float]:
         """Return the slot for ``key``, and when it is free if it is not; (-1, when a neighbour is) for want of one."""
+        slot = key & self._mask
+        if self._keys[slot] == key:  # as nearly always
+            free_at = self._times[slot]
+            return slot, free_at if free_at > now else 0.0
         chosen, earliest = -1, float("inf")
         for slot in self._probe(key):
             known, free_at = self._keys[slot], self._times[slot]

@@ -75,6 +75,7 @@ class Frontier:
         self._selector = selector or RoundRobin()
         self.sites = SiteTable(priorities, politeness)
         self._front: list[deque[str]] = [deque() for _ in range(priorities)]
+        self._placed = 0  # names in the front queues
         self._used = 0  # back queues that hold a site
         self._heap: list[tuple[float, int, Site]] = []
         self._parked: list[tuple[float, int, Site]] = []
@@ -146,7 +147,7 @@ class Frontier:
                 self._push(site)
             else:
                 return self._lease(site, now)
-        if not self._awaited and self._room <= self._used < self._most and any(self._front):
+        if not self._awaited and self._placed and self._room <= self._used < self._most:
             self._room = min(2 * self._room, self._most)
             self._chunk = CHUNK if self._room <= _MANY else CHUNK // 4
             self._fill(now)
@@ -267,6 +268,7 @@ class Frontier:
         if not site.name.startswith(self._only):
             return
         lane.placed = True
+        self._placed += 1
         queue = self._front[priority - 1]
         if first:
             queue.appendleft(site.name)
@@ -292,7 +294,7 @@ class Frontier:
 
     def _take(self, site: Site, now: float) -> bool:
         """Give a site a back queue at once where it would be the next one pulled, and spare reading what is at hand."""
-        if site.back is not None or site.parked or self._used >= self._room or any(self._front):
+        if site.back is not None or site.parked or self._used >= self._room or self._placed:
             return False
         if not site.name.startswith(self._only):
             return False
@@ -308,10 +310,9 @@ class Frontier:
 
     def _fill(self, now: float) -> None:
         """Pull from the front queues until every back queue holds a site or the front queues are empty."""
-        while self._used < self._room:
+        while self._placed and self._used < self._room:
             index = self._selector.pick(self._front)
-            if index < 0:
-                return
+            self._placed -= 1
             site = self.sites.site(self._front[index].popleft())
             lane = site.lane(index + 1)
             lane.placed = False
@@ -369,7 +370,7 @@ class Frontier:
     def keeps_a_gap(self) -> bool:
         """Return whether some site waits for nothing but the gap that we keep ourselves, or for a back queue."""
         waiting = ((due, site) for heap in (self._heap, self._parked) for due, _, site in heap)
-        return any(self._front) or any(site.waits_for(due).why is Why.DELAY for due, site in waiting)
+        return self._placed > 0 or any(site.waits_for(due).why is Why.DELAY for due, site in waiting)
 
     def _raise_low(self, lane: Lane, low: int) -> None:
         self._queued -= low - lane.low

@@ -99,7 +99,7 @@ class Site:
 
     def record(self) -> SiteRecord:
         """Return what a restart needs."""
-        lanes = tuple((p, lane.low, lane.tail) for p, lane in enumerate(self.lanes, 1) if lane is not None)
+        lanes = tuple([(p, lane.low, lane.tail) for p, lane in enumerate(self.lanes, 1) if lane is not None])
         host = self.host
         return SiteRecord(
             VERSION, self.name, lanes, host.due, host.pace.crawl_delay, host.pace.usual, host.pace.failures,

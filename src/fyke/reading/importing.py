@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
-import msgspec
+from msgspec.structs import replace
 
 from fyke.formats.http import Head, parse_head
 from fyke.reading.conversion import Source, convert_here
@@ -52,13 +51,11 @@ class Enricher:
 def with_reading(change: Change, reading: Reading) -> Change:
     """Return a change with what reading its page has found: no text and title where that failed."""
     made = reading.document
-    meta = msgspec.structs.replace(change.meta, signals=reading.signals)
+    meta = replace(change.meta, signals=reading.signals)
     change = replace(change, meta=meta, weights=reading.weights, links=reading.links)
     if made.failure is not None:
         return change
-    meta = msgspec.structs.replace(
-        meta, title=made.title, language=made.language, encoding=made.encoding, document=made.meta
-    )
+    meta = replace(meta, title=made.title, language=made.language, encoding=made.encoding, document=made.meta)
     return replace(change, meta=meta, text=reading.blocks)
 
 

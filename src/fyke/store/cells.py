@@ -155,8 +155,7 @@ class Cell:
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True, gc=False):
     """What one put does to a row; None leaves the part as it was.
 
     A new page does not inherit text and links of an older one: what is not given with it is absent until it is put.

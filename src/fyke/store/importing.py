@@ -11,9 +11,10 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from dataclasses import replace as changed
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec.structs import replace as changed
 
 from fyke.errors import UserError
 from fyke.formats.damage import Report

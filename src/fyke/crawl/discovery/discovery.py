@@ -255,7 +255,8 @@ def completed(processed: Processed, from_feed: Meta) -> Processed:
     if not blank:
         return processed
     meta = msgspec.structs.replace(meta, document=replace(said, **blank))
-    return replace(processed, change=replace(processed.change, meta=meta))
+    change = msgspec.structs.replace(processed.change, meta=meta)
+    return msgspec.structs.replace(processed, change=change)
 
 
 def feed_offers(feed: Feed, url: Url, now: float) -> list[Offer]:

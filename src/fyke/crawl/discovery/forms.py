@@ -18,11 +18,12 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
 import xxhash
+from msgspec.structs import replace
 
 from fyke.crawl.capture import Processed
 from fyke.crawl.mail.outbox import Offer

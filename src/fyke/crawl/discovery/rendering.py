@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from fyke.browser.values import Limits, Looks, Rendered, Renderer
 from fyke.crawl.arrival import Arrival
@@ -162,7 +163,7 @@ class Rendering:
         if blocks and processed.change.text and not processed.change.weights:
             weights = b"\x00" * (processed.change.text.count(BLOCK_END) + 1) + b"\xff" * len(blocks)
         every = Links.of([*processed.links, *links])
-        meta = msgspec.structs.replace(processed.change.meta, title=found.title or processed.change.meta.title)
+        meta = replace(processed.change.meta, title=found.title or processed.change.meta.title)
         change = replace(processed.change, meta=meta, text=text or None, weights=weights, links=every)
         change = replace(change, columns=(*change.columns, (TOLD, b"not rendered: its data says as much")))
         return replace(processed, change=change, links=every, keys=None, main=found.text or processed.main)

@@ -13,11 +13,11 @@ from __future__ import annotations
 import logging
 import struct
 from collections.abc import Sequence
-from dataclasses import replace
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from fyke.crawl.capture import Processed
 from fyke.crawl.mail.outbox import Offer
@@ -125,7 +125,7 @@ class Focus:
                 "none of the first %d pages is about the topic %s: the crawl goes on breadth first; "
                 "give seeds that are about it, or more examples", QUIET, self._topic.name,
             )  # fmt: skip
-        kept = msgspec.structs.replace(meta, relevance=round(p, 4))
+        kept = replace(meta, relevance=round(p, 4))
         return replace(processed, change=replace(processed.change, meta=kept))
 
     def importance(self, entry: Entry, meta: RowMeta) -> float:

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 import xxhash
+from msgspec.structs import replace
 
 from fyke.crawl.capture import Processed
 from fyke.crawl.discovery.discovery import is_polled, polled_kind
@@ -93,7 +94,7 @@ class Revisits:
             return math.inf
         if state.visits < FEW:  # more may be known of its like by now
             rate = self.priors.rate(state, entry.url.host, version.meta.type)
-            state = msgspec.structs.replace(state, rate=rate)
+            state = replace(state, rate=rate)
         if not state.absent and (again := self.policy.due_at(state, self.budget.threshold.value, now)):
             self.budget.threshold.early()
             return self._look(state, again, now)
@@ -114,12 +115,12 @@ class Revisits:
             return False
         if state.signal[0] and signal.trust <= state.signal[1]:
             return False
-        state = msgspec.structs.replace(state, signal=(when, signal.trust))
+        state = replace(state, signal=(when, signal.trust))
         batch = tablet.batch()
         if signal.trust > 0:  # else it is only remembered, so that the visit tells whether it was true
-            state = msgspec.structs.replace(state, generation=state.generation + 1)
+            state = replace(state, generation=state.generation + 1)
             queues.postpone(batch, _entry(url.href, version.meta.depth, state), now)
-        batch.put_meta(url.key, msgspec.structs.replace(version.meta, change=state.encode()))
+        batch.put_meta(url.key, replace(version.meta, change=state.encode()))
         batch.count("signals:" + signal.kind)
         tablet.write(batch)
         return True
@@ -197,7 +198,7 @@ class Revisits:
         self.budget.pages += 1
         self.sample.note(entry.href, host, state)
         queues.postpone(batch, _entry(entry.href, entry.depth, state), self.due(state))
-        return _with(processed, msgspec.structs.replace(meta, change=state.encode()))
+        return _with(processed, replace(meta, change=state.encode()))
 
     def write(self, batch: Batch, queues: Queues, entry: Entry, seen: Seen) -> None:
         """Write what a revisit taught, and queue the next."""
@@ -232,14 +233,14 @@ class Revisits:
         memory.honesty.sized(processed.change.meta.length)
         if not same:
             memory.turned(state.text, fresh)
-        state = msgspec.structs.replace(state, text=fresh)
+        state = replace(state, text=fresh)
         if memory.regretted(fresh):
             return self._absent(state, meta, now, None)
         if same:
             return self._same(
                 url, state, _validated(meta, head), processed.links, tablet, now, (("revisits:same-text", 1),)
             )
-        kept = msgspec.structs.replace(processed.change.meta, relevance=meta.relevance)  # judged once, when it is new
+        kept = replace(processed.change.meta, relevance=meta.relevance)  # judged once, when it is new
         date = date if memory.honesty.believes_dates else None
         return self._changed(url, state, _with(processed, kept), date, now)
 
@@ -284,10 +285,10 @@ class Revisits:
                     text = _digest(text_of(row), row.raw or b"") if row is not None else b""
                     state = ChangeState(seen=meta.fetched, text=text, weight=self.settings.weights.of(url.href))
                     state = self.priors.learn(state, url.host, meta.type)
-                    batch.put_meta(key, msgspec.structs.replace(meta, change=state.encode()))
+                    batch.put_meta(key, replace(meta, change=state.encode()))
                     queues.postpone(batch, _entry(url.href, meta.depth, state), now)
                 elif state.belief[1] > 0:
-                    self.priors.learn(msgspec.structs.replace(state, belief=(0.0, 0.0, 0.0)), url.host, meta.type)
+                    self.priors.learn(replace(state, belief=(0.0, 0.0, 0.0)), url.host, meta.type)
                 self.budget.pages += 1
                 self.sample.note(url.href, url.host, state)
                 if len(batch) >= _BATCH:
@@ -320,26 +321,26 @@ class Revisits:
         if not links:
             row = tablet.read(url.key, parts=("links",))
             links = row.links if row is not None else ()
-        state = msgspec.structs.replace(visited(state, now, False), absent=0)
+        state = replace(visited(state, now, False), absent=0)
         state = self.priors.learn(_believing(state, self.memory(url.host, tablet)), url.host, meta.type)
-        return Seen(msgspec.structs.replace(meta, change=state.encode()), None, links, self.due(state), counts)
+        return Seen(replace(meta, change=state.encode()), None, links, self.due(state), counts)
 
     def _changed(self, url: Url, state: ChangeState, processed: Processed, date: float | None, now: float) -> Seen:
         meta = processed.change.meta
-        state = msgspec.structs.replace(visited(state, now, True, date), absent=0)
+        state = replace(visited(state, now, True, date), absent=0)
         state = self.priors.learn(state, url.host, meta.type)
-        meta = msgspec.structs.replace(meta, change=state.encode())
+        meta = replace(meta, change=state.encode())
         return Seen(meta, _with(processed, meta), processed.links, self.due(state), (("revisits:changed", 1),))
 
     def _absent(self, state: ChangeState, meta: RowMeta, now: float, processed: Processed | None) -> Seen:
         """It was not there: keep the copy until that is proved, then say so."""
-        state = msgspec.structs.replace(state, absent=state.absent + 1, seen=now)
+        state = replace(state, absent=state.absent + 1, seen=now)
         if state.absent < RETIRE_AFTER:
-            kept = msgspec.structs.replace(meta, change=state.encode())
+            kept = replace(meta, change=state.encode())
             return Seen(kept, None, (), self.due(state), (("revisits:absent", 1),))
         self.budget.pages -= 1
-        gone = processed.change.meta if processed is not None else msgspec.structs.replace(meta, fetched=now)
-        gone = msgspec.structs.replace(gone, error=Reason.GONE, change=state.encode())
+        gone = processed.change.meta if processed is not None else replace(meta, fetched=now)
+        gone = replace(gone, error=Reason.GONE, change=state.encode())
         retired = _with(processed, gone) if processed is not None else Processed(Change(gone))
         return Seen(gone, retired, (), math.inf, (("revisits:retired", 1), ("pages", -1)))
 
@@ -372,7 +373,7 @@ def _chance(state: ChangeState, now: float) -> float:
 
 
 def _validated(meta: RowMeta, head: Head) -> RowMeta:
-    return msgspec.structs.replace(meta, etag=head.get("etag"), last_modified=head.get("last-modified"))
+    return replace(meta, etag=head.get("etag"), last_modified=head.get("last-modified"))
 
 
 def text_digest(processed: Processed) -> bytes:
