@@ -290,10 +290,8 @@ def test_an_agent_asks_keeps_the_sketch_and_feeds_it(tmp_path: Path) -> None:
             sketched = Sketched(store, send)
             for page, words in ((href, text), (other, copy), ("http://d.test/", text)):
                 store.put(page, text=words)
-            ranks = [rank_of(page, stamp, False) for stamp, page in enumerate((href, other, "http://d.test/"), 1)]
-            asked = [(other, copy, ranks[1]), ("http://d.test/", text, ranks[2]), (href, text, ranks[0])]
-            again = [Asked.of(*each) for each in asked]
-            first = await sketched.ask([Asked.of(href, text, ranks[0]), Asked.of("http://c.test/", "")])
+            again = [Asked.of(*each) for each in ((other, copy, 2), ("http://d.test/", text, 3), (href, text, 1))]
+            first = await sketched.ask([Asked.of(href, text, 1), Asked.of("http://c.test/", "")])
             batch = store.tablet(store.tablet_of(href)).batch()
             batch.put_columns(Url(href).key, ((SKETCH, first[0].sketch),), 1)
             store.tablet(store.tablet_of(href)).write(batch)

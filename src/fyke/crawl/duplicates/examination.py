@@ -12,13 +12,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from fyke.crawl.duplicates.near import SKETCH, Answer, Ask, Asked, Words, marks_of
+from fyke.crawl.duplicates.near import NOTHING, SKETCH, Answer, Ask, Asked, marks_of
 from fyke.crawl.mail.outbox import INDEX, Mark, Question, Sighting
 from fyke.crawl.queue.queues import Queues
 from fyke.dedupe.index import SAME_TEXT
-from fyke.dedupe.sketch import rank_of
 from fyke.reading.reading import Material
 from fyke.reading.stored import material_of
 from fyke.store import Batch
@@ -43,21 +42,13 @@ LONG_TEXT = MAX_BYTES // 4
 MAX_DEMOTED = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Examined:
+class _Examined(NamedTuple):
     """A question with all that is needed to answer it."""
 
-    stamp: int
-    href: str
     source: int
-    main: str
-    words: Words
+    asked: Asked
+    """What the index is asked."""
     sighting: Sighting
-
-    @property
-    def asked(self) -> Asked:
-        """What the index is asked."""
-        return Asked(self.href, self.main, self.words, rank_of(self.href, self.stamp, self.sighting.elsewhere))
 
 
 class Examination:
@@ -127,10 +118,10 @@ class Examination:
         beside = any(material is None or len(material) > LARGE for *_, material in questions)
         examined = await asyncio.to_thread(self._examine, questions) if beside else self._examine(questions)
         if self._ask is None:
-            return [(each, Answer()) for each in examined]
-        asked = [each for each in examined if each.main]
+            return [(each, NOTHING) for each in examined]
+        asked = [each for each in examined if each.asked.text]
         answers = await self._ask([each.asked for each in asked])
-        return [*zip(asked, answers, strict=True), *((each, Answer()) for each in examined if not each.main)]
+        return [*zip(asked, answers, strict=True), *((each, NOTHING) for each in examined if not each.asked.text)]
 
     def _examine(self, questions: list[tuple[int, str, int, Material | None]]) -> list[_Examined]:
         """Make digests; reads rows where the material is not at hand."""
@@ -145,8 +136,9 @@ class Examination:
             found = material.digests(words)
             if len(main) > LONG_TEXT:  # sampled as the index itself would sample it
                 main = encode(main).decode("utf-8", "replace")
-            sighting = Sighting(href, stamp, found.raw, found.text, material.canonical not in ("", href))
-            examined.append(_Examined(stamp, href, source, main, words, sighting))
+            elsewhere = material.canonical not in ("", href)
+            sighting = Sighting(href, stamp, found.raw, found.text, elsewhere)
+            examined.append(_Examined(source, Asked(href, main, words, stamp, elsewhere), sighting))
         return examined
 
     def _write(self, answered: list[tuple[_Examined, Answer]]) -> None:
@@ -158,9 +150,10 @@ class Examination:
         soft_errors: Counter[int] = Counter()
         for each, answer in answered:
             sightings[each.source].append(each.sighting)
+            href, stamp = each.asked.href, each.asked.stamp
             if self._ask is not None:
-                url = Url(each.href)
-                repeats = any(Url(href).host == url.host for href in answer.alike())
+                url = Url(href)
+                repeats = any(Url(other).host == url.host for other in answer.alike())
                 wrong = self._learn(url, int.from_bytes(each.sighting.text[:8], "little"), repeats)
                 soft_errors[each.source] += wrong is Drop.SOFT_ERROR
             if answer.sketch:
@@ -168,7 +161,7 @@ class Examination:
             if answer.reason and len(queues.demoted) < MAX_DEMOTED:
                 queues.demoted[answer.place] = answer.reason
             if answer.sketch:
-                marks[each.source] += marks_of(each.href, each.stamp, answer)
+                marks[each.source] += marks_of(href, stamp, answer)
             elif answer.original and answer.method != SAME_TEXT:
                 number, mark = self._mark(each, answer)
                 marks[number].append(mark)
@@ -178,7 +171,7 @@ class Examination:
             queues.duplicates.sighted(batch, number, sightings[number])
             queues.duplicates.tell(batch, number, marks[number])
             for each, sketch in sketches[number]:
-                batch.put_columns(Url(each.href).key, ((SKETCH, sketch),), each.stamp)
+                batch.put_columns(Url(each.asked.href).key, ((SKETCH, sketch),), each.asked.stamp)
             if soft_errors[number]:
                 batch.count("dropped:" + Drop.SOFT_ERROR, soft_errors[number])
             tablet.write(batch)
@@ -188,9 +181,9 @@ class Examination:
 
         A row of another agent's tablet cannot be asked: there the one that came first is the original.
         """
-        store = self.queues.store
+        store, href = self.queues.store, each.asked.href
         number = store.tablet_of(answer.original)
         known = store.tablet(number).version(Url(answer.original).key) if number in store.owned else None
-        if known is not None and known.meta.document is not None and known.meta.document.canonical == each.href:
-            return number, Mark(answer.original, known.stamp, each.href, answer.similarity, answer.method)
-        return each.source, Mark(each.href, each.stamp, answer.original, answer.similarity, answer.method)
+        if known is not None and known.meta.document is not None and known.meta.document.canonical == href:
+            return number, Mark(answer.original, known.stamp, href, answer.similarity, answer.method)
+        return each.source, Mark(href, each.asked.stamp, answer.original, answer.similarity, answer.method)

@@ -30,7 +30,7 @@ from fyke.crawl.mail.outbox import Mark
 from fyke.dedupe.breeding import Breeding
 from fyke.dedupe.disk import SketchFolder
 from fyke.dedupe.index import SAME_TEXT, DuplicateIndex, Match
-from fyke.dedupe.sketch import Sketch, stamp_of
+from fyke.dedupe.sketch import Sketch, rank_of, stamp_of
 from fyke.errors import UNREADABLE
 from fyke.reading.stored import text_of
 from fyke.store import Store
@@ -73,9 +73,13 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
 
     def alike(self) -> list[str]:
         """The URLs of what the page is like."""
+        if not self.original and not self.copies:
+            return []
         return [*filter(None, [self.original]), *(href for href, *_ in self.copies)]
 
 
+NOTHING = Answer()
+"""What is said of most pages."""
 SKETCH = "fyke:sketch"
 """The column of a row that holds its sketch, in a crawl on many machines."""
 ASK, FEED = b"?", b"+"
@@ -90,13 +94,20 @@ class Asked(NamedTuple):
     """Its main text; empty where only the words travel."""
     words: Words
     """The hashes of the words of the text."""
-    rank: int = 0
-    """Among its copies."""
+    stamp: int = 0
+    """Of its version."""
+    elsewhere: bool = False
+    """It says that its true address is another."""
 
     @classmethod
-    def of(cls, href: str, text: str, rank: int = 0) -> Asked:
+    def of(cls, href: str, text: str, stamp: int = 0) -> Asked:
         """Return the question about a text."""
-        return cls(href, text, word_hashes(text), rank)
+        return cls(href, text, word_hashes(text), stamp)
+
+    @property
+    def rank(self) -> int:
+        """Among its copies."""
+        return rank_of(self.href, self.stamp, self.elsewhere)
 
 
 Ask = Callable[[Sequence[Asked]], Awaitable[list[Answer]]]
@@ -204,9 +215,10 @@ def marks_of(href: str, stamp: int, answer: Answer) -> list[Mark]:
 def judged(breeding: Breeding, href: str, original: str) -> Answer:
     """Note of a page what it is a copy of; return what that makes of the place that it came from."""
     url = Url(href)
-    breeding.note(url.host, url.target, Url(original).host if original else "")
-    verdict = breeding.verdict(url.host, url.target)
-    return Answer(place=verdict.place, reason=verdict.reason) if verdict else Answer()
+    host, target = url.host, url.target
+    breeding.note(host, target, Url(original).host if original else "")
+    verdict = breeding.verdict(host, target)
+    return Answer(place=verdict.place, reason=verdict.reason) if verdict else NOTHING
 
 
 class LocalNearIndex:
