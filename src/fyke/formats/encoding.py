@@ -196,10 +196,8 @@ def meta_charset(data: bytes) -> str | None:
     window = data[:_PRESCAN]
     if usual := _USUAL.match(window):
         return _labelled(usual[2] or usual[3]) or _prescan(window)
-    found = _prescan(window) if b"charset" in window.lower() else None
-    if found is None and len(data) > _PRESCAN and b"charset" in data[:_LATE_PRESCAN].lower():
-        found = _prescan(data[:_LATE_PRESCAN])
-    return found
+    found = _prescan(window)
+    return _prescan(data[:_LATE_PRESCAN]) if found is None and len(data) > _PRESCAN else found
 
 
 def wide_encoding(data: bytes) -> str:
@@ -231,9 +229,11 @@ def _declarations(data: bytes, content_type: str, html: bool) -> Iterator[tuple[
 
 
 def _prescan(window: bytes) -> str | None:
-    """The standard's "prescan a byte stream to determine its encoding"."""
+    """The standard's "prescan a byte stream to determine its encoding", up to the last tag that may say it."""
+    lower = window.lower()
+    last = lower.rfind(b"<meta", 0, max(0, lower.rfind(b"charset")))
     at = 0
-    while (at := window.find(b"<", at)) >= 0:
+    while 0 <= (at := window.find(b"<", at)) <= last:
         if window.startswith(b"<!--", at):
             at = window.find(b"-->", at + 2)
         elif tag := _TAG.match(window, at):

@@ -224,7 +224,9 @@ class Page:
         column = self.cut.column(2)
         if not column.strip(b"\0"):
             return []
-        return [fold(rel).lower() if rel else "" for rel in _strings(column)]
+        found = _strings(column)
+        folded = {rel: fold(rel).lower() for rel in set(found)}  # few are different
+        return [folded[rel] for rel in found]
 
     def add_frames(self, found: References) -> None:
         """Add the areas, then the frames and embedded documents."""
