@@ -235,7 +235,8 @@ class Markup:
         if limit > 2 and len(inner) == 2 and (inner[0][0], inner[1][0]) == (TEXT, CLOSE) and inner[1][1] == opened[1]:
             return _text(self.data[inner[0][2] : inner[0][3]], TEXT)
         end, name = min(token + limit, self.count), opened[1] & _NAME_MASK
-        depth, parts = 0, []
+        depth = 0
+        parts: list[str] = []
         for at in range(token, end, _FEW_TOKENS):
             for kind, tag, start, stop, _ in self.tokens[at : min(at + _FEW_TOKENS, end)].tolist():
                 element = tag & _NAME_MASK
