@@ -117,8 +117,11 @@ def declared_of(source: formats_html.Page) -> tuple[frozenset[str], bytes]:
             said = thing.get(name)
             if not body and isinstance(said, str):
                 body = _text_of(said)
-    for name, content in source.metas_of("og:type", "article:published_time"):
-        found.add(f"og:{content.lower()[:20]}" if name == "og:type" else "og:published_time")
+    for name, content in source.metas:
+        if name == "og:type":
+            found.add(f"og:{content.lower()[:20]}")
+        elif name == "article:published_time":
+            found.add("og:published_time")
     return frozenset(found), body
 
 

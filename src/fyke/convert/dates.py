@@ -170,9 +170,9 @@ def _may_hold_date(text: str, start: int, end: int) -> bool:
     """Whether it is worth the time of ``_DATE``: there is a day, and a month by number or by name."""
     if not _DAY_ALONE.search(text, start, end):
         return False
-    return bool(_NUMBERS.search(text, start, end)) or any(
-        name.lower() in _NUMBER for name in _LETTERS.findall(text, start, end)
-    )
+    if _NUMBERS.search(text, start, end):
+        return True
+    return not _NUMBER.keys().isdisjoint(map(str.lower, _LETTERS.findall(text, start, end)))
 
 
 def _month(name: str | None) -> str:

@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from operator import attrgetter
-from typing import NamedTuple
 
 import numpy as np
 
 from fyke.convert.mark_kernels import find_marks
 from fyke.errors import UrlError
 from fyke.formats.batch_kernels import ANNOTATED, MARKED, RELATED, SCRIPTED, SPOKEN
-from fyke.formats.html import Page
+from fyke.formats.html import Page, Relation
 from fyke.formats.lazy import lazy
 from fyke.formats.markup import FIRST, Tag, fold, unescape
 from fyke.formats.markup_names import ATTRIBUTE
@@ -48,17 +47,8 @@ _LONG = 10
 
 
 _place = attrgetter("token")
-_UNSPOKEN: dict[str, object] = {"metas": {}, "relations": (), "canonical": ""}
+_UNSPOKEN: dict[str, object] = {"metas": {}, "canonical": ""}
 """Facts of a page that does not speak of itself."""
-
-
-class Relation(NamedTuple):
-    """A ``<link>``: its rel in lower case, tokens separated by one space, and what else it says."""
-
-    rel: str
-    href: str
-    type: str
-    hreflang: str
 
 
 class Facts:
@@ -85,14 +75,10 @@ class Facts:
                         found.setdefault(name.replace(".", ":"), []).append(content)
         return found
 
-    @lazy
+    @property
     def relations(self) -> Sequence[Relation]:
         """Every ``<link rel href>``, in order."""
-        return [
-            Relation(fold(tag.attributes["rel"]).lower(), tag.get("href"), tag.get("type").lower(), tag.get("hreflang"))
-            for tag in self.tags.get("link", ())
-            if "rel" in tag.attributes and "href" in tag.attributes
-        ]
+        return self.page.relations
 
     @lazy
     def canonical(self) -> str:

@@ -139,12 +139,13 @@ def _plain(facts: Facts, text: str, main: str, language: Language, undated: bool
     """Return ``describe`` of a page that says nothing of itself but what it is called."""
     known: dict[str, Any] = {}
     sources = []
-    for name, dated in zip(
-        ("published", "updated"), published(facts, [], [], "" if undated else text, UNDATED), strict=True
-    ):
-        if dated.iso:
-            known[name] = dated.iso
-            sources.append((name, dated.source))
+    when, changed = published(facts, [], [], "" if undated else text, UNDATED)
+    if when.iso:
+        known["published"] = when.iso
+        sources.append(("published", when.source))
+    if changed.iso:
+        known["updated"] = changed.iso
+        sources.append(("updated", changed.source))
     if text and main and (paragraph := first_paragraph(main)):
         known["description"] = paragraph
         sources.append(("description", "text"))
@@ -286,7 +287,9 @@ def _from_title(facts: Facts) -> str:
         title = whole[: cuts[-1].start()]
         if len(title.split()) < 3:
             title = whole[cuts[0].end() :]
-    elif not 15 <= len(title) <= 150:
+    elif 15 <= len(whole) <= 150:
+        return whole
+    else:
         level_one = [said for level, said in facts.headings if level == 1]
         if len(level_one) == 1:
             title = level_one[0]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"})
 _REFRESH = re.compile(r"\s*(\d{0,9})(?:\.[\d.]*)?\s*(?:[;,\s]\s*(?:url\s*=\s*)?(.*))?", re.IGNORECASE | re.DOTALL)
+_META_NAMES = ("name", "property", "http-equiv", "itemprop")
+"""The attributes that may name a ``<meta>``; the first that says anything does."""
 _FRAMES = (("frame", "src"), ("iframe", "src"), ("embed", "src"), ("object", "data"))
 _FRAMING = frozenset({"area", *(name for name, _ in _FRAMES)})
 _TIME_TOKENS = 20
@@ -61,6 +63,7 @@ class Relation(NamedTuple):
     type: str
     """Media type in lower case, without parameters."""
     title: str
+    hreflang: str
 
 
 class Refresh(NamedTuple):
@@ -221,7 +224,9 @@ class Page:
         column = self.cut.column(2)
         if not column.strip(b"\0"):
             return []
-        return [fold(rel).lower() if rel else "" for rel in _strings(column)]
+        found = _strings(column)
+        folded = {rel: fold(rel).lower() for rel in set(found)}  # few are different
+        return [folded[rel] for rel in found]
 
     def add_frames(self, found: References) -> None:
         """Add the areas, then the frames and embedded documents."""
@@ -237,18 +242,15 @@ class Page:
 
     @lazy
     def metas(self) -> Sequence[tuple[str, str]]:
-        """Each ``<meta>`` as (name, property, itemprop or http-equiv in lower case; content), in order."""
-        return self.metas_of()
-
-    def metas_of(self, *names: str) -> list[tuple[str, str]]:
-        """Those of ``metas`` that have one of ``names``, or all: the content of no other is decoded."""
-        if "metas" in self.__dict__:
-            return [each for each in self.metas if each[0] in names]
+        """Each ``<meta>`` as (name, property, http-equiv or itemprop in lower case; content), in order."""
         found = []
         for tag in self._of("meta"):
-            name = tag.first("name", "property", "http-equiv", "itemprop").strip().lower()
-            if name and (not names or name in names):
-                found.append((name, fold(tag.first("content"))))
+            said = tag.attributes
+            for kind in _META_NAMES:
+                if kind in said and (name := said[kind]):
+                    if name := name.strip().lower():
+                        found.append((name, fold(said.get("content", ""))))
+                    break
         return found
 
     @property
@@ -293,10 +295,11 @@ class Page:
         """Every ``<link href rel>``, in order."""
         found = []
         for tag in self._of("link"):
-            get, rel = tag.get, tag.attributes.get("rel")
-            if rel and "href" in tag.attributes:
+            said = tag.attributes
+            if "href" in said and (rel := said.get("rel")):
+                get = tag.get
                 kind = get("type").partition(";")[0].strip().lower()
-                found.append(Relation(fold(rel).lower(), get("href"), kind, get("title")))
+                found.append(Relation(fold(rel).lower(), get("href"), kind, get("title"), get("hreflang")))
         return found
 
     @property

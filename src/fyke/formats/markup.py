@@ -104,18 +104,8 @@ class Tag:
 
     def get(self, name: str) -> str:
         """The attribute's value, trimmed; empty where there is none."""
-        return self.attributes.get(name, "").strip() if self._rows else ""
-
-    def first(self, *names: str) -> str:
-        """The first of these attributes that says anything, alone decoded; else empty."""
-        for name in names:
-            number = ATTRIBUTE[name]
-            for each, start, end in self._rows:
-                if each == number:
-                    if end > start:
-                        return value_of(self._data[start:end])
-                    break
-        return ""
+        made = self._attributes if self._attributes is not None else self.attributes
+        return made[name].strip() if name in made else ""
 
 
 class Markup:
@@ -244,22 +234,20 @@ class Markup:
         opened, *inner = self.tokens[token : token + 3].tolist()
         if limit > 2 and len(inner) == 2 and (inner[0][0], inner[1][0]) == (TEXT, CLOSE) and inner[1][1] == opened[1]:
             return _text(self.data[inner[0][2] : inner[0][3]], TEXT)
-        end, name = min(token + limit, self.count), -1
-        depth, parts = 0, []
-        for at in range(token, end):
-            if (at - token) % _FEW_TOKENS == 0:
-                rows = iter(self.tokens[at : min(at + _FEW_TOKENS, end)].tolist())
-            kind, tag, start, stop, _ = next(rows)
-            element = tag & _NAME_MASK
-            name = element if at == token else name
-            if kind == OPEN and element == name:
-                depth += 1
-            elif kind == CLOSE and element == name:
-                depth -= 1
-                if depth == 0:
-                    break
-            elif kind in (TEXT, CDATA) or (kind == RAW and element not in _UNSEEN):
-                parts.append(_text(self.data[start:stop], kind))
+        end, name = min(token + limit, self.count), opened[1] & _NAME_MASK
+        depth = 0
+        parts: list[str] = []
+        for at in range(token, end, _FEW_TOKENS):
+            for kind, tag, start, stop, _ in self.tokens[at : min(at + _FEW_TOKENS, end)].tolist():
+                element = tag & _NAME_MASK
+                if kind == OPEN and element == name:
+                    depth += 1
+                elif kind == CLOSE and element == name:
+                    depth -= 1
+                    if depth == 0:
+                        return "".join(parts)
+                elif kind in (TEXT, CDATA) or (kind == RAW and element not in _UNSEEN):
+                    parts.append(_text(self.data[start:stop], kind))
         return "".join(parts)
 
 

@@ -198,15 +198,20 @@ def _follow(
         texts = [*texts, *others.texts]
         targets = [*targets, *(target.href if isinstance(target, Url) else target for target, _ in more)]
         keys = np.concatenate([keys, np.array([key for _, key in more], np.uint64)])
+    nowhere = compress(targets, (keys == 0).tolist()) if some_dropped else ()
     if not rels:
         rels = [""] * len(targets)
     elif "nofollow" in " ".join(rels):
-        refused = [bool(key) and "nofollow" in rel.split() for key, rel in zip(keys.tolist(), rels, strict=True)]
+        refused = [
+            "nofollow" in rel and bool(key) and "nofollow" in rel.split()
+            for key, rel in zip(keys.tolist(), rels, strict=True)
+        ]
         if any(refused):
             dropped[Drop.NOFOLLOW] = dropped.get(Drop.NOFOLLOW, 0) + sum(refused)
             keys, some_dropped = np.where(refused, np.uint64(0), keys), True
     if some_dropped:
-        for reason, count in Counter(target for target in targets if isinstance(target, Drop)).items():
+        for said, count in Counter(nowhere).items():
+            reason = Drop(said)
             dropped[reason] = dropped.get(reason, 0) + count
         kept = keys.tolist()
         targets, texts, rels = list(compress(targets, kept)), list(compress(texts, kept)), list(compress(rels, kept))

@@ -42,9 +42,9 @@ _VALUES = {"y": True, "yes": True, "?1": True, "1": True, "n": False, "no": Fals
 
 def read_signals(robots: tuple[str, ...], head: Head, metas: Iterable[tuple[str, str]] = ()) -> Signals:
     """Return what a response says: ``robots`` directives as they were read, its head, its meta elements by name."""
-    said = [(name, content) for name, content in metas if name in _SPOKEN]
-    for name in _SPOKEN if head.has(_SPOKEN) else ():
-        said += [(name, value) for value in head.get_all(name)]
+    said = [(name, content) for name, content in metas if name in _SPOKEN] if metas else []
+    if head.has(_SPOKEN):
+        said += [(name, value) for name in _SPOKEN for value in head.get_all(name)]
     if not said:
         return Signals(robots) if robots else NO_SIGNALS
     usage: list[Usage] = []

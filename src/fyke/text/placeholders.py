@@ -51,7 +51,14 @@ _SOFTWARE = (
     "|authorized user|not specified|unspecified|unknown author|various|system|sysadmin|default user|uploader"
 )
 _WORDS = re.compile(r"[\W_]+")
-_LETTER = re.compile(r"[^\W_]")
+_OPENING = re.compile(r"[^\W_][^\W\d_]*")
+_OPENINGS = frozenset(
+    _OPENING.findall(name + number)[0].replace("ı", "i")  # which are one letter where case is ignored
+    for names in (_NOBODY, _COUNTED, _SOFTWARE)
+    for name in names.split("|")
+    for number in ("", "no", "nr")
+)
+"""The first words of defaults, up to a digit."""
 _TITLE = re.compile(rf"(?:{_NOBODY})|(?:{_COUNTED}) ?(?:no |nr |# ?)?\d{{1,4}}", re.IGNORECASE)
 _AUTHOR = re.compile(rf"(?:{_NOBODY})|(?:{_SOFTWARE})(?: [\d. ]{{1,12}})?|user ?\d{{1,6}}", re.IGNORECASE)
 _ID = re.compile(
@@ -77,11 +84,17 @@ def is_placeholder(text: str, *, author: bool = False) -> bool:
 
 @lru_cache(maxsize=1024)  # a page's title is judged more than once, a site's name and authors on each of its pages
 def _is_placeholder(value: str, author: bool) -> bool:
-    if not _LETTER.search(value):
+    opening = _OPENING.search(value)
+    if opening is None:
         return True
     if len(value) > MAX_LENGTH or value.count(" ") > MAX_SPACES:
         return False
-    if _ID.fullmatch(value) or _FIELD.fullmatch(value) or ("." in value and _FILE.fullmatch(value)):
+    if " " not in value and _ID.fullmatch(value):
         return True
+    if _FIELD.fullmatch(value) or ("." in value and _FILE.fullmatch(value)):
+        return True
+    word = opening[0].lower()
+    if word not in _OPENINGS and word.isascii():
+        return False
     plain = _WORDS.sub(" ", value).strip()
     return (_AUTHOR if author else _TITLE).fullmatch(plain) is not None
