@@ -20,7 +20,8 @@ CHAPTERS = {
 VALUES = {
     "fyke.reading.page": ("Page",),
     "fyke.content": ("Content", "Block"),
-    "fyke.values": ("Document", "Link", "Candidates"),
+    "fyke.values": ("Document", "Candidates"),
+    "fyke.links": ("Link", "Links"),
     "fyke.description": ("Described", "Meta"),
     "fyke.crawl.run.summary": ("Summary",),
     "fyke.store.row": ("Row",),

@@ -30,6 +30,8 @@ from fyke.description import Described as Described  # noqa: PLC0414
 from fyke.description import Meta as Meta  # noqa: PLC0414
 from fyke.description import Signals as Signals  # noqa: PLC0414
 from fyke.description import Usage as Usage  # noqa: PLC0414
+from fyke.links import Link as Link  # noqa: PLC0414
+from fyke.links import Links as Links  # noqa: PLC0414
 from fyke.url import Url
 
 _TAG = struct.Struct("<iii")
@@ -200,67 +202,6 @@ class Failed:
 
 
 Outcome = Fetched | Unchanged | Moved | Failed
-
-
-class Link(msgspec.Struct, frozen=True, gc=False):
-    """A link as a document offers it (fifty a page: a struct costs a sixth of a dataclass)."""
-
-    target: Url
-    text: str = ""
-    """Anchor text, white space folded."""
-    rel: str = ""
-    """The rel attribute in lower case, or the element for links that are not anchors (``frame``, ``area``)."""
-
-
-class Links(Sequence[Link]):
-    """The links of a page, kept in columns: fifty of them are three lists. Immutable."""
-
-    __slots__ = ("_targets", "hrefs", "packed", "rels", "texts")
-
-    def __init__(self, hrefs: Sequence[str] = (), texts: Sequence[str] = (), rels: Sequence[str] = ()) -> None:
-        """REQUIRES: hrefs are URLs in normal form; the columns are equally long, and nobody changes them any more."""
-        self.hrefs, self.texts, self.rels = hrefs, texts, rels
-        self.packed: bytes | None = None
-        """As a store keeps them, once it does."""
-        self._targets: list[Url] | None = None
-
-    @property
-    def targets(self) -> Sequence[Url]:
-        """Where they lead, in order. Most of them nobody asks for: they were seen before."""
-        if self._targets is None:
-            self._targets = [*map(Url, self.hrefs)]
-        return self._targets
-
-    @overload
-    def __getitem__(self, at: int) -> Link: ...
-    @overload
-    def __getitem__(self, at: slice) -> Links: ...
-    def __getitem__(self, at: int | slice) -> Link | Links:
-        if isinstance(at, slice):
-            return Links(self.hrefs[at], self.texts[at], self.rels[at])
-        return Link(Url(self.hrefs[at]), self.texts[at], self.rels[at])
-
-    def __iter__(self) -> Iterator[Link]:
-        return map(Link, self.targets, self.texts, self.rels)
-
-    def __len__(self) -> int:
-        return len(self.hrefs)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
-    @classmethod
-    def of(cls, links: Sequence[Link]) -> Links:
-        """Return ``links`` in columns."""
-        if isinstance(links, Links):
-            return links
-        return cls([link.target.href for link in links], [link.text for link in links], [link.rel for link in links])
 
 
 TAG_NAMES = (

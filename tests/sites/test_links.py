@@ -15,8 +15,9 @@ from fyke.formats.html import parse, parse_many
 from fyke.formats.http import NO_HEAD, Head
 from fyke.sites.links import MAX_LINKS, Directives, LinkMemo, PageLinks, find_links, find_many, read_directives
 from fyke.sites.traps import seen_key
+from fyke.store.cells import pack_links, unpack_links
 from fyke.url import Url
-from fyke.values import Drop, Link
+from fyke.values import Drop, Link, Links
 
 PAGE = Url.parse("http://site.test/dir/page.html?q=1")
 
@@ -189,6 +190,55 @@ def test_memo_changes_nothing(batches: list[list[tuple[str, list[str]]]], entrie
             expected = list(_joined(url, page.links().hrefs))
             assert [link.target for link in links.links] == expected
             assert links.keys.tolist() == [seen_key(target, seed=5) for target in expected]
+
+
+ANCHORS = st.lists(
+    st.tuples(
+        st.sampled_from(["/a", "b", "http://o.test/" + "c" * 40, "http://o.test/" + "d" * 300, "mailto:x", "?q"]),
+        st.sampled_from(["", "a", " two  words ", "caf\xe9", "a &amp; b", "x" * 31, "y" * 32, "z" * 300]),
+        st.sampled_from(["", "", "", "external"]),
+    ),
+    max_size=20,
+)
+
+
+@pytest.mark.kernel
+@given(st.lists(ANCHORS, min_size=1, max_size=4), st.booleans())
+def test_links_that_are_packed_at_once_are_those_that_are_made_one_by_one(
+    batch: list[list[tuple[str, str, str]]], more: bool
+) -> None:
+    def found(memo: LinkMemo) -> list[PageLinks]:
+        pages = parse_many(
+            [
+                ("<link rel=next href=/next>" if more else "")
+                + "".join(f'<a href="{href}" rel="{rel}">{text}</a>' for href, text, rel in anchors)
+                for anchors in batch
+            ]
+        )
+        return list(find_many([(page, Url("http://site.test/x/y"), NO_HEAD) for page in pages], memo))
+
+    memo = LinkMemo(1000)
+    expected = found(LinkMemo(0))
+    for _ in range(2):
+        for one, other in zip(found(memo), expected, strict=True):
+            columns = Links(list(other.links.hrefs), list(other.links.texts), list(other.links.rels))
+            packed = pack_links(one.links)
+            assert packed == pack_links(columns)
+            assert len(one.links) == len(columns)
+            assert one.links.has_texts == any(columns.texts)
+            assert one.links == unpack_links(packed) == columns
+            assert one.dropped == other.dropped
+            assert one.keys.tolist() == other.keys.tolist()
+
+
+def test_many_links_are_packed() -> None:
+    hrefs = [f"http://o.test/{n}" for n in range(17_000)]
+    memo, page = LinkMemo(20_000), "".join(f"<a href={href}>{href}</a>" for href in hrefs)
+    for _ in range(2):
+        links = find_links(parse(page), Url("http://site.test/"), memo).links
+        assert links.packed is not None
+        assert links == unpack_links(links.packed)
+        assert list(links.hrefs) == hrefs == list(links.texts)
 
 
 def test_memo_is_bounded() -> None:

@@ -379,7 +379,7 @@ class PageWriter:
                 self.rules.admit(processed.links[0].target)
         links = Links.of(processed.links)
         keys = self.queues.keys(links.targets) if processed.keys is None else processed.keys
-        fresh = [*map(Url, self.queues.unseen_by_key(links.hrefs, keys))]
+        fresh = [*map(Url, self.queues.unseen_by_key(links, keys))]
         if processed.redirected and not fresh and seen_form(links.targets[0]) == seen_form(entry.url):
             fresh = [*links.targets]  # from one session id of the page to another: follow it, as far as the hops go
         hop = self.rules.next_hop(entry, processed.redirected) if self.rules.hops_off else 0

@@ -71,6 +71,7 @@ class Transfer:
         self.proxy = proxy
         """Which it goes through."""
         self._credentials: Credentials | None = None
+        self._share: pycurl.CurlShare | None = None
         self._accepted = ""
         self._on_sent = on_sent
         self._veto = veto
@@ -96,19 +97,15 @@ class Transfer:
         if proxy is not None:
             proxy.attach(curl)
         curl.setopt(pycurl.COOKIEFILE, "")  # have cookies, whatever is shared
-        self._share: pycurl.CurlShare | None = None
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, 86_400_000)  # 0 would mean five minutes; deadlines are the transport's
         curl.setopt(pycurl.HEADERFUNCTION, self._head.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._on_body)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open)
         curl.setopt(pycurl.PREREQFUNCTION, self._on_request)
-        authorities = settings.ca_file or os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
-        if authorities:
+        if authorities := settings.ca_file or os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile:
             curl.setopt(pycurl.CAINFO, authorities)
-        usual = {"User-Agent": settings.user_agent, "Accept": "*/*", "Accept-Encoding": _ACCEPT_ENCODING}
-        own = {name.title(): value for name, value in self._sessions.headers}
-        self._headers = [header_line(name, value) for name, value in {**usual, **own}.items()]
+        self._headers = _headers(settings.user_agent, self._sessions)
         curl.setopt(pycurl.HTTPHEADER, self._headers)
         self._usual = True
 
@@ -259,6 +256,13 @@ class Transfer:
             self._refused = text
             return pycurl.SOCKET_BAD
         return _Socket(family, kind, protocol)
+
+
+def _headers(user_agent: str, sessions: Sessions) -> list[bytes]:
+    """What every request says."""
+    usual = {"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": _ACCEPT_ENCODING}
+    own = {name.title(): value for name, value in sessions.headers}
+    return [header_line(name, value) for name, value in {**usual, **own}.items()]
 
 
 def _conditions(validators: Validators) -> list[bytes]:

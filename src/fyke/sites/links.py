@@ -136,7 +136,7 @@ def _page_links(page: Page, head: Head, directives: Directives, anchors: Known |
     dropped: dict[Drop, int] = {}
     others = References([], [], [])
     page.add_frames(others)
-    if directives.nofollow or anchors is None or len(anchors.targets) + len(others.hrefs) > MAX_LINKS:
+    if directives.nofollow or anchors is None or len(anchors.keys) + len(others.hrefs) > MAX_LINKS:
         anchors, others = None, page.links()
         if directives.nofollow:
             if others.hrefs:
@@ -190,8 +190,13 @@ def _follow(
 
     ``more`` is where the others lead.
     """
-    targets, keys, some_dropped = anchors or UNKNOWN
-    texts, rels = (page.anchor_texts(), page.anchor_rels()) if targets else ([], [])
+    targets, keys, some_dropped, plain = anchors or UNKNOWN
+    if plain is not None:
+        if not more:
+            return plain, keys
+        targets, texts, rels = plain.hrefs, plain.texts, plain.rels
+    else:
+        texts, rels = (page.anchor_texts(), page.anchor_rels()) if targets else ([], [])
     if more:
         some_dropped = some_dropped or not all(key for _, key in more)
         rels = [*(rels or [""] * len(targets)), *others.rels]

@@ -19,16 +19,19 @@ from fyke.errors import UrlError
 from fyke.formats.markup import Batch, Cut, value_of
 
 from fyke.sites.memo_kernels import (  # isort: skip
-    COLUMNS, DROPPED, ENTRY, EVERYWHERE, FOUND, LAST, MARGIN, MAX_SIZE, MISSING, NOWHERE, TOLD, Memo, keep, look_up,
+    COLUMNS, DROPPED, ENTRY, EVERYWHERE, FOUND, LAST, MARGIN, MAX_SIZE, MISSING, NOWHERE, PLAIN, TOLD,
+    Memo, keep, look_up, pack,
 )  # fmt: skip
 from fyke.sites.traps import seen_key
 from fyke.url import Url
-from fyke.values import Drop
+from fyke.values import Drop, Links
 
 ENTRIES = 50_000
-"""About 17 MB: the links of the pages of one depth on a thousand sites."""
+"""About 21 MB: the links of the pages of one depth on a thousand sites."""
 _MEAN_SIZE = 80
-"""Bytes of an href for which there is room, so many for each entry."""
+"""Bytes of an href, and of what it leads to, for which there is room, so many for each entry."""
+_HEADS = 11
+"""Bytes that stand before a link's parts, and before a page's columns, at most."""
 _FEW = 4_096
 """Hrefs of links that are no anchors which are kept beside the table."""
 _OF_THE_DIRECTORY = re.compile(r"[\w.~%#-]")  # not "" and "?x", which depend on the page itself
@@ -43,12 +46,14 @@ Join = Callable[[str], Target]
 class Known(NamedTuple):
     """What the hrefs of a page's anchors lead to, in columns."""
 
-    targets: list[str]
-    """URLs, or why it is none: a Drop."""
+    targets: Sequence[str]
+    """URLs, or why it is none: a Drop. Empty where there are ``links``."""
     keys: npt.NDArray[np.uint64]
     """0 where it leads nowhere."""
     dropped: bool
     """Whether some lead nowhere."""
+    links: Links | None = None
+    """The anchors with their texts, of a page where all of them lead somewhere, texts are plain, and none has a rel."""
 
 
 UNKNOWN = Known([], np.empty(0, np.uint64), False)
@@ -69,10 +74,11 @@ class LinkMemo:
         limit = self._limit
         self._memo = Memo(
             np.zeros(1 << max(3, (2 * limit).bit_length()), np.int32), np.empty((limit, COLUMNS), np.uint64),
-            np.empty(_MEAN_SIZE * limit + MAX_SIZE, np.uint8),
+            np.empty(_MEAN_SIZE * limit + MAX_SIZE, np.uint8), np.empty(_MEAN_SIZE * limit, np.uint8),
+            np.zeros(limit + 2, np.int64),
         )  # fmt: skip
         self._targets: list[str] = []  # URLs; a Drop of what leads nowhere
-        self._used = 0
+        self._used = self._end = 0  # bytes of hrefs, and of targets
         self._places: dict[str, tuple[int, int]] = {}
         self._others: dict[tuple[int, str], Target] = {}
 
@@ -81,7 +87,8 @@ class LinkMemo:
         return len(self._targets) + len(self._others)
 
     def _is_full(self) -> bool:
-        taken = max(len(self._targets), self._used // _MEAN_SIZE, len(self._places))
+        sizes = max(self._used, self._end)
+        taken = max(len(self._targets), sizes // _MEAN_SIZE, len(self._places))
         return 10 * taken >= 9 * self._limit  # the rest is for the pages of one call, as far as that goes
 
     def joiner(self, base: Url) -> Join:
@@ -138,42 +145,83 @@ class LinkMemo:
         )
         spans = [*pairwise([0, *told[:, LAST].tolist()])]
         wanted = [base is not None and end - begin <= most for base, (begin, end) in zip(bases, spans, strict=True)]
-        table: list[str] = self._targets or [Drop.INVALID]
-        targets = list(map(table.__getitem__, rows[:count, ENTRY].tolist()))  # of what is missing any, for now
+        apart: dict[int, str] = {}
         if told[:, MISSING].any():
             missing = np.flatnonzero(rows[:count, ENTRY] < 0)
             pages = np.searchsorted(told[:, LAST], missing, side="right").tolist()
             joined = [(at, page) for at, page in zip(missing.tolist(), pages, strict=True) if wanted[page]]
-            self._resolve(cuts[0].batch, rows, keys, targets, joined, bases, told)
+            apart = self._resolve(cuts[0].batch, rows, keys, joined, bases, told)
+        packed = self._pack(cuts, rows[:count], told)
+        found: list[Known | None] = []
+        for (begin, end), dropped, links, is_wanted in zip(
+            spans, told[:, DROPPED].tolist(), packed, wanted, strict=True
+        ):
+            if not is_wanted:
+                found.append(None)
+            elif links is not None:
+                found.append(Known((), keys[begin:end], False, links))
+            else:
+                entries = enumerate(rows[begin:end, ENTRY].tolist(), begin)
+                targets = [self._targets[entry] if entry >= 0 else apart[at] for at, entry in entries]
+                found.append(Known(targets, keys[begin:end], dropped > 0))
+        return found
+
+    def _pack(
+        self, cuts: Sequence[Cut], rows: npt.NDArray[np.int32], told: npt.NDArray[np.int32]
+    ) -> list[Links | None]:
+        """Return the links of the pages that are plain; None of the others."""
+        ends, memo = np.array([cut.ends for cut in cuts], np.int32), self._memo
+        entries = np.maximum(rows[:, ENTRY], 0)
+        size = int((memo.ends[entries + 1] - memo.ends[entries]).sum()) + int((ends[:, 2] - ends[:, 1]).sum())
+        out = np.empty(size + _HEADS * (len(rows) + 2 * len(cuts)), np.uint8)
+        packed = np.empty((len(cuts), PLAIN), np.int32)
+        pack(cuts[0].batch.columns, ends[:, 1:].copy(), rows, told, memo, out, packed)
+        data, counts = out.data, np.diff(told[:, LAST], prepend=0).tolist()
         return [
-            Known(targets[begin:end], keys[begin:end], dropped > 0) if is_wanted else None
-            for (begin, end), dropped, is_wanted in zip(spans, told[:, DROPPED].tolist(), wanted, strict=True)
+            Links.of_packed(bytes(data[begin:end]), count, bool(has_texts)) if end > begin else None
+            for (begin, end, has_texts), count in zip(packed.tolist(), counts, strict=True)
         ]
 
     def _resolve(
-        self, batch: Batch, rows: npt.NDArray[np.int32], keys: npt.NDArray[np.uint64], targets: list[str],
+        self, batch: Batch, rows: npt.NDArray[np.int32], keys: npt.NDArray[np.uint64],
         missing: Sequence[tuple[int, int]], bases: Sequence[Url | None], told: npt.NDArray[np.int32],
-    ) -> None:  # fmt: skip
-        """Join what is not known, each with its page, and keep it as far as there is room."""
+    ) -> dict[int, str]:  # fmt: skip
+        """Join what is not known, each with its page, and keep it as far as there is room; return what is not kept."""
         first, size_left = len(self._targets), self._memo.text.size - self._used - MARGIN
+        room = self._memo.targets.size - self._end
         new: list[int] = []
-        fresh: dict[tuple[int, bytes], tuple[str, int]] = {}  # what was kept since the look-up
+        fresh: dict[tuple[int, bytes], tuple[str, int, int]] = {}  # what was joined since the look-up, and its entry
+        apart: dict[int, str] = {}
         for (at, page), (_, start, size, place) in zip(missing, rows[[at for at, _ in missing]].tolist(), strict=True):
             base, raw = bases[page], batch.anchors[start : start + size]
             assert base is not None
             if (known := fresh.get((place, raw))) is None:
                 found, key = judge(base, value_of(raw), self.seed)
-                known = found.href if isinstance(found, Url) else found, key
-                if place >= 0 and size <= MAX_SIZE and len(self._targets) < self._limit and size <= size_left:
-                    size_left -= size
-                    fresh[place, raw] = known
-                    self._targets.append(known[0])
+                target, entry = found.href if isinstance(found, Url) else found, -1
+                fits = size <= min(MAX_SIZE, size_left) and len(target) <= room
+                if place >= 0 and fits and len(self._targets) < self._limit:
+                    size_left, room, entry = size_left - size, room - len(target), len(self._targets)
+                    self._targets.append(target)
                     new.append(at)
-            targets[at], keys[at] = known
+                known = target, key, entry
+                if entry >= 0:
+                    fresh[place, raw] = known
+            apart[at], keys[at], rows[at, ENTRY] = known
             if not known[1]:
                 told[page, DROPPED] += 1
         if new:
             self._used = keep(batch.columns, rows[new], keys[new], self._memo, self._salt, first, self._used)
+            self._keep_targets(first)
+        return apart
+
+    def _keep_targets(self, first: int) -> None:
+        """Keep the bytes of what entries from ``first`` on lead to."""
+        some = [target.encode() for target in self._targets[first:]]
+        begin, data = self._end, b"".join(some)
+        self._end += len(data)
+        self._memo.targets[begin : self._end] = np.frombuffer(data, np.uint8)
+        ends = np.cumsum(np.fromiter(map(len, some), np.int64, len(some)))
+        self._memo.ends[first + 1 : first + 1 + len(some)] = begin + ends
 
 
 def judge(base: Url, href: str, seed: int) -> Target:

@@ -27,6 +27,8 @@ LAST, MISSING, DROPPED, TOLD = range(4)
 """Columns of what is told of a page: where its hrefs end, how many have no entry, how many lead nowhere."""
 KEY, COLUMNS = 3, 4
 """Of an entry."""
+PLAIN = 3
+"""Columns of what is told of a page that is packed."""
 MAX_SIZE = 512
 """Bytes of an href that is kept: a longer one is hardly met twice."""
 MARGIN = 8
@@ -34,7 +36,8 @@ MARGIN = 8
 _KEPT = np.zeros(256, np.uint8)
 _KEPT[[*range(48, 58), *range(65, 91), *range(97, 123), *b"_.~%#-"]] = 1
 """Bytes with which an href begins that depends on the directory of its page alone: not "" and "?x"."""
-_SLASH = ord("/")
+_SLASH, _AMPERSAND = ord("/"), ord("&")
+_ARRAY, _STRING = 0x90, 0xA0  # MessagePack's, where they are short
 _HTTP = np.array([*b"https://"], np.uint8)
 _ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _MULTIPLIER = np.uint64(0x9FB21C651E98DF25)
@@ -49,6 +52,10 @@ class Memo(NamedTuple):
     """Of each a hash, its place and the size of its href (``_form``), where that begins in ``text``, and the key of its
     target in the seen-set, 0 where it leads nowhere."""
     text: Bytes
+    targets: Bytes
+    """The URLs that entries lead to, one after another."""
+    ends: npt.NDArray[np.int64]
+    """Where these begin and end: entry n has ``targets[ends[n]:ends[n + 1]]``."""
 
 
 @leaf
@@ -153,3 +160,91 @@ def keep(text: Bytes, rows: Rows, keys: Words, memo: Memo, seed: np.uint64, firs
             memo.text[used + b] = text[row[START] + b]
         used += size
     return used
+
+
+@leaf
+def _head(out: Bytes, at: int, size: int, tiny: int, few: int, wide: int) -> int:
+    """Write how long an array or a string is, as MessagePack does; return where it goes on.
+
+    ``tiny`` is the first byte of what has up to ``few``; ``wide`` that of what needs two bytes for its size.
+    """
+    if size <= few:
+        out[at] = tiny | size
+        return at + 1
+    if tiny == _STRING and size < 256:
+        out[at], out[at + 1] = wide - 1, size
+        return at + 2
+    bytes_of = 2 if size < 65536 else 4
+    out[at] = wide if bytes_of == 2 else wide + 1
+    for b in range(bytes_of):
+        out[at + 1 + b] = (size >> (8 * (bytes_of - 1 - b))) & 255
+    return at + 1 + bytes_of
+
+
+@leaf
+def _string(source: Bytes, begin: int, end: int, out: Bytes, at: int) -> int:
+    at = int(_head(out, at, end - begin, _STRING, 31, 0xDA))
+    for b in range(end - begin):
+        out[at + b] = source[begin + b]
+    return at + end - begin
+
+
+@leaf
+def _is_plain(text: Bytes, begin: int, end: int) -> bool:
+    """Whether texts are as they are meant: ASCII without a character reference."""
+    for at in range(begin, end):
+        if text[at] >= 128 or text[at] == _AMPERSAND:
+            return False
+    return True
+
+
+@leaf
+def _is_empty(text: Bytes, begin: int, end: int) -> bool:
+    for at in range(begin, end):
+        if text[at]:
+            return False
+    return True
+
+
+@leaf
+def _all_kept(rows: Rows, begin: int, end: int) -> bool:
+    for k in range(begin, end):
+        if rows[k, ENTRY] < 0:
+            return False
+    return True
+
+
+@kernel
+def pack(text: Bytes, spans: Rows, rows: Rows, pages: Rows, memo: Memo, out: Bytes, packed: Rows) -> None:
+    """Write the links of pages as MessagePack (``values.Links``): their URLs, their texts, no rels.
+
+    ``spans`` are where the texts of each page's anchors begin and end in ``text``, and where its rels end; ``rows`` and
+    ``pages`` are of `look_up`. ``packed`` gets where each page begins and ends in ``out``, and whether it has texts;
+    both are the same where a page must be done otherwise: some hrefs lead nowhere or have no entry, texts are not
+    plain, or there are rels. REQUIRES: room for all.
+    """
+    at, begin = 0, 0
+    for page in range(spans.shape[0]):
+        end, start, last = int(pages[page, LAST]), int(spans[page, 0]), int(spans[page, 1])
+        packed[page, 0] = packed[page, 1] = at
+        packed[page, 2] = 0 if _is_empty(text, start, last) else 1
+        plain = _is_plain(text, start, last) and _is_empty(text, last, int(spans[page, 2]))
+        if plain and end > begin and pages[page, DROPPED] == 0 and _all_kept(rows, begin, end):
+            out[at] = 0x93
+            at = int(_head(out, at + 1, end - begin, _ARRAY, 15, 0xDC))
+            for k in range(begin, end):
+                entry = int(rows[k, ENTRY])
+                at = int(_string(memo.targets, int(memo.ends[entry]), int(memo.ends[entry + 1]), out, at))
+            at = int(_head(out, at, end - begin, _ARRAY, 15, 0xDC))
+            for _ in range(end - begin):
+                stop = start
+                while stop < last and text[stop]:
+                    stop += 1
+                at = int(_string(text, start, stop, out, at))
+                start = stop + 1
+            at = int(_head(out, at, end - begin, _ARRAY, 15, 0xDC))
+            for _ in range(end - begin):
+                out[at] = _STRING
+                at += 1
+            packed[page, 1] = at
+        begin = end

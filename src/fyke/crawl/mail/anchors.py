@@ -133,7 +133,7 @@ class Anchors:
     def note(self, number: int, source: str, stamp: int, links: Sequence[Link]) -> None:
         """Hold the anchors of a page of tablet ``number`` that was put at ``stamp``."""
         links = Links.of(links)
-        if not any(links.texts):
+        if not links.has_texts:
             return
         self._held.add(source, stamp / 1e6, links)
         if self._marking:

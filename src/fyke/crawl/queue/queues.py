@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress, islice
-from typing import TypeVar
 
 from fyke.crawl.duplicates.exact import Duplicates
 from fyke.crawl.mail.anchors import Anchors
@@ -38,9 +37,7 @@ from fyke.interfaces import Prioritizer
 from fyke.sites.traps import seen_form
 from fyke.store import Batch, Store, Tablet
 from fyke.url import Url, host_key
-from fyke.values import Drop
-
-T = TypeVar("T")
+from fyke.values import Drop, Links
 
 _MOVED_AT_ONCE = 1000  # entries of an older version, so that no step is long
 _MEMORY_OF_TABLETS = 200_000
@@ -158,11 +155,12 @@ class Queues:
 
     def unseen(self, urls: Sequence[Url]) -> list[Url]:
         """Those of ``urls`` that were never offered before, each once and under one session id; they are remembered."""
-        return self.unseen_by_key(urls, self.keys(urls)) if urls else []
+        return [*compress(urls, self._seen.add(self.keys(urls)).tolist())] if urls else []
 
-    def unseen_by_key(self, links: Sequence[T], keys: Keys) -> list[T]:
-        """The same for whatever has these keys in the seen-set."""
-        return list(compress(links, self._seen.add(keys).tolist())) if links else []
+    def unseen_by_key(self, links: Links, keys: Keys) -> list[str]:
+        """The same for the addresses of links that have these keys in the seen-set."""
+        new = self._seen.add(keys).tolist() if len(keys) else []
+        return [*compress(links.hrefs, new)] if True in new else []
 
     def tablet_of(self, url: Url) -> int:
         """The number of the tablet that a URL belongs to; that of its host."""

@@ -23,7 +23,7 @@ from fyke.reading.reading import Reader
 from fyke.sites.standing import Verdict
 from fyke.store import Store
 from fyke.url import Url
-from fyke.values import Failed, Fetched, Moved, Outcome, Request
+from fyke.values import Failed, Fetched, Links, Moved, Outcome, Request
 
 if TYPE_CHECKING:
     from fyke.crawl.agent import Agent
@@ -51,6 +51,7 @@ def attach(agent: Agent, store: Path, urls: Sequence[str]) -> None:
     _around(writer, "offers", watch.linked)
     _around(writer, "keep", watch.kept)
     _around(writer.lister, "wanted", watch.listed)
+    _around(queues, "unseen", watch.sifted)
     _around(queues, "unseen_by_key", watch.sifted)
     _around(queues, "worth", watch.judged)
     _around(queues, "postpone", watch.postponed)
@@ -118,9 +119,10 @@ class _Watch:
         if url.href in self.urls:
             self.tell(url.href, "sites/forms", said)
 
-    def sifted(self, original: Callable[..., Any], links: Sequence[Url | str], keys: Any) -> Any:
-        fresh = original(links, keys)
-        for href in {str(each) for each in links} & self.urls - self._linked:
+    def sifted(self, original: Callable[..., Any], links: Links | Sequence[Url], *keys: Any) -> Any:
+        fresh = original(links, *keys)
+        hrefs = links.hrefs if isinstance(links, Links) else map(str, links)
+        for href in self.urls.intersection(hrefs) - self._linked:
             self._linked.add(href)  # a menu links it from every page: told once
             new = any(str(each) == href for each in fresh)
             self.tell(href, "frontier/seen", "new" if new else "seen before: not offered again")
