@@ -10,8 +10,9 @@ A folder of sketches ("fyke-sketches", version 1; docs/sketches.md draws the byt
     bands-BxR-N   slots of the first N documents for B bands of R, sorted: derived, and rebuilt where it is missing
 
 A folder may be anybody's: every number in it is checked when it is opened, before a kernel follows it.
-Records are written through shared mappings, so a killed process loses nothing that it wrote; each record has a
-check sum, so a power cut loses at most the records since the last `sync`, and what is left is told from what was torn.
+Of a run that is open kernels read single pages. Records are written through shared mappings, so a killed process loses
+nothing that it wrote; each record has a check sum, so a power cut loses at most the records since the last `sync`, and
+what is left is told from what was torn.
 """
 
 from __future__ import annotations

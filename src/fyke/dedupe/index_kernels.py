@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fyke.bits.files import read_at
 from fyke.bits.hashing import GOLDEN, mix
-from fyke.bits.jit import inlined, kernel, leaf
+from fyke.bits.jit import inlined, kernel, leaf, read_at
 from fyke.dedupe.kernels import PLANES, U32, majority, minima, text_key
 from fyke.dedupe.lsh_kernels import U16, band_key
 from fyke.text.word_kernels import U0, U1, shingles, words
