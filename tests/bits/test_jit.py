@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from fyke.bits.jit import LANES, copy_lanes, eight_bytes, kernel
+from fyke.bits.jit import LANES, copy_lanes, eight_bytes, kernel, read_at
 
 CALLEE = "from fyke.bits.jit import kernel\n@kernel\ndef step(x):\n    return x + {step}\n"
 CALLER = (
@@ -99,3 +99,18 @@ def test_bounds_can_be_checked(folder: Path) -> None:
     )
     (folder / "caller.py").write_text(uses)
     assert run(folder, NUMBA_DISABLE_JIT="0", NUMBA_BOUNDSCHECK="1").stdout.startswith("told:")
+
+
+@kernel
+def _read(file: int, target: npt.NDArray[np.uint64], place: int) -> int:
+    return read_at(file, target, place)
+
+
+@pytest.mark.kernel
+def test_a_kernel_reads_what_is_in_a_file(tmp_path: Path) -> None:
+    whole, page = np.arange(1000, dtype=np.uint64), np.zeros(64, np.uint64)
+    whole.tofile(tmp_path / "file")
+    with (tmp_path / "file").open("rb") as file:
+        for start, count in ((0, 64), (17, 64), (936, 64), (990, 10), (1000, 0), (2000, 0)):
+            assert _read(file.fileno(), page, 8 * start) == 8 * count
+            assert page[:count].tolist() == whole[start : start + count].tolist()

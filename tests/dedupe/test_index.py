@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import fyke
+from fyke.bits.hashing import mix
 from fyke.dedupe import index_kernels
 from fyke.dedupe.disk import SketchFolder
-from fyke.dedupe.index import INLINE, DuplicateIndex, Match
+from fyke.dedupe.index import FILTER_BITS, INLINE, DuplicateIndex, Match
 from fyke.dedupe.sketch import DEFAULTS, Parameters, Sketch, sketch, sketches_of
 from fyke.errors import StorageError, UserError
 from fyke.text.characters import WORDS, Folding
@@ -153,6 +154,63 @@ def test_most_of_an_index_is_on_the_disk_long_before_its_memory_is_full(
         assert index.memory < whole.memory / 4
 
 
+def random_sketches(count: int, seed: int = 1) -> list[Sketch]:
+    """Sketches of texts that are not like one another."""
+    signatures = np.random.default_rng(seed).integers(0, 1 << 16, (count, INLINE.num_perm), np.uint16)
+    return [Sketch(f"doc-{i}", row.tobytes(), i + 1, 0, 100, i + 1) for i, row in enumerate(signatures)]
+
+
+def test_memory_does_not_grow_with_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fyke.dedupe.index.YOUNG", 1 << 16)  # for 229 documents; the filter of as many bytes for 2,097
+    held = []
+    with DuplicateIndex(tmp_path / "index") as index:
+        for place, each in enumerate(random_sketches(2000), 1):
+            index.seen_sketch(each)
+            if place % 250 == 0:
+                held.append(index.memory)
+    assert len(list((tmp_path / "index").glob("bands-*"))) == 1
+    assert max(held) - held[0] < 1 << 10, "but for one slot of 512"
+    assert max(held) < 3 << 16
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="another system")
+def test_files_do_not_stay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fyke.dedupe.index.YOUNG", 1 << 19)
+    monkeypatch.setattr("fyke.dedupe.index.UNLOAD", 4, raising=False)
+    sketches, most = random_sketches(20_000), 0
+    with DuplicateIndex(tmp_path / "index") as index:
+        for each in sketches:
+            index.seen_sketch(each)
+        for place in range(0, len(sketches), 7):
+            copy = msgspec.structs.replace(sketches[place], id="copy", rank=1 << 40)
+            assert index.seen_sketch(copy).original == Match(f"doc-{place}", 1.0, "text")
+            most = max(most, mapped(tmp_path)) if place % 1000 == 0 else most
+    assert most < sum(file.stat().st_size for file in (tmp_path / "index").iterdir()) / 4
+
+
+def mapped(folder: Path) -> int:
+    """Bytes of a folder's files that this process has in memory."""
+    total, ours = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        words = line.split()
+        if not words[0].endswith(":"):
+            ours = str(folder) in line
+        elif ours and words[0] == "Rss:":
+            total += int(words[1]) << 10
+    return total
+
+
+def test_the_filter_keeps_most_questions_from_the_disk() -> None:
+    with np.errstate(over="ignore"):
+        tags = np.random.default_rng(1).integers(0, 1 << 36, 40_000, np.uint64) << index_kernels.DOCUMENT_BITS
+        bits = np.zeros(4096, np.uint64)
+        index_kernels.fill_filter(tags[: 4096 * 64 // FILTER_BITS], bits)
+        asked = tags[-10_000:]
+        filled = np.array([index_kernels.filter_word(tag) for tag in asked], np.uint64)
+        there = bits[[int(mix(tag)) % 4096 for tag in asked]] & filled == filled
+    assert there.mean() < 0.025
+
+
 CRASH = """
 import os, sys
 from fyke.dedupe.index import DuplicateIndex
@@ -277,13 +335,21 @@ def test_index_kernels_small(tmp_path: Path) -> None:
         index_kernels.agreements(np.array([[1, 2, 3], [1, 5, 3]], np.uint16), np.array([1, 2, 4], np.uint16), same)
         assert same.tolist() == [2, 1]
         for size in (1, 511, 512, 513, 3000):
-            run = np.sort(np.random.default_rng(size).integers(0, 2**64, size, np.uint64))
-            run[size // 2 : size // 2 + 40] = run[size // 2]  # a crowd
-            marks = run[:: index_kernels.STRIDE].copy()
-            places = {0, 1, size // 3, size // 2, size // 2 + 39, size // 2 + 40, 512, 1024, size - 2, size - 1}
-            tags = [run[at] & ~index_kernels.DOCUMENT for at in places if 0 <= at < size]
-            for tag in [*tags, np.uint64(0), np.uint64(2**64 - 2**28)]:
-                assert index_kernels.lower_bound(run, marks, tag) == np.searchsorted(run, tag)
+            run = np.sort(np.random.default_rng(size).integers(1, 2**64, size, np.uint64))
+            run[size // 2 : size // 2 + 600] = run[size // 2]  # a crowd
+            run.tofile(tmp_path / "run")
+            with (tmp_path / "run").open("rb") as file:
+                bits, found = np.full(1, 2**64 - 1, np.uint64), np.empty(1000, np.int64)
+                marks, page = run[:: index_kernels.STRIDE].copy(), np.empty(index_kernels.STRIDE, np.uint64)
+                bands = (bits, bits, marks, page, found, file.fileno())
+                places = {0, 1, size // 3, size // 2, size // 2 + 599, size // 2 + 600, 512, 1024, size - 2, size - 1}
+                tags = [run[at] & ~index_kernels.DOCUMENT for at in places if 0 <= at < size]
+                for tag in [*tags, np.uint64(0), np.uint64(2**64 - 2**28)]:
+                    assert index_kernels.lower_bound(run, size, tag) == np.searchsorted(run, tag)
+                    count = index_kernels.old_candidates(tag, bands, 3, 900)
+                    truth = run[run & ~index_kernels.DOCUMENT == tag] & index_kernels.DOCUMENT
+                    assert (found[3:count] + 1).tolist() == truth.tolist()
+                    assert index_kernels.old_candidates(tag, bands, 3, 4) == 3 + min(1, len(truth))
 
 
 def test_sketches_appended_together_outlive_a_crash(texts: list[str], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ kernel quick to compile.
 
 ``leading_zeros``, ``trailing_zeros`` and ``popcount`` of a 64-bit word are one machine instruction inside a kernel;
 ``bytes_equal`` and ``bytes_below`` compare LANES bytes of an array at once, ``copy_lanes`` copies as many,
-``eight_bytes`` reads so many.
+``eight_bytes`` reads so many; ``read_at`` reads an open file.
 
 A kernel's callees are defined or imported above it. No kernel calls itself: a cached self-recursive
 function crashes in the next process.
@@ -193,3 +193,37 @@ def _lane_copy(plain: Callable[[Any, int, Any, int], None]) -> Callable[[Any, in
 copy_lanes = _lane_copy(_copy_lanes)
 """``copy_lanes(source, start, target, place)`` copies LANES bytes. REQUIRES: both arrays are contiguous arrays of uint8
 and have so many from there on; what is beyond the bytes that were wanted is overwritten later."""
+
+
+def _read_at(file: int, target: Any, place: int) -> int:
+    return os.preadv(file, [target], place)
+
+
+def _file_read(plain: Callable[[int, Any, int], int]) -> Callable[[int, Any, int], int]:
+    """Return ``plain`` as a call of the C library's ``pread``."""
+    if not JIT:
+        return plain
+    from llvmlite import ir
+    from numba import types
+    from numba.core.cgutils import get_or_insert_function
+    from numba.extending import intrinsic
+
+    def read_at(typing_context: object, file: object, target: Any, place: object) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            word, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
+            kind = ir.FunctionType(word, [ir.IntType(32), pointer, word, word])
+            array = context.make_array(signature.args[1])(context, builder, arguments[1])
+            size = builder.mul(builder.extract_value(array.shape, 0), array.itemsize)
+            number, data = builder.trunc(arguments[0], ir.IntType(32)), builder.bitcast(array.data, pointer)
+            called = get_or_insert_function(builder.module, kind, "pread")
+            return builder.call(called, [number, data, size, arguments[2]])
+
+        return types.int64(types.int64, target, types.int64), emit
+
+    return cast("Callable[[int, Any, int], int]", intrinsic(read_at))
+
+
+read_at = _file_read(_read_at)
+"""``read_at(file, target, place)`` fills an array from byte ``place`` of an open file on and says how many bytes there
+were, below 0 where it failed: half a microsecond. What is read so is not mapped, and no memory of this process.
+REQUIRES: a contiguous array of one dimension."""

@@ -9,20 +9,22 @@ A folder of sketches ("fyke-sketches", version 1; docs/sketches.md draws the byt
     lock          held by the process that writes
     bands-BxR-N   slots of the first N documents for B bands of R, sorted: derived, and rebuilt where it is missing
 
-A folder may be anybody's: every number in it is checked when it is mapped, before a kernel follows it.
-Records are written through shared mappings, so a killed process loses nothing that it wrote; each record has a
-check sum, so a power cut loses at most the records since the last `sync`, and what is left is told from what was torn.
+A folder may be anybody's: every number in it is checked when it is opened, before a kernel follows it.
+Of a run that is open kernels read single pages. Records are written through shared mappings, so a killed process loses
+nothing that it wrote; each record has a check sum, so a power cut loses at most the records since the last `sync`, and
+what is left is told from what was torn.
 """
 
 from __future__ import annotations
 
 import fcntl
+import mmap
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import msgspec
 import numpy as np
@@ -46,8 +48,8 @@ NAME_BYTES = 64
 MAX_PERMUTATIONS = 4096
 MAX_WORDS = 1000
 """Parameters beyond which a header is not believed: the files would grow by gigabytes for nothing."""
-_CHUNK = 1 << 22
-"""Slots or records that are checked at a time."""
+CHUNK = 1 << 16
+"""Slots or records that are checked or merged at a time: half a megabyte."""
 
 
 class _Kept(msgspec.Struct):
@@ -206,6 +208,12 @@ class SketchFolder:
         """Return the id of a document."""
         return name_of(self.facts, self.names, document)
 
+    def unload(self) -> None:
+        """Let go of what was touched of the files: it is the system's to keep, and comes back when it is touched."""
+        for part in (self.signatures, self.facts, self.names):
+            if isinstance(part.base, np.memmap):
+                cast(mmap.mmap, part.base.base).madvise(mmap.MADV_DONTNEED)
+
     def sync(self) -> None:
         """Return once every record is on the disk."""
         for part in (self.signatures, self.facts, self.names):
@@ -228,8 +236,8 @@ class SketchFolder:
             self.writable = False
             self._release()
 
-    def bands(self, shape: str) -> tuple[NDArray[np.uint64], int]:
-        """Return the sorted run of slots for bands of ``shape`` (32x6, say), mapped, and the documents it covers."""
+    def bands(self, shape: str) -> Run | None:
+        """Return the sorted run of slots for bands of ``shape`` (32x6, say), checked; older ones are removed."""
         ends = ((p, p.name.removeprefix(f"bands-{shape}-")) for p in self.path.glob(f"bands-{shape}-*"))
         runs = {int(end): path for path, end in ends if end.isascii() and end.isdigit() and len(end) < 10}
         newest = max((covered for covered in runs if covered <= self.count), default=0)
@@ -237,32 +245,30 @@ class SketchFolder:
             if self.writable and covered != newest:
                 path.unlink()
         if not newest:
-            return np.empty(0, np.uint64), 0
-        slots: NDArray[np.uint64] = _mapped(runs[newest], np.uint64, "c")
-        _check_slots(runs[newest], slots, newest)
-        return slots, newest
+            return None
+        run = Run(runs[newest], newest)
+        run.check()
+        return run
 
-    def write_bands(
-        self, shape: str, old: NDArray[np.uint64], new: NDArray[np.uint64], covered: int
-    ) -> NDArray[np.uint64]:
-        """Merge two sorted runs of slots into the run of the first ``covered`` documents; return it, mapped."""
+    def write_bands(self, shape: str, old: Run | None, new: NDArray[np.uint64], covered: int) -> Run:
+        """Merge sorted slots into the old run, which is removed; return the run of the first ``covered`` documents."""
         target = self.path / f"bands-{shape}-{covered}"
         half = self.path / "bands.half"
-        step = 1 << 20
         with half.open("wb") as file:
             taken = 0
-            for start in range(0, len(old), step):
-                chunk = old[start : start + step]
-                upto = len(new) if start + step >= len(old) else int(np.searchsorted(new, chunk[-1]))
+            for chunk in old.chunks() if old else ():
+                upto = int(np.searchsorted(new, chunk[-1]))
                 merged = np.concatenate([chunk, new[taken:upto]])
                 merged.sort(kind="stable")
                 file.write(merged.data)
                 taken = upto
-            file.write(np.ascontiguousarray(new[taken:]).data)
+            file.write(new[taken:].data)
             file.flush()
             os.fsync(file.fileno())
         half.rename(target)
-        return self.bands(shape)[0]
+        if old and old.path != target:
+            old.path.unlink(missing_ok=True)
+        return Run(target, covered)
 
     def _map(self, rows: int) -> None:
         mode = "r+" if self.writable else "c"
@@ -272,25 +278,42 @@ class SketchFolder:
         self.names: NDArray[np.uint8] = _mapped(self.path / "names", np.uint8, mode) if rows else np.empty(0, np.uint8)
 
 
+class Run:
+    """A sorted run of slots on the disk, open. It is read and never mapped, as what is mapped counts as our memory."""
+
+    def __init__(self, path: Path, covered: int) -> None:
+        self.path = path
+        self.covered = covered
+        """Documents, from the first on, whose slots these are."""
+        self.file = os.open(path, os.O_RDONLY)
+        self.nbytes = os.fstat(self.file).st_size // 8 * 8
+        weakref.finalize(self, os.close, self.file)
+
+    def chunks(self) -> Iterator[NDArray[np.uint64]]:
+        """Return the slots, CHUNK at a time."""
+        for start in range(0, self.nbytes, 8 * CHUNK):
+            yield np.fromfile(self.path, np.uint64, CHUNK, offset=start)
+
+    def check(self) -> None:
+        """Raise ``StorageError`` unless slots are in order and name documents that are there."""
+        before = np.uint64(0)
+        for some in self.chunks():
+            named = some & index_kernels.DOCUMENT
+            if some[0] < before or (some[1:] < some[:-1]).any() or named.min() < 1 or named.max() > self.covered:
+                raise StorageError(
+                    f"{self.path} is damaged: its slots are in no order, or of no document; remove this file"
+                )
+            before = some[-1]
+
+
 def _check_records(path: Path, facts: NDArray[np.uint64], name_bytes: int) -> None:
     """Raise ``StorageError`` unless names end one after the other, and inside the file of names."""
     before = np.uint64(0)
-    for start in range(0, len(facts), _CHUNK):
-        ends = facts[start : start + _CHUNK, index_kernels.NAME_END]
+    for start in range(0, len(facts), CHUNK):
+        ends = facts[start : start + CHUNK, index_kernels.NAME_END]
         if ends[0] < before or (ends[1:] < ends[:-1]).any() or ends[-1] > name_bytes:
             raise StorageError(f"{path / 'facts'} is damaged: names end where there are none; sketch the texts anew")
         before = ends[-1]
-
-
-def _check_slots(path: Path, slots: NDArray[np.uint64], documents: int) -> None:
-    """Raise ``StorageError`` unless slots are in order and name documents that are there."""
-    before = np.uint64(0)
-    for start in range(0, len(slots), _CHUNK):
-        some = slots[start : start + _CHUNK]
-        named = some & index_kernels.DOCUMENT
-        if some[0] < before or (some[1:] < some[:-1]).any() or named.min() < 1 or named.max() > documents:
-            raise StorageError(f"{path} is damaged: its slots are in no order, or of no document; remove this file")
-        before = some[-1]
 
 
 def name_of(facts: NDArray[np.uint64], names: NDArray[np.uint8], document: int) -> str:

@@ -2,8 +2,8 @@
 
 Memory is bounded and small: the bands of young documents are a table in memory, and when it is an eighth of what is on
 disk, or its share of ``memory``, they are merged into a sorted run there, behind a filter of ten bits for each band.
-Everything else is mapped from the files of a folder (see `disk`), from which an index opens as it was left, also after
-a crash.
+Everything else is in the files of a folder (see `disk`), from which an index opens as it was left, also after a crash:
+the run is read a page at a time, records are mapped, and what questions touched of them is let go again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.dedupe import index_kernels
-from fyke.dedupe.disk import AnyPath, SketchFolder, name_of
+from fyke.dedupe.disk import AnyPath, Run, SketchFolder, name_of
 from fyke.dedupe.plan import bands as plan_bands
 from fyke.dedupe.sketch import Parameters, Sketch, fast_coefficients, sketch
 from fyke.errors import UserError
@@ -26,9 +26,13 @@ from fyke.text.words import encode, word_hashes
 INLINE = Parameters(num_perm=128)
 """25 bands of 5: a quarter faster than 192 places, and as complete; estimates err by 0.035 instead of 0.029."""
 FILTER_BITS = 10
-"""Bits of the filter for a slot on disk: a lookup of an absent key goes to the disk 3 times in 100."""
-YOUNG = 8 << 20
-"""Bytes that the table in memory of an index with a folder may always have: 29,000 documents."""
+"""Bits of the filter for a slot on disk, at least: a lookup of an absent key goes there at most 2 times in 100."""
+YOUNG = 4 << 20
+"""Bytes that the table in memory of an index with a folder may always have: 14,600 documents. The filter has as many
+from the first run on, which do for 134,000: a crawl of that size takes no more memory than one of 15,000."""
+UNLOAD = 128
+"""Questions after which what they touched of the records is let go. A touch maps 64 KB, and a candidate is three:
+with a near copy among ten pages these are 2 to 3 MB."""
 RUN_TO_TABLE = 8
 """Beyond that the table grows with the run on disk, to an eighth of it: each merge writes the run anew, so that a slot
 is written about eight times, however many documents there are."""
@@ -140,11 +144,13 @@ class DuplicateIndex:
         self._tags = np.empty(bands, np.uint64)
         self._scratch = np.empty((2, 1 << 14), np.uint64)
         self._candidates = np.empty(4 * index_kernels.SAME_TAG * bands, np.int64)
-        self._run: NDArray[np.uint64] = np.empty(0, np.uint64)
-        first = min(1 << 15, 1 << (self._table_bytes() // 8).bit_length() - 1)  # slots: 256 KB, or what it may have
-        self._set_table(np.zeros(first, np.uint64), 0)
+        self._page = np.empty(index_kernels.STRIDE, np.uint64)
+        self._run: Run | None = None
         self._marks: NDArray[np.uint64] = np.empty(0, np.uint64)
         self._filter = np.zeros(1, np.uint64)
+        self._touching = 0  # questions since the files were unloaded
+        first = min(1 << 15, 1 << (self._table_bytes() // 8).bit_length() - 1)  # slots: 256 KB, or what it may have
+        self._set_table(np.zeros(first, np.uint64), 0)
         if self._folder is not None:
             self._reopen(self._folder)
 
@@ -188,17 +194,15 @@ class DuplicateIndex:
         if not sketch.shingles:
             return Neighbours()
         name, kept = sketch.id.encode("utf-8", "replace"), self._kept
-        kept.reserve(1, len(name))
-        if self._filled > self._full:
-            self._make_room()
+        self._prepare(len(name))
         self._signature[:] = np.frombuffer(sketch.signature, "<u2", len(self._signature))
         fact = np.array([0, sketch.rank, sketch.key, sketch.shingles], np.uint64)
         original, most, copy, alike, filled = index_kernels.seen_sketch(
             np.frombuffer(name or b"\0", np.uint8),
             fact,
             self._settings,
-            (self._signature, self._tags, self._candidates),
-            (self._slots, self._filter, self._run, self._marks),
+            (self._signature, self._tags),
+            self._bands,
             (kept.signatures, kept.facts, kept.names),
             kept.count,
         )
@@ -236,14 +240,12 @@ class DuplicateIndex:
         else:
             self._scratch[0, :size] = text
             data, size = name, -1 - size
-        kept.reserve(1, len(name))
-        if self._filled > self._full:
-            self._make_room()
+        self._prepare(len(name))
         best, same, filled, equal = index_kernels.seen(
             np.frombuffer(data or b"\0", np.uint8),
             size,
             (self._settings, self._table, self._a, self._b, self._scratch, self._signature, self._tags),
-            (self._slots, self._filter, self._run, self._marks),
+            self._bands,
             (kept.signatures, kept.facts, kept.names),
             kept.count if keep else -1,
         )
@@ -256,6 +258,16 @@ class DuplicateIndex:
         if equal:
             return Match(self._kept.name(best), 1.0, SAME_TEXT)
         return self._match(best, same / len(self._signature), text)
+
+    def _prepare(self, name_bytes: int) -> None:
+        """Make room for one document more, and let go of what the last questions touched."""
+        self._kept.reserve(1, name_bytes)
+        if self._filled > self._full:
+            self._make_room()
+        self._touching += 1
+        if self._folder is not None and self._touching > UNLOAD:
+            self._folder.unload()
+            self._touching = 0
 
     def _match(self, best: int, similarity: float, text: bytes | NDArray[np.uint64]) -> Match | None:
         name = self._kept.name(best)
@@ -272,7 +284,8 @@ class DuplicateIndex:
     def _table_bytes(self) -> int:
         """How large the table may be, in bytes."""
         half = self._memory // 2
-        return half if self._folder is None else min(half, max(YOUNG, self._run.nbytes // RUN_TO_TABLE))
+        run = self._run.nbytes if self._run else 0
+        return half if self._folder is None else min(half, max(YOUNG, run // RUN_TO_TABLE))
 
     def _make_room(self) -> None:
         """Double the table, or where it is as large as it may be, move it to the disk."""
@@ -293,28 +306,42 @@ class DuplicateIndex:
         self._slots.sort()
         young = self._slots[len(self._slots) - np.count_nonzero(self._slots) :]
         folder.sync()
-        self._set_run(folder.write_bands(self._shape, self._run, young, covered))
-        self._set_table(np.zeros(len(self._slots), np.uint64), 0)
+        self._set_run(folder.write_bands(self._shape, self._run, young, covered), young)
+        self._slots.fill(0)
+        self._set_table(self._slots, 0)
 
     def _set_table(self, slots: NDArray[np.uint64], filled: int) -> None:
         self._slots, self._filled = slots, filled
         self._full = len(slots) * 7 // 10 - len(self._tags)  # seven in ten, and one document more must fit
+        file = self._run.file if self._run else -1
+        self._bands = (slots, self._filter, self._marks, self._page, self._candidates, file)
 
-    def _set_run(self, run: NDArray[np.uint64]) -> None:
-        self._run = run
-        self._marks = run[:: index_kernels.STRIDE].copy()
-        words = max(1, len(run) * FILTER_BITS // 64)
+    def _set_run(self, run: Run, young: NDArray[np.uint64]) -> None:
+        """Take a run, whose slots are those of the filter and ``young``; it is asked once the table is set."""
+        words = max(YOUNG, run.nbytes * FILTER_BITS // 64) // 8
         size = 1 << (words - 1).bit_length()
-        while size > 1 and size * 8 > self._memory // 2:  # fewer bits for each, and more looks at the disk
+        marks_bytes = run.nbytes // index_kernels.STRIDE
+        while size > 1 and size * 8 + marks_bytes >= self._memory // 2:  # fewer bits each, and more looks at the disk
             size //= 2
-        self._filter = np.zeros(size, np.uint64)
-        index_kernels.fill_filter(run, self._filter)
+        anew = size != len(self._filter)
+        if anew:
+            self._filter = np.zeros(size, np.uint64)
+        else:
+            index_kernels.fill_filter(young, self._filter)
+        marks = [self._marks[:0]]
+        for chunk in run.chunks():
+            marks.append(chunk[:: index_kernels.STRIDE].copy())
+            if anew:
+                index_kernels.fill_filter(chunk, self._filter)
+        self._run, self._marks = run, np.concatenate(marks)
 
     def _reopen(self, folder: SketchFolder) -> None:
         """Bring table and filter back from what is on the disk."""
-        run, covered = folder.bands(self._shape)
-        if covered:
-            self._set_run(run)
+        run = folder.bands(self._shape)
+        covered = run.covered if run else 0
+        if run:
+            self._set_run(run, self._slots[:0])
+            self._set_table(self._slots, 0)
         most = self._table_bytes() // self._slots.itemsize
         step = max(1, min(1024, most // 4 // len(self._tags)))
         for start in range(covered, folder.count, step):
@@ -329,3 +356,4 @@ class DuplicateIndex:
             self._filled += int(
                 index_kernels.insert_documents(self._slots, folder.signatures, len(self._tags), rows, start, end)
             )
+            folder.unload()

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fyke.bits.hashing import GOLDEN, mix
-from fyke.bits.jit import kernel
-from fyke.dedupe.kernels import ONES, PLANES, U32, majority, minima, text_key
+from fyke.bits.jit import inlined, kernel, leaf, read_at
+from fyke.dedupe.kernels import PLANES, U32, majority, minima, text_key
 from fyke.dedupe.lsh_kernels import U16, band_key
 from fyke.text.word_kernels import U0, U1, shingles, words
 
@@ -37,9 +37,6 @@ NAME_END, SIMHASH, TEXT_KEY, SHINGLES = 0, 1, 2, 3
 # Entries of the settings.
 N, ROWS, MINIMUM, BY_WORDS, SURE = 0, 1, 2, 3, 4
 
-U12 = np.uint64(12)
-U18 = np.uint64(18)
-U63 = np.uint64(63)
 SEED = np.uint64(0x6679_6B65_0000_0001)
 """\"fyke\" and the version of the format: it starts every check sum."""
 
@@ -94,14 +91,13 @@ def band_tag(signature: Array, band: Integer, rows: Integer) -> np.uint64:
 
 @kernel
 def filter_word(tag: np.uint64) -> np.uint64:
-    """Return the four bits that stand for a tag in its word of the filter."""
+    """Return the four bits that stand for a tag in its word of the filter; its lower 28 bits say nothing."""
     h = tag * GOLDEN
-    return (
-        U1 << (h >> np.uint64(58))
-        | U1 << ((h >> U12) & U63)
-        | U1 << ((h >> U18) & U63)
-        | U1 << ((h >> np.uint64(24)) & U63)
-    )
+    word = U0
+    for _ in range(4):
+        word |= U1 << (h >> np.uint64(58))
+        h <<= np.uint64(6)
+    return word
 
 
 @kernel
@@ -114,31 +110,17 @@ def fill_filter(run: Array, bits: Array) -> None:
         bits[at] |= filter_word(tag)
 
 
-@kernel
-def lower_bound(run: Array, marks: Array, tag: np.uint64) -> Integer:
-    """Return where the slots of ``tag`` begin in a sorted run, of which ``marks`` are every STRIDE-th slot.
-
-    Tags are uniform, so a guess is nearly right: among n slots it errs by √n or so, which is a few marks, and inside a
-    stride by 12 slots. So a lookup touches two or three lines of memory where a search by halves touches twenty.
-    """
-    n = run.shape[0]
-    last = marks.shape[0] - 1
-    at = min(last, np.int64(np.float64(tag >> DOCUMENT_BITS) / 68719476736.0 * n) // STRIDE)
-    while at > 0 and marks[at] >= tag:
-        at -= 1
-    while at < last and marks[at + 1] < tag:
-        at += 1
-    start = at * STRIDE
-    end = min(start + STRIDE, n)
-    if run[start] >= tag:
-        return start
-    width = np.float64((marks[at + 1] if at < last else ONES) - marks[at])
-    i = min(end - 1, start + np.int64(np.float64(tag - marks[at]) / width * (end - start)))
-    while i > start and run[i] >= tag:
-        i -= 1
-    while i < end and run[i] < tag:
-        i += 1
-    return i
+@leaf
+def lower_bound(slots: Array, size: Integer, tag: np.uint64) -> Integer:
+    """Return how many of the first ``size`` of sorted slots are before those of ``tag``."""
+    low, high = np.int64(0), np.int64(size)
+    while low < high:
+        middle = (low + high) >> 1
+        if slots[middle] < tag:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel
@@ -212,8 +194,9 @@ def agreements(signatures: Array, signature: Array, out: Array) -> None:
 Sketcher = tuple[Array, Array, Array, Array, Array, Array, Array]
 """Settings, table of characters, a and b of the permutations, scratch (two rows, longer than a text), signature and
 tags."""
-Bands = tuple[Array, Array, Array, Array]
-"""Which documents have a band's key: slots of the table in memory; bits of the filter, run on disk, its marks."""
+Bands = tuple[Array, Array, Array, Array, Array, int]
+"""Which documents have a band's key: slots of the table in memory; bits of the filter of the run on disk, its marks, a
+page of it, found documents, its file."""
 Documents = tuple[Array, Array, Array]
 """What is kept of documents: signatures, facts, names."""
 
@@ -230,46 +213,65 @@ def better(
     return best, most
 
 
+@leaf
+def old_candidates(tag: np.uint64, bands: Bands, count: Integer, most: Integer) -> Integer:
+    """Write the documents of the run that have a tag behind the ``count`` that were found; return how many are there.
+
+    A look at the disk is one page. Slots of one tag go on over pages where there are many.
+    """
+    _, _, marks, page, found, file = bands
+    at = max(lower_bound(marks, marks.shape[0], tag) - 1, 0)
+    while at < marks.shape[0] and marks[at] & ~DOCUMENT <= tag:
+        size = read_at(file, page, at * STRIDE * 8) >> 3
+        i = lower_bound(page, size, tag)
+        while i < size and page[i] & ~DOCUMENT == tag and count < most:
+            found[count] = np.int64(page[i] & DOCUMENT) - 1
+            count += 1
+            i += 1
+        if i < size:
+            break
+        at += 1
+    return count
+
+
+@inlined
+def candidates(tag: np.uint64, bands: Bands, count: Integer, each: Integer) -> Integer:
+    """Write the documents that have a tag, ``each`` at most of the run, as `old_candidates` does."""
+    slots, bits, _, _, found, _ = bands
+    mask = np.uint64(slots.shape[0] - 1)
+    at = mix(tag) & mask
+    while slots[at] != U0 and count < found.shape[0]:
+        if (slots[at] ^ tag) & ~DOCUMENT == U0:
+            found[count] = np.int64(slots[at] & DOCUMENT) - 1
+            count += 1
+        at = (at + U1) & mask
+    wanted = filter_word(tag)
+    if bits[mix(tag) & np.uint64(bits.shape[0] - 1)] & wanted != wanted:
+        return count
+    return old_candidates(tag, bands, count, min(count + each, found.shape[0]))
+
+
 @kernel
 def nearest(
     signature: Array, name: Array, tags: Array, bands: Bands, kept: Documents, minimum: Integer
 ) -> tuple[Integer, Integer]:
     """Return (document, places) of the kept signature that agrees most, the earliest of equals; (−1, 0) if none does.
 
-    Documents of the same name are versions of this one, and no copies of it.
+    Documents of the same name are versions of this one, and no copies of it. What agrees in all places has all bands:
+    its first one is enough.
     """
-    slots, bits, run, marks = bands
-    mask = np.uint64(slots.shape[0] - 1)
-    bit_mask = np.uint64(bits.shape[0] - 1)
+    found = bands[4]
     best: Integer = -1
     most: Integer = minimum - 1
     last: Integer = -1
     for band in range(tags.shape[0]):
-        tag = tags[band]
-        at = mix(tag) & mask
-        looked = 0
-        while slots[at] != U0 and looked < SAME_TAG:
-            if (slots[at] ^ tag) & ~DOCUMENT == U0:
-                d = np.int64(slots[at] & DOCUMENT) - 1
-                looked += 1
-                if d != last and d != best:
-                    last = d
-                    best, most = better(d, best, most, signature, name, kept)
-            at = (at + U1) & mask
-        if run.shape[0] == 0:
-            continue
-        wanted = filter_word(tag)
-        if bits[mix(tag) & bit_mask] & wanted != wanted:
-            continue
-        i = lower_bound(run, marks, tag)
-        looked = 0
-        while i < run.shape[0] and run[i] & ~DOCUMENT == tag and looked < SAME_TAG:
-            d = np.int64(run[i] & DOCUMENT) - 1
-            i += 1
-            looked += 1
+        for i in range(candidates(tags[band], bands, np.int64(0), np.int64(SAME_TAG))):
+            d = found[i]
             if d != last and d != best:
                 last = d
                 best, most = better(d, best, most, signature, name, kept)
+        if most == signature.shape[0]:
+            break
     return best, most if best >= 0 else 0
 
 
@@ -326,43 +328,18 @@ def keep(d: int, name: Array, signature: Array, tags: Array, slots: Array, kept:
 
 
 @kernel
-def candidates(tags: Array, bands: Bands, out: Array) -> Integer:
-    """Write the documents that share a band into ``out``, as many as fit, some of them twice; return how many."""
-    slots, bits, run, marks = bands
-    mask = np.uint64(slots.shape[0] - 1)
-    bit_mask = np.uint64(bits.shape[0] - 1)
-    count = 0
-    for band in range(tags.shape[0]):
-        tag = tags[band]
-        at = mix(tag) & mask
-        while slots[at] != U0 and count < out.shape[0]:
-            if (slots[at] ^ tag) & ~DOCUMENT == U0:
-                out[count] = np.int64(slots[at] & DOCUMENT) - 1
-                count += 1
-            at = (at + U1) & mask
-        wanted = filter_word(tag)
-        if run.shape[0] == 0 or bits[mix(tag) & bit_mask] & wanted != wanted:
-            continue
-        i = lower_bound(run, marks, tag)
-        while i < run.shape[0] and run[i] & ~DOCUMENT == tag and count < out.shape[0]:
-            out[count] = np.int64(run[i] & DOCUMENT) - 1
-            count += 1
-            i += 1
-    return count
-
-
-@kernel
 def seen_sketch(
-    name: Array, fact: Array, settings: Array, sketch: tuple[Array, Array, Array], bands: Bands, kept: Documents, d: int
+    name: Array, fact: Array, settings: Array, sketch: tuple[Array, Array], bands: Bands, kept: Documents, d: int
 ) -> tuple[Integer, Integer, Integer, Integer, Integer]:
     """Look for the like of a text that was sketched elsewhere, and remember it as ``d``; ``fact`` is its row of facts.
 
     In the place of the simhash stands its rank (`fyke.dedupe.sketch.Sketch`), also of what is kept. Return (of those of
     a lesser rank the document most like it or −1, places that agree, of those like it the document of the least greater
     rank or −1, places, slots filled). It is remembered once, and not where one of a lesser rank agrees in all places.
-    ``sketch``: signature, tags, and where candidates are written to. REQUIRES: room for one document more.
+    ``sketch``: signature and tags. REQUIRES: room for one document more.
     """
-    signature, tags, scratch = sketch
+    signature, tags = sketch
+    found = bands[4]
     signatures, facts, names = kept
     for band in range(tags.shape[0]):
         tags[band] = band_tag(signature, band, settings[ROWS])
@@ -371,8 +348,11 @@ def seen_sketch(
     copy: Integer = -1
     alike: Integer = 0
     known = False
-    for i in range(candidates(tags, bands, scratch)):
-        other = scratch[i]
+    count = np.int64(0)
+    for band in range(tags.shape[0]):
+        count = candidates(tags[band], bands, count, np.int64(found.shape[0]))
+    for i in range(count):
+        other = found[i]
         same = agreement(signatures, other, signature)
         if same < settings[MINIMUM]:
             continue
