@@ -7,6 +7,7 @@ A platform wheel brings a mark along beside its kernels.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
@@ -46,10 +47,17 @@ def _is_shipped() -> bool:
 
 
 def _mark(name: str, processor: tuple[str, str]) -> str:
-    root = Path(__file__).parent.parent
     whole = hashlib.sha256("\n".join([name, *processor, str(sys.implementation.cache_tag)]).encode())
+    whole.update(_sources())
+    return f"warm-{name}-{whole.hexdigest()[:24]}"
+
+
+@functools.cache
+def _sources() -> bytes:
+    """Hash what is compiled, and what compiles it."""
+    root, whole = Path(__file__).parent.parent, hashlib.sha256()
     for file in sorted([*root.rglob("*kernels.py"), *root.glob("bits/*.py"), root / "cli" / "workloads.py"]):
         whole.update(file.read_bytes())
     for package in ("numba", "llvmlite"):
         whole.update(metadata.version(package).encode())
-    return f"warm-{name}-{whole.hexdigest()[:24]}"
+    return whole.digest()

@@ -67,10 +67,11 @@ _NETWORK = frozenset({Reason.CONNECT, Reason.TIMEOUT, Reason.RESET, Reason.DNS})
 class _Fetch:
     """A request on its way: its addresses that are still to be tried, and whom to tell."""
 
-    __slots__ = ("address", "addresses", "done", "lost", "repeats", "request", "started", "transfer")
+    __slots__ = ("address", "addresses", "done", "host", "lost", "repeats", "request", "started", "transfer")
 
     def __init__(self, request: Request, done: Callable[[Outcome], None], lost: float) -> None:
         self.request, self.done, self.lost = request, done, lost
+        self.host = request.url.host
         self.repeats = 0
         self.addresses: list[str] = []
         self.address = ""
@@ -146,11 +147,11 @@ class HttpTransport:
         self._idle.clear()
 
     def _resolve(self, under_way: _Fetch) -> None:
-        known = self._resolver.known(under_way.request.url.host)
+        known = self._resolver.known(under_way.host)
         if known is not None:
             self._resolved(under_way, known)
             return
-        task = asyncio.get_running_loop().create_task(self._resolver.resolve(under_way.request.url.host))
+        task = asyncio.get_running_loop().create_task(self._resolver.resolve(under_way.host))
         self._resolving.add(task)
 
         def resolved(task: asyncio.Task[Resolution]) -> None:
@@ -161,8 +162,7 @@ class HttpTransport:
         task.add_done_callback(resolved)
 
     def _resolved(self, under_way: _Fetch, resolution: Resolution) -> None:
-        url = under_way.request.url
-        host = url.host
+        url, host = under_way.request.url, under_way.host
         if not resolution.addresses:
             failed = Failed(url, Reason.DNS, detail=resolution.detail, certain=resolution.no_such_name)
             self._end(under_way, failed)
@@ -178,8 +178,7 @@ class HttpTransport:
             self._end(under_way, failed)
 
     def _connect(self, under_way: _Fetch) -> None:
-        request, under_way.address = under_way.request, under_way.addresses.pop(0)
-        host = request.url.host
+        request, host, under_way.address = under_way.request, under_way.host, under_way.addresses.pop(0)
         proxy = self._proxies.of(host) if self._proxies.hosts else self._proxies.usual
         idle = self._idle[proxy]
         transfer = idle.pop() if idle else self._transfer(proxy)
@@ -208,7 +207,7 @@ class HttpTransport:
         under_way = self._active.pop(curl)
         transfer, request, address = under_way.transfer, under_way.request, under_way.address
         assert transfer is not None
-        host, finished = request.url.host, self._clock.now()
+        host, finished = under_way.host, self._clock.now()
         if code in _HTTP2_ERRORS:
             _remember(self._plain, host, None)
         if code == pycurl.E_PEER_FAILED_VERIFICATION and self._settings.tls == "accept" and host not in self._accepted:

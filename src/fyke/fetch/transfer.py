@@ -191,9 +191,8 @@ class Transfer:
         if self._refused:
             return Failed(url, Reason.PRIVATE_ADDRESS, detail=f"{url.host} is {self._refused}")
         whole_head = b"\r\n" in self._head or b"\n" in self._head
-        cut = whole_head and not self._overflow and (code in _CUT or self.ended in {Ended.STALL, Ended.TIME})
-        if cut and not self._body:
-            cut = False  # nothing of it came
+        slow = self.ended is not None and self.ended is not Ended.CONNECT
+        cut = (slow or code in _CUT) and whole_head and not self._overflow and bool(self._body)  # something came
         if self.ended is not None and not cut:
             reason = Reason.CONNECT if self.ended is Ended.CONNECT else Reason.TIMEOUT
             return Failed(url, reason, detail=self.ended.value.format(self._settings))
@@ -269,11 +268,13 @@ def _conditions(validators: Validators) -> list[bytes]:
     """The headers that ask whether a copy is still right; a validator that no header can hold is left out."""
     found = []
     for name, value in ((b"If-None-Match: ", validators.etag), (b"If-Modified-Since: ", validators.last_modified)):
+        if not value:
+            continue
         try:
             data = value.encode("latin-1")  # as heads are read
         except UnicodeEncodeError:
             continue
-        if data and not _UNFIT.search(data):
+        if not _UNFIT.search(data):
             found.append(name + data)
     return found
 

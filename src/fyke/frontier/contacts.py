@@ -1,8 +1,8 @@
 """The table of contacts: when an IP address or host may be contacted again, shared by all agents of a machine.
 
 It lives in a buffer that the caller gives, shared memory for several processes: slots of 24 bytes, a 64-bit hash and
-two times. Every call runs under the lock that the caller gives (one for the table; held for under a microsecond's work,
-never over a fetch). A full neighbourhood counts as busy: never early.
+two times. Calls run under the lock that the caller gives (one for the table; held for under a microsecond's work,
+never over a fetch), but for the end of a claim that stands. A full neighbourhood counts as busy: never early.
 
 - An **address** hands out slots: ``reserve`` returns when its caller may come, each a gap after the one before, and
   ``start`` says that it has come, or when to come where others came late. Nobody holds an address, so that a
@@ -113,6 +113,10 @@ class ContactTable:
 
     def release(self, key: int, free_at: float) -> None:
         """Say when a claimed key may be contacted again."""
+        mine = key & self._mask
+        if self._keys[mine] == key and self._times[mine] > free_at:  # while the claim stands nobody else writes there
+            self._times[mine] = free_at
+            return
         with self._lock:
             slot = self._find(key, free_at)[0]
             if slot >= 0 and self._keys[slot] == key:

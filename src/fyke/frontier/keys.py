@@ -134,6 +134,7 @@ def _lane_prefix(site: str) -> bytes:
     return b"".join((_QUEUE, host_key(host_of(site)), site.encode(), b"\0"))
 
 
+@lru_cache(maxsize=65_536)
 def record_key(site: str) -> bytes:
     """Return the key of a site's record."""
     return b"".join((host_key(host_of(site)), _RECORD, site.encode()))

@@ -73,11 +73,13 @@ class Batch(Steps):
 
         ``(source_tablet, group)`` names the group: putting it again replaces it.
         """
-        self.put_packed_anchors(row, source_tablet, group, pack_anchors(anchors))
+        self.put_packed_anchors([(row, pack_anchors(anchors))], source_tablet, group)
 
-    def put_packed_anchors(self, row: bytes, source_tablet: int, group: int, packed: bytes) -> None:
-        """The same for anchors that are packed already (``cells.pack_anchor_records``)."""
-        self.put(ANCHOR, anchor_key(row, source_tablet, group), packed)
+    def put_packed_anchors(self, cells: Iterable[tuple[bytes, bytes]], source_tablet: int, group: int) -> None:
+        """The same for anchors of many rows that are packed already (``cells.pack_anchor_records``)."""
+        put, name = self.put, anchor_key(b"", source_tablet, group)
+        for row, packed in cells:
+            put(ANCHOR, row + name, packed)
 
     def put_row(self, row: bytes, change: Change, stamp: int, like: Version | None = None) -> int:
         """Put a version of a row, made at ``stamp`` (µs since 1970). Return its stamp: the next free one if taken.

@@ -171,18 +171,21 @@ class Anchors:
 
     def _put(self, targets: Targets) -> None:
         cells: defaultdict[int, list[tuple[bytes, bytes]]] = defaultdict(list)
-        tablet_of = self._store.tablet_of
+        sites: dict[str, tuple[int, bytes]] = {}  # tablet, and how row keys begin: what is asked once is not kept
         for href, packed in targets:
-            row = Url(href).key
-            cells[tablet_of(row)].append((row, packed))
+            end = href.index("/", href.index(":") + 3)
+            known = sites.get(site := href[:end])
+            if known is None:
+                root = Url(site + "/").key
+                known = sites[site] = self._store.tablet_of(root), root[:-1]
+            cells[known[0]].append((known[1] + href[end:].encode(), packed))
         carrier = self._store.owned[0]
         letters = self._store.tablet(carrier).batch()
         for number, some in cells.items():
             if number in self._store.owned:
                 tablet = self._store.tablet(number)
                 batch = tablet.batch()
-                for row, value in some:
-                    batch.put_packed_anchors(row, carrier, self._group, value)
+                batch.put_packed_anchors(some, carrier, self._group)
                 tablet.write(batch)
             else:
                 note: Note = AnchorCells(self._group, some)
@@ -197,8 +200,7 @@ class Anchors:
         for letter in letters:
             for note in letter.notes:
                 if isinstance(note, AnchorCells):
-                    for row, value in note.cells:
-                        batch.put_packed_anchors(row, letter.source, note.group, value)
+                    batch.put_packed_anchors(note.cells, letter.source, note.group)
 
     def _write_marks(self, marks: dict[int, int]) -> None:
         for number, stamp in marks.items():
