@@ -25,9 +25,11 @@ ENTRY, START, SIZE, PLACE, FOUND = range(5)
 """Columns of what is told of an href: its entry or -1, where its bytes are, and its place."""
 LAST, MISSING, DROPPED, TOLD = range(4)
 """Columns of what is told of a page: where its hrefs end, how many have no entry, how many lead nowhere."""
+SITE, FOLDER = 4, 5
+"""Columns of a page's places, behind those where its anchors' hrefs begin and where hrefs, texts and rels end."""
 KEY, COLUMNS = 3, 4
 """Of an entry."""
-PLAIN = 3
+PLAIN = 4
 """Columns of what is told of a page that is packed."""
 MAX_SIZE = 512
 """Bytes of an href that is kept: a longer one is hardly met twice."""
@@ -112,19 +114,17 @@ def _find(text: Bytes, at: int, size: int, place: int, h: np.uint64, memo: Memo)
 
 
 @kernel
-def look_up(
-    text: Bytes, spans: Rows, places: Rows, memo: Memo, seed: np.uint64, rows: Rows, keys: Words, pages: Rows
-) -> int:
+def look_up(text: Bytes, spans: Rows, memo: Memo, seed: np.uint64, rows: Rows, keys: Words, pages: Rows) -> int:
     """Look up the hrefs ``text[spans[i, 0]:spans[i, 1]]`` of pages, a zero behind each; return how many there are.
 
-    ``places`` are those of each page's site and directory; ``rows`` and ``keys`` get what is told of each href, as far
-    as there is room, ``pages`` what is told of each page. REQUIRES: MARGIN bytes behind the last.
+    ``spans`` has the places of each page's site and directory, too; ``rows`` and ``keys`` get what is told of each
+    href, as far as there is room, ``pages`` what is told of each page. REQUIRES: MARGIN bytes behind the last.
     """
     count = 0
     for page in range(spans.shape[0]):
         at, missing, dropped = int(spans[page, 0]), 0, 0
         while at < spans[page, 1] and count < rows.shape[0]:
-            place = int(_place(text, at, places[page, 0], places[page, 1]))
+            place = int(_place(text, at, spans[page, SITE], spans[page, FOLDER]))
             h, size = _hashed(text, at, place, seed)
             entry = _find(text, at, size, place, h, memo) if place >= 0 and size <= MAX_SIZE else -1
             row = rows[count]
@@ -215,20 +215,30 @@ def _all_kept(rows: Rows, begin: int, end: int) -> bool:
 
 
 @kernel
+def target_bytes(rows: Rows, memo: Memo) -> int:
+    """Return how many bytes hrefs lead to, as far as they have an entry."""
+    size = 0
+    for k in range(rows.shape[0]):
+        entry = rows[k, ENTRY]
+        if entry >= 0:
+            size += memo.ends[entry + 1] - memo.ends[entry]
+    return size
+
+
+@kernel
 def pack(text: Bytes, spans: Rows, rows: Rows, pages: Rows, memo: Memo, out: Bytes, packed: Rows) -> None:
     """Write the links of pages as MessagePack (``values.Links``): their URLs, their texts, no rels.
 
-    ``spans`` are where the texts of each page's anchors begin and end in ``text``, and where its rels end; ``rows`` and
-    ``pages`` are of `look_up`. ``packed`` gets where each page begins and ends in ``out``, and whether it has texts;
-    both are the same where a page must be done otherwise: some hrefs lead nowhere or have no entry, texts are not
-    plain, or there are rels. REQUIRES: room for all.
+    ``spans`` are those of `look_up`, ``rows`` and ``pages`` are what it told. ``packed`` gets where each page begins
+    and ends in ``out``, whether it has texts, and how many links; begin and end are the same where a page must be done
+    otherwise: some hrefs lead nowhere or have no entry, texts are not plain, or there are rels. REQUIRES: room for all.
     """
     at, begin = 0, 0
     for page in range(spans.shape[0]):
-        end, start, last = int(pages[page, LAST]), int(spans[page, 0]), int(spans[page, 1])
+        end, start, last = int(pages[page, LAST]), int(spans[page, 1]), int(spans[page, 2])
         packed[page, 0] = packed[page, 1] = at
-        packed[page, 2] = 0 if _is_empty(text, start, last) else 1
-        plain = _is_plain(text, start, last) and _is_empty(text, last, int(spans[page, 2]))
+        packed[page, 2], packed[page, 3] = 0 if _is_empty(text, start, last) else 1, end - begin
+        plain = _is_plain(text, start, last) and _is_empty(text, last, int(spans[page, 3]))
         if plain and end > begin and pages[page, DROPPED] == 0 and _all_kept(rows, begin, end):
             out[at] = 0x93
             at = int(_head(out, at + 1, end - begin, _ARRAY, 15, 0xDC))
