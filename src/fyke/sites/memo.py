@@ -19,7 +19,7 @@ from fyke.errors import UrlError
 from fyke.formats.markup import Batch, Cut, value_of
 
 from fyke.sites.memo_kernels import (  # isort: skip
-    COLUMNS, DROPPED, ENTRY, EVERYWHERE, FOUND, LAST, MARGIN, MAX_SIZE, MISSING, NOWHERE, PLAIN, TOLD,
+    BEHIND, COLUMNS, DROPPED, ENTRY, EVERYWHERE, FOUND, LAST, MARGIN, MAX_SIZE, MISSING, NOWHERE, PLAIN, TOLD,
     Memo, keep, look_up, pack, target_bytes,
 )  # fmt: skip
 from fyke.sites.traps import seen_key
@@ -176,7 +176,8 @@ class LinkMemo:
         size = target_bytes(rows, self._memo) + sum([texts - hrefs for _, hrefs, texts, *_ in spans.tolist()])
         if size > _MAX_PACKED:
             return [None] * pages
-        out, packed = np.empty(size + _HEADS * (len(rows) + 2 * pages), np.uint8), np.empty((pages, PLAIN), np.int32)
+        out = np.empty(size + _HEADS * (len(rows) + 2 * pages) + BEHIND, np.uint8)
+        packed = np.empty((pages, PLAIN), np.int32)
         pack(batch.columns, spans, rows, told, self._memo, out, packed)
         data = out.data
         return [

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.bits.hashing import mix
-from fyke.bits.jit import eight_bytes, kernel, leaf, trailing_zeros
+from fyke.bits.jit import LANES, copy_lanes, eight_bytes, kernel, leaf, trailing_zeros
 from fyke.bits.search_kernels import same_bytes
 
 Bytes = npt.NDArray[np.uint8]
@@ -35,6 +35,8 @@ MAX_SIZE = 512
 """Bytes of an href that is kept: a longer one is hardly met twice."""
 MARGIN = 8
 """Bytes behind the last href that may be read."""
+BEHIND = LANES
+"""Bytes behind packed links that may be written."""
 _KEPT = np.zeros(256, np.uint8)
 _KEPT[[*range(48, 58), *range(65, 91), *range(97, 123), *b"_.~%#-"]] = 1
 """Bytes with which an href begins that depends on the directory of its page alone: not "" and "?x"."""
@@ -183,10 +185,15 @@ def _head(out: Bytes, at: int, size: int, tiny: int, few: int, wide: int) -> int
 
 @leaf
 def _string(source: Bytes, begin: int, end: int, out: Bytes, at: int) -> int:
+    """Write a string; return where it goes on. REQUIRES: BEHIND bytes more in ``out``."""
     at = int(_head(out, at, end - begin, _STRING, 31, 0xDA))
-    for b in range(end - begin):
+    size, done = end - begin, 0
+    while done < size and begin + done + LANES <= source.size:
+        copy_lanes(source, begin + done, out, at + done)
+        done += LANES
+    for b in range(done, size):
         out[at + b] = source[begin + b]
-    return at + end - begin
+    return at + size
 
 
 @leaf
@@ -231,7 +238,8 @@ def pack(text: Bytes, spans: Rows, rows: Rows, pages: Rows, memo: Memo, out: Byt
 
     ``spans`` are those of `look_up`, ``rows`` and ``pages`` are what it told. ``packed`` gets where each page begins
     and ends in ``out``, whether it has texts, and how many links; begin and end are the same where a page must be done
-    otherwise: some hrefs lead nowhere or have no entry, texts are not plain, or there are rels. REQUIRES: room for all.
+    otherwise: some hrefs lead nowhere or have no entry, texts are not plain, or there are rels.
+    REQUIRES: room for all, and BEHIND bytes more.
     """
     at, begin = 0, 0
     for page in range(spans.shape[0]):
