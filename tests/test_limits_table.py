@@ -56,6 +56,7 @@ OF_OUR_OWN = {
     "crawl.run.status.MAX_DEMOTED": "places that a report names",
     "crawl.run.supervisor.MAX_DEATHS": "deaths of our own processes",
     "formats.batch_kernels._MAX_SAID": "attributes of a tag: there are fewer names",
+    "sites.memo._MAX_PACKED": "memory of our own: more links are packed one by one",
     "sites.memo_kernels.MAX_SIZE": "memory of our own: longer hrefs are joined anew",
     "dashboard.control._MAX_FORM": "the live page: what its user sends",
     "dashboard.guard.MAX_ADDRESS": "the live page: what its user sends",

@@ -154,13 +154,14 @@ def _all_years(text: str) -> list[list[int]]:
 def test_years_are_found_where_a_search_of_all_characters_finds_them(text: str) -> None:
     every = _all_years(text)
     assert [year for year in dates._years(text) if year not in every] == []
-    beside = f"1 {text[:30]} 1"  # a day is never far
+    beside = f"1 may {text[:30]} 1 may"  # day and month are never far
     assert dates._years(beside) == _all_years(beside)
 
 
 FRAGMENTS = [
     *("2021", "1998", "20", "7", "31", "4th", "1er", "2º", "stycznia", "March", "mars", "AUGUST", "März", "foo"),
     *("年", "月", "日"),
+    *("may", "mayor", "7th", "on 3 de", "555-1234", "12345 oak", "d'ag", "augusti", "abcdefghijklmnopmay"),
     *(" ", " ", " ", "-", "/", ".", ", ", "T10:30", " at 9:15 pm", " de ", "'", "x", "12020", "٣", "5may", "1stmarch"),
 ]  # fmt: skip
 
@@ -174,7 +175,7 @@ def test_only_what_holds_no_date_is_passed_over(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from([*FRAGMENTS, " and so on" * 5, "\n"]), max_size=20).map("".join))
-def test_years_without_a_day_beside_them_are_of_no_date(text: str) -> None:
+def test_years_without_day_and_month_beside_them_are_of_no_date(text: str) -> None:
     text += " " * 100
     found = list(dates.dates_in(text, american=True))
     with pytest.MonkeyPatch.context() as patch:
@@ -184,15 +185,26 @@ def test_years_without_a_day_beside_them_are_of_no_date(text: str) -> None:
 
 @pytest.mark.kernel
 def test_no_more_years_are_looked_at_than_there_is_room_for() -> None:
-    assert len(dates._years("1 2001 " * 1000)) == MAX_YEARS
+    assert len(dates._years("1 may 2001 " * 1000)) == MAX_YEARS
 
 
 @pytest.mark.kernel
 @given(st.lists(st.lists(st.sampled_from(["3 May 2020", "2020", "12", " ", "é", "a " * 90, "&#50;020"]), max_size=4)))
 def test_texts_that_are_known_to_be_undated_name_no_date(parts: list[list[str]]) -> None:
     texts = [" ".join(part) for part in parts]
-    for text in texts:
-        surely = undated(text.encode())
+    for text, surely in zip(texts, undated([text.encode() for text in texts]), strict=True):
         assert not (surely and list(dates_in(html.unescape(text))))
-    assert undated(b"word " * 100)
-    assert not undated(b"word " * 100 + b"on 3 May 2020")
+    plain = b"word " * 100
+    said = [
+        b"",
+        plain,
+        plain + b"on 3 May 2020",
+        plain + b"may 1234 2020 12345",
+        plain + b"ash 2001\n1-2-1996 3",
+        plain,
+    ]
+    assert undated(said) == [False, True, False, False, False, True]
+    assert undated([plain + b"in 2001 the 12345th ash\nof mayor 23 fell", plain + b"5th 2020\noak 555-1234567"]) == [
+        True,
+        False,
+    ]

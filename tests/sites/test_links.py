@@ -241,6 +241,17 @@ def test_many_links_are_packed() -> None:
         assert list(links.hrefs) == hrefs == list(links.texts)
 
 
+def test_links_that_are_too_much_to_pack_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short href may stand for a long address, very often."""
+    memo, page = LinkMemo(), parse("<a href=x>x</a>" * 300)
+    url = Url(f"http://site.test/{'long' * 400}/")
+    every = [find_links(page, url, memo).links for _ in range(2)]
+    monkeypatch.setattr("fyke.sites.memo._MAX_PACKED", 300 * len(url.href))
+    every.append(find_links(page, url, memo).links)
+    assert [links.packed is None for links in every] == [False, False, True]
+    assert every[0] == every[1] == every[2]
+
+
 def test_memo_is_bounded() -> None:
     memo = LinkMemo(50)
     for i in range(40):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fyke.text.placeholders import MAX_LENGTH, MAX_SPACES, is_placeholder
+from fyke.text.placeholders import _COUNTED, _NOBODY, _TITLE, _WORDS, MAX_LENGTH, MAX_SPACES, is_placeholder
 
 
 @pytest.mark.parametrize(
@@ -59,3 +61,14 @@ def test_people_are_authors(author: str) -> None:
 def test_any_text_is_judged(text: str, author: bool) -> None:
     assert is_placeholder(text, author=author) in (True, False)
     assert is_placeholder(f"  {text}\n", author=author) == is_placeholder(text, author=author)
+
+
+NAMES = st.sampled_from([name for names in (_NOBODY, _COUNTED) for name in names.split("|")])
+NUMBERS = st.sampled_from(["", "1", " 12", "no 3", " nr 1234", " 12345", "#5", " # 6", "0x", " no", "-7 "])
+
+
+@given(st.tuples(NAMES, NUMBERS, NUMBERS).map("".join), st.sampled_from([str, str.upper, str.title]))
+def test_defaults_are_told_as_their_pattern_tells_them(title: str, case: Callable[[str], str]) -> None:
+    plain = _WORDS.sub(" ", case(title)).strip()
+    assert is_placeholder(plain) == (_TITLE.fullmatch(plain) is not None)
+    assert is_placeholder(plain.replace("ı", "i")) == (_TITLE.fullmatch(plain.replace("ı", "i")) is not None)

@@ -7,11 +7,17 @@ import numpy.typing as npt
 
 from fyke.bits.jit import LANES, bytes_below, inlined, kernel, leaf, popcount, trailing_zeros
 from fyke.bits.search_kernels import find_byte
+from fyke.convert.months import LONGEST, SLOTS
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int32]
+Bounds = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
 
 _ZERO, _ONE, _TWO, _FOUR, _NINE, _POINT, _SLASH = (ord(character) for character in "01249./")
+_SPACE, _MINUS, _A, _Z, _LOWER = 32, 45, 97, 122, 32
+_SHORTEST = 3
+"""Letters of a month's name."""
 _FIRST_DIGIT, _ABOVE_DIGITS, _ABOVE_ASCII, _ABOVE_INNER = (np.uint8(byte) for byte in (48, 58, 0x80, 0xC0))
 AROUND = 40
 """Characters before and after a year in which the rest of a date stands."""
@@ -71,25 +77,52 @@ def _scan(text: Bytes, end: int, first: int, state: Places, found: Places) -> No
 
 
 @leaf
-def _has_day(text: Bytes, at: int, end: int) -> bool:
-    """Whether a number that may be a day stands AROUND ``text[at:end]``: of one or two digits, or before a year.
+def _is_month(word: int) -> bool:
+    """Whether letters are a month's name: five bits of each, as SLOTS has them."""
+    slot = word % SLOTS.size
+    while SLOTS[slot] and SLOTS[slot] != word:
+        slot = (slot + 1) % SLOTS.size
+    return bool(SLOTS[slot] == word)
 
-    Digits of other scripts may be one too: with any character beyond ASCII the answer is yes.
+
+@leaf
+def _is_parted(text: Bytes, at: int) -> bool:
+    """Whether the number at ``at`` stands behind another and one of ``./-``, maybe with a space. REQUIRES: ASCII."""
+    at -= 2 if at > 0 and text[at - 1] <= _SPACE else 1
+    return at > 0 and _MINUS <= text[at] <= _SLASH and _is_digit(text[at - 1])
+
+
+@leaf
+def _is_dated(text: Bytes, at: int, end: int) -> bool:
+    """Whether AROUND ``text[at:end]`` a number stands that may be a day, and a month by number or by name.
+
+    A day is of one or two digits, or before a year. Characters beyond ASCII may be any of it: then the answer is yes.
     """
     first, last = max(0, at - AROUND - 1), min(text.size, end + AROUND + 1)
     while first > 0 and _is_digit(text[first]):
         first -= 1
     while last < text.size and _is_digit(text[last]):
         last += 1
-    run = 0
-    for here in range(first, last):
-        if _is_digit(text[here]):
-            run += 1
-        elif _DAYS[min(run, 7)] or text[here] >= _ABOVE_ASCII:
+    day, month, digits, letters, word, glued = False, False, 0, 0, 0, False
+    for here in range(first, last + 1):
+        byte = int(text[here]) if here < last else _SPACE
+        if byte >= _ABOVE_ASCII:
             return True
+        letter = byte | _LOWER
+        if _A <= letter <= _Z:
+            glued = digits > 0 or (glued and letters > 0)
+            word = (word << 5) + (letter & 31) if 0 < letters < LONGEST else letter & 31
+            letters += 1
+        elif letters:
+            month = month or (letters >= _SHORTEST and (glued or (letters <= LONGEST and _is_month(word))))
+            letters = 0
+        if _is_digit(byte):
+            month = month or (digits == 0 and _is_parted(text, here))
+            digits += 1
         else:
-            run = 0
-    return bool(_DAYS[min(run, 7)])
+            day = day or _DAYS[min(digits, 7)] != 0
+            digits = 0
+    return day and month
 
 
 @kernel
@@ -107,15 +140,19 @@ def find_years(text: Bytes, found: Places) -> int:
     count = 0
     for year in range(state[0]):
         place, at, size = found[year, 0], found[year, 1], found[year, 2]
-        if _has_day(text, int(at), int(at + size)):
+        if _is_dated(text, int(at), int(at + size)):
             found[count, 0], found[count, 1] = place, place + size
             count += 1
     return count
 
 
 @kernel
-def may_hold_year(text: Bytes) -> bool:
-    """Whether ``find_years`` may find one: a text with entities may hold more than it shows."""
-    if find_byte(text, 0, _AMPERSAND) < text.size:
-        return True
-    return find_years(text, np.empty((MAX_YEARS, 3), np.int32)) > 0
+def may_hold_years(text: Bytes, bounds: Bounds, found: Flags) -> None:
+    """Tell of each text ``text[bounds[i]:bounds[i + 1]]`` whether ``find_years`` may find one.
+
+    One with entities may hold more than it shows.
+    """
+    years = np.empty((MAX_YEARS, 3), np.int32)
+    for n in range(found.size):
+        part = text[bounds[n] : bounds[n + 1]]
+        found[n] = find_byte(part, 0, _AMPERSAND) < part.size or find_years(part, years) > 0

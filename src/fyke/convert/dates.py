@@ -1,58 +1,27 @@
 """Dates: when a page was published and last changed, from what it says, by rank of trust.
 
-``read_date`` understands a value that is a date, ``dates_in`` finds dates in running text, in the words of the
-languages of _MONTHS. A date is ISO 8601 with the precision and the zone of its source: ``2008``, ``2008-09``,
+``read_date`` understands a value that is a date, ``dates_in`` finds dates in running text, in the words of many
+languages (months). A date is ISO 8601 with the precision and the zone of its source: ``2008``, ``2008-09``,
 ``2008-09-28``, ``2008-09-28T23:41:50+02:00``; its first ten characters are the day where the page was made. Linear.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 import numpy as np
 
-from fyke.convert.date_kernels import AROUND, MAX_YEARS, find_years, may_hold_year
+from fyke.convert.date_kernels import AROUND, MAX_YEARS, find_years, may_hold_years
+from fyke.convert.months import MONTHS
 
 EARLIEST, LATEST = 1990, 2049
 """Years of a web page: the other numbers of four digits are something else."""
 
-_MONTHS = """
-1 january jan januar jänner jän janvier janv januari enero ene gennaio gen janeiro stycznia styczeń sty
-1 ocak oca января янв январь січня ledna leden januára januarie ian ianuarie tammikuu tammikuuta jannar
-1 siječnja ιανουαρίου ιαν január yanvar يناير
-2 february feb februar feber février févr fév fevrier februari febrero febbraio fevereiro fev lutego luty
-2 lut şubat şub февраля фев февраль лютого února únor február februára februarie helmikuuta veljače
-2 φεβρουαρίου φεβ pebruari فبراير
-3 march mar märz mär maerz mrz mars maart mrt maret marzo março marca marzec mart марта мар март березня
-3 března březen március márc martie maaliskuuta ožujka μαρτίου μαρ مارس
-4 april apr avril avr abril abr aprile kwietnia kwiecień kwi nisan nis апреля апр апрель квітня dubna duben
-4 április ápr aprilie huhtikuuta travnja απριλίου απρ أبريل ابريل
-5 may mai mei mayo maggio mag maio maja maj mayıs мая май травня května květen május máj toukokuuta svibnja
-5 μαΐου μαι مايو
-6 june jun juni juin junio giugno giu junho czerwca czerwiec cze haziran haz июня июн июнь червня června
-6 červen június jún iunie kesäkuuta lipnja ιουνίου ιουν يونيو
-7 july jul juli juillet juil julio luglio lug julho lipca lipiec lip temmuz tem июля июл июль липня
-7 července červenec július júl iulie heinäkuuta srpnja ιουλίου ιουλ يوليو
-8 august aug août aout agosto ago augustus agustus sierpnia sierpień sie ağustos ağu августа авг август
-8 серпня srpna srpen augusztus elokuuta kolovoza αυγούστου αυγ augusti أغسطس اغسطس
-9 september sep sept septembre septiembre setiembre settembre set setembro wrzesień września wrz eylül eyl
-9 сентября сен сент сентябрь вересня září szeptember szept septembrie syyskuuta rujna σεπτεμβρίου σεπ
-9 سبتمبر
-10 october oct oktober okt octobre octubre ottobre ott outubro out października październik paź ekim eki
-10 октября окт октябрь жовтня října říjen október octombrie lokakuuta οκτωβρίου οκτ أكتوبر اكتوبر
-11 november nov novembre noviembre novembro listopada listopad lis kasım kas ноября ноя ноябрь листопада
-11 listopadu noiembrie marraskuuta studenoga νοεμβρίου νοε nopember نوفمبر
-12 december dec dezember dez décembre déc decembre diciembre dic dicembre dezembro grudnia grudzień gru
-12 aralık ara декабря дек декабрь грудня prosince prosinec decembrie joulukuuta prosinca δεκεμβρίου δεκ
-12 desember des ديسمبر
-"""
-"""A month's number and its names: in full, as sites cut them, and as they stand in a date."""
-_NUMBER = {name: int(line.split()[0]) for line in _MONTHS.split("\n")[1:-1] for name in line.split()[1:]}
 _NAME = r"[^\W\d_]{3,14}"
 _CLOCK = (
     r"(?:(?:T|,?\s{1,3}(?:at\s|um\s|à\s|às\s|-\s|–\s)?|\s?[-–|,]\s?)(?P<hour>\d{1,2})(?::|h)(?P<minute>\d{2})"
@@ -81,8 +50,8 @@ _DAY_ALONE = re.compile(r"(?<!\d)(?:\d{1,2}|\d{5,6})(?!\d)")
 _NUMBERS = re.compile(r"\d[./-]\s?\d{1,2}[./-]|\d\s?[年년]")
 _LETTERS = re.compile(rf"(?:(?<=\d)(?:st|nd|rd|th|er|º|ª))?({_NAME})", re.IGNORECASE)
 MAX_VALUE = 120
-MAX_LOOKED = 20_000
-"""Bytes of a text of which it is told beforehand that it names no date."""
+_LEAST_LOOKED, MAX_LOOKED = 8 * AROUND, 20_000
+"""Bytes above and up to which it is told of a text beforehand that it names no date."""
 
 
 class Date(NamedTuple):
@@ -108,7 +77,7 @@ def _read(text: str, american: bool) -> str:
     if found := next(dates_in(text, american), None):
         return found.iso
     if match := _MONTH.fullmatch(text):
-        number = match["month"] or (f"{_NUMBER.get(match['name'].lower(), 0):02d}" if match["name"] else "")
+        number = match["month"] or (f"{MONTHS.get(match['name'].lower(), 0):02d}" if match["name"] else "")
         if number and not 1 <= int(number) <= 12:
             return ""
         return f"{match['year']}-{number}" if number else match["year"]
@@ -130,16 +99,20 @@ def dates_in(text: str, american: bool = False) -> Iterator[Date]:
         yield from _dates(text, start, end, american)
 
 
-def undated(text: bytes | memoryview) -> bool:
-    """Return whether ``dates_in`` surely finds no date in a text, which is UTF-8 with entities.
+def undated(texts: Sequence[bytes | memoryview]) -> list[bool]:
+    """Return of each text, which is UTF-8 with entities, whether ``dates_in`` surely finds no date in it.
 
     Of a very short one, of a long one, and of one with entities nothing is said.
     """
-    return 4 * 2 * AROUND < len(text) <= MAX_LOOKED and not may_hold_year(np.frombuffer(text, np.uint8))
+    some = [text if _LEAST_LOOKED < len(text) <= MAX_LOOKED else b"" for text in texts]
+    bounds = np.array([0, *accumulate(map(len, some))], np.int32)
+    found = np.empty(len(some), np.bool_)
+    may_hold_years(np.frombuffer(b"".join(some) or b" ", np.uint8), bounds, found)
+    return [not held and bool(text) for held, text in zip(found.tolist(), some, strict=True)]
 
 
 def _years(text: str) -> list[list[int]]:
-    """Return where years and short dates of a text stand that have a day beside them: 1990 … 2049, 3.4.20."""
+    """Return where years and short dates of a text stand that may be a date's: 1990 … 2049, 3.4.20."""
     if not text:
         return []
     found = np.empty((MAX_YEARS, 3), np.int32)
@@ -172,11 +145,11 @@ def _may_hold_date(text: str, start: int, end: int) -> bool:
         return False
     if _NUMBERS.search(text, start, end):
         return True
-    return not _NUMBER.keys().isdisjoint(map(str.lower, _LETTERS.findall(text, start, end)))
+    return not MONTHS.keys().isdisjoint(map(str.lower, _LETTERS.findall(text, start, end)))
 
 
 def _month(name: str | None) -> str:
-    return str(_NUMBER.get((name or "").lower(), 0))
+    return str(MONTHS.get((name or "").lower(), 0))
 
 
 def _numbers(said: dict[str, str | None], american: bool) -> str:

@@ -155,6 +155,11 @@ class Facts:
         return self.page.speaks and bool(self.relations or self.metas or self.linked_data)
 
     @property
+    def has_times(self) -> bool:
+        """Whether there is any ``<time>``."""
+        return "time" in self.tags
+
+    @property
     def has_scripts(self) -> bool:
         """Whether there is any script."""
         return bool(self.page.cut.held & SCRIPTED)

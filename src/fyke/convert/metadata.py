@@ -282,7 +282,7 @@ def _from_title(facts: Facts) -> str:
     site = facts.metas[SITES[0]][0] if SITES[0] in facts.metas else ""
     if site and whole.endswith(site) and _BARS.fullmatch(whole[: -len(site)][-3:]):
         return whole[: -len(site) - 3].strip()
-    cuts = list(_BARS.finditer(title))
+    cuts = [] if title.replace(" ", "").isalnum() else list(_BARS.finditer(title))
     if cuts:
         title = whole[: cuts[-1].start()]
         if len(title.split()) < 3:

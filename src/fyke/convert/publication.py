@@ -96,7 +96,7 @@ def published(facts: Facts, things: list[Thing], items: list[Thing], text: str, 
     ``things`` are JSON-LD's about the page, ``items`` microdata's and RDFa's; ``changed`` is what ``modified`` says.
     """
     in_url = date_in_url(facts.url) or (date_in_url(facts.canonical) if facts.canonical else "")
-    if not (in_url or text or facts.speaks or facts.has_scripts or facts.times or things or items or changed.iso):
+    if not (in_url or text or facts.speaks or facts.has_scripts or facts.has_times or things or items or changed.iso):
         return UNDATED, UNDATED
     american = is_american(facts.language)
     if things or items or facts.metas:

@@ -200,15 +200,15 @@ class Reader:
         mains = main_texts(cut, None if hosts is None else [hosts[url.host] for _, _, url in given])
         if self._selects:
             mains = [self._by_host(main, page, url) for main, page, (_, _, url) in zip(mains, cut, given, strict=True)]
+        no_dates = undated([main.source for main in mains])  # while they are there: before the blocks are decoded
         languages = [identify(main.text or main.blocks) for main in mains]  # by itself: its tables fill a core's cache
         found = find_many(
             [(page, url, head) for page, (_, head, url) in zip(cut, given, strict=True)], self._memo, agent=self._agent
         )
         readings = []
-        for (body, head, url), kind, text, page, main, language, links in zip(
-            given, kinds, texts, cut, mains, languages, found, strict=True
+        for (body, head, url), kind, text, page, main, language, links, no_date in zip(
+            given, kinds, texts, cut, mains, languages, found, no_dates, strict=True
         ):  # page by page, while what was made of one is at hand
-            no_date = undated(main.source)  # while it is there: before the blocks are decoded
             made = text_document(page, text, url, kind, main.text, main.blocks, language, no_date)
             readings.append(Reading(url, body, _linked(made, head, url), links, main))
         return readings

@@ -19,8 +19,8 @@ from fyke.errors import UrlError
 from fyke.formats.markup import Batch, Cut, value_of
 
 from fyke.sites.memo_kernels import (  # isort: skip
-    COLUMNS, DROPPED, ENTRY, EVERYWHERE, FOUND, LAST, MARGIN, MAX_SIZE, MISSING, NOWHERE, PLAIN, TOLD,
-    Memo, keep, look_up, pack,
+    BEHIND, COLUMNS, DROPPED, ENTRY, EVERYWHERE, FOUND, LAST, MARGIN, MAX_SIZE, MISSING, NOWHERE, PLAIN, TOLD,
+    Memo, keep, look_up, pack, target_bytes,
 )  # fmt: skip
 from fyke.sites.traps import seen_key
 from fyke.url import Url
@@ -32,6 +32,10 @@ _MEAN_SIZE = 80
 """Bytes of an href, and of what it leads to, for which there is room, so many for each entry."""
 _HEADS = 11
 """Bytes that stand before a link's parts, and before a page's columns, at most."""
+_MAX_PACKED = 1 << 28
+"""Bytes of the links of one call that are packed at once: an address of 2 KB may stand for each of millions of them."""
+_NO_PLACE = (0,) * 6
+"""Of a page whose links nobody wants."""
 _FEW = 4_096
 """Hrefs of links that are no anchors which are kept beside the table."""
 _OF_THE_DIRECTORY = re.compile(r"[\w.~%#-]")  # not "" and "?x", which depend on the page itself
@@ -134,52 +138,51 @@ class LinkMemo:
             self._begin()
         if not cuts:
             return []
-        text = cuts[0].batch.columns
-        hrefs = [cut.ends[:2] if base is not None else (0, 0) for cut, base in zip(cuts, bases, strict=True)]
-        places = [self._places_of(base) if base is not None else (0, 0) for base in bases]
-        room = sum([min(end - begin, cut.markup.count) for (begin, end), cut in zip(hrefs, cuts, strict=True)])
+        batch = cuts[0].batch
+        places = [
+            (*cut.ends, *self._places_of(base)) if base is not None else _NO_PLACE
+            for cut, base in zip(cuts, bases, strict=True)
+        ]
+        room = sum([min(end - begin, cut.markup.count) for (begin, end, *_), cut in zip(places, cuts, strict=True)])
         rows, keys = np.empty((room, FOUND), np.int32), np.empty(room, np.uint64)
-        told = np.empty((len(cuts), TOLD), np.int32)
-        count = look_up(
-            text, np.array(hrefs, np.int32), np.array(places, np.int32), self._memo, self._salt, rows, keys, told
-        )
-        spans = [*pairwise([0, *told[:, LAST].tolist()])]
-        wanted = [base is not None and end - begin <= most for base, (begin, end) in zip(bases, spans, strict=True)]
+        spans, told = np.array(places, np.int32), np.empty((len(cuts), TOLD), np.int32)
+        rows = rows[: look_up(batch.columns, spans, self._memo, self._salt, rows, keys, told)]
+        ranges = [*pairwise([0, *told[:, LAST].tolist()])]
+        wanted = [base is not None and end - begin <= most for base, (begin, end) in zip(bases, ranges, strict=True)]
         apart: dict[int, str] = {}
-        if told[:, MISSING].any():
-            missing = np.flatnonzero(rows[:count, ENTRY] < 0)
+        if any(told[:, MISSING].tolist()):
+            missing = np.flatnonzero(rows[:, ENTRY] < 0)
             pages = np.searchsorted(told[:, LAST], missing, side="right").tolist()
             joined = [(at, page) for at, page in zip(missing.tolist(), pages, strict=True) if wanted[page]]
-            apart = self._resolve(cuts[0].batch, rows, keys, joined, bases, told)
-        packed = self._pack(cuts, rows[:count], told)
+            apart = self._resolve(batch, rows, keys, joined, bases, told)
         found: list[Known | None] = []
-        for (begin, end), dropped, links, is_wanted in zip(
-            spans, told[:, DROPPED].tolist(), packed, wanted, strict=True
-        ):
-            if not is_wanted:
+        packed, dropped = self._pack(batch, spans, rows, told), told[:, DROPPED].tolist()
+        for page, (begin, end) in enumerate(ranges):
+            if not wanted[page]:
                 found.append(None)
-            elif links is not None:
+            elif (links := packed[page]) is not None:
                 found.append(Known((), keys[begin:end], False, links))
             else:
                 entries = enumerate(rows[begin:end, ENTRY].tolist(), begin)
                 targets = [self._targets[entry] if entry >= 0 else apart[at] for at, entry in entries]
-                found.append(Known(targets, keys[begin:end], dropped > 0))
+                found.append(Known(targets, keys[begin:end], dropped[page] > 0))
         return found
 
     def _pack(
-        self, cuts: Sequence[Cut], rows: npt.NDArray[np.int32], told: npt.NDArray[np.int32]
+        self, batch: Batch, spans: npt.NDArray[np.int32], rows: npt.NDArray[np.int32], told: npt.NDArray[np.int32]
     ) -> list[Links | None]:
         """Return the links of the pages that are plain; None of the others."""
-        ends, memo = np.array([cut.ends for cut in cuts], np.int32), self._memo
-        entries = np.maximum(rows[:, ENTRY], 0)
-        size = int((memo.ends[entries + 1] - memo.ends[entries]).sum()) + int((ends[:, 2] - ends[:, 1]).sum())
-        out = np.empty(size + _HEADS * (len(rows) + 2 * len(cuts)), np.uint8)
-        packed = np.empty((len(cuts), PLAIN), np.int32)
-        pack(cuts[0].batch.columns, ends[:, 1:].copy(), rows, told, memo, out, packed)
-        data, counts = out.data, np.diff(told[:, LAST], prepend=0).tolist()
+        pages = len(spans)
+        size = target_bytes(rows, self._memo) + sum([texts - hrefs for _, hrefs, texts, *_ in spans.tolist()])
+        if size > _MAX_PACKED:
+            return [None] * pages
+        out = np.empty(size + _HEADS * (len(rows) + 2 * pages) + BEHIND, np.uint8)
+        packed = np.empty((pages, PLAIN), np.int32)
+        pack(batch.columns, spans, rows, told, self._memo, out, packed)
+        data = out.data
         return [
             Links.of_packed(bytes(data[begin:end]), count, bool(has_texts)) if end > begin else None
-            for (begin, end, has_texts), count in zip(packed.tolist(), counts, strict=True)
+            for begin, end, has_texts, count in packed.tolist()
         ]
 
     def _resolve(

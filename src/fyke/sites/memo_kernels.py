@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fyke.bits.hashing import mix
-from fyke.bits.jit import eight_bytes, kernel, leaf, trailing_zeros
+from fyke.bits.jit import LANES, copy_lanes, eight_bytes, kernel, leaf, trailing_zeros
 from fyke.bits.search_kernels import same_bytes
 
 Bytes = npt.NDArray[np.uint8]
@@ -25,14 +25,18 @@ ENTRY, START, SIZE, PLACE, FOUND = range(5)
 """Columns of what is told of an href: its entry or -1, where its bytes are, and its place."""
 LAST, MISSING, DROPPED, TOLD = range(4)
 """Columns of what is told of a page: where its hrefs end, how many have no entry, how many lead nowhere."""
+SITE, FOLDER = 4, 5
+"""Columns of a page's places, behind those where its anchors' hrefs begin and where hrefs, texts and rels end."""
 KEY, COLUMNS = 3, 4
 """Of an entry."""
-PLAIN = 3
+PLAIN = 4
 """Columns of what is told of a page that is packed."""
 MAX_SIZE = 512
 """Bytes of an href that is kept: a longer one is hardly met twice."""
 MARGIN = 8
 """Bytes behind the last href that may be read."""
+BEHIND = LANES
+"""Bytes behind packed links that may be written."""
 _KEPT = np.zeros(256, np.uint8)
 _KEPT[[*range(48, 58), *range(65, 91), *range(97, 123), *b"_.~%#-"]] = 1
 """Bytes with which an href begins that depends on the directory of its page alone: not "" and "?x"."""
@@ -112,19 +116,17 @@ def _find(text: Bytes, at: int, size: int, place: int, h: np.uint64, memo: Memo)
 
 
 @kernel
-def look_up(
-    text: Bytes, spans: Rows, places: Rows, memo: Memo, seed: np.uint64, rows: Rows, keys: Words, pages: Rows
-) -> int:
+def look_up(text: Bytes, spans: Rows, memo: Memo, seed: np.uint64, rows: Rows, keys: Words, pages: Rows) -> int:
     """Look up the hrefs ``text[spans[i, 0]:spans[i, 1]]`` of pages, a zero behind each; return how many there are.
 
-    ``places`` are those of each page's site and directory; ``rows`` and ``keys`` get what is told of each href, as far
-    as there is room, ``pages`` what is told of each page. REQUIRES: MARGIN bytes behind the last.
+    ``spans`` has the places of each page's site and directory, too; ``rows`` and ``keys`` get what is told of each
+    href, as far as there is room, ``pages`` what is told of each page. REQUIRES: MARGIN bytes behind the last.
     """
     count = 0
     for page in range(spans.shape[0]):
         at, missing, dropped = int(spans[page, 0]), 0, 0
         while at < spans[page, 1] and count < rows.shape[0]:
-            place = int(_place(text, at, places[page, 0], places[page, 1]))
+            place = int(_place(text, at, spans[page, SITE], spans[page, FOLDER]))
             h, size = _hashed(text, at, place, seed)
             entry = _find(text, at, size, place, h, memo) if place >= 0 and size <= MAX_SIZE else -1
             row = rows[count]
@@ -183,10 +185,15 @@ def _head(out: Bytes, at: int, size: int, tiny: int, few: int, wide: int) -> int
 
 @leaf
 def _string(source: Bytes, begin: int, end: int, out: Bytes, at: int) -> int:
+    """Write a string; return where it goes on. REQUIRES: BEHIND bytes more in ``out``."""
     at = int(_head(out, at, end - begin, _STRING, 31, 0xDA))
-    for b in range(end - begin):
+    size, done = end - begin, 0
+    while done < size and begin + done + LANES <= source.size:
+        copy_lanes(source, begin + done, out, at + done)
+        done += LANES
+    for b in range(done, size):
         out[at + b] = source[begin + b]
-    return at + end - begin
+    return at + size
 
 
 @leaf
@@ -215,20 +222,31 @@ def _all_kept(rows: Rows, begin: int, end: int) -> bool:
 
 
 @kernel
+def target_bytes(rows: Rows, memo: Memo) -> int:
+    """Return how many bytes hrefs lead to, as far as they have an entry."""
+    size = 0
+    for k in range(rows.shape[0]):
+        entry = rows[k, ENTRY]
+        if entry >= 0:
+            size += memo.ends[entry + 1] - memo.ends[entry]
+    return size
+
+
+@kernel
 def pack(text: Bytes, spans: Rows, rows: Rows, pages: Rows, memo: Memo, out: Bytes, packed: Rows) -> None:
     """Write the links of pages as MessagePack (``values.Links``): their URLs, their texts, no rels.
 
-    ``spans`` are where the texts of each page's anchors begin and end in ``text``, and where its rels end; ``rows`` and
-    ``pages`` are of `look_up`. ``packed`` gets where each page begins and ends in ``out``, and whether it has texts;
-    both are the same where a page must be done otherwise: some hrefs lead nowhere or have no entry, texts are not
-    plain, or there are rels. REQUIRES: room for all.
+    ``spans`` are those of `look_up`, ``rows`` and ``pages`` are what it told. ``packed`` gets where each page begins
+    and ends in ``out``, whether it has texts, and how many links; begin and end are the same where a page must be done
+    otherwise: some hrefs lead nowhere or have no entry, texts are not plain, or there are rels.
+    REQUIRES: room for all, and BEHIND bytes more.
     """
     at, begin = 0, 0
     for page in range(spans.shape[0]):
-        end, start, last = int(pages[page, LAST]), int(spans[page, 0]), int(spans[page, 1])
+        end, start, last = int(pages[page, LAST]), int(spans[page, 1]), int(spans[page, 2])
         packed[page, 0] = packed[page, 1] = at
-        packed[page, 2] = 0 if _is_empty(text, start, last) else 1
-        plain = _is_plain(text, start, last) and _is_empty(text, last, int(spans[page, 2]))
+        packed[page, 2], packed[page, 3] = 0 if _is_empty(text, start, last) else 1, end - begin
+        plain = _is_plain(text, start, last) and _is_empty(text, last, int(spans[page, 3]))
         if plain and end > begin and pages[page, DROPPED] == 0 and _all_kept(rows, begin, end):
             out[at] = 0x93
             at = int(_head(out, at + 1, end - begin, _ARRAY, 15, 0xDC))

@@ -59,6 +59,13 @@ _OPENINGS = frozenset(
     for number in ("", "no", "nr")
 )
 """The first words of defaults, up to a digit."""
+_DEFAULTS = frozenset(_NOBODY.replace("ı", "i").split("|"))
+"""What ``_TITLE`` matches of ASCII."""
+_NUMBERED = frozenset(
+    name + number for name in _COUNTED.split("|") for number in ("", " ", "no ", "nr ", " no ", " nr ")
+)
+"""What it matches before a number of up to _MAX_DIGITS."""
+_DIGITS, _MAX_DIGITS = "0123456789", 4
 _TITLE = re.compile(rf"(?:{_NOBODY})|(?:{_COUNTED}) ?(?:no |nr |# ?)?\d{{1,4}}", re.IGNORECASE)
 _AUTHOR = re.compile(rf"(?:{_NOBODY})|(?:{_SOFTWARE})(?: [\d. ]{{1,12}})?|user ?\d{{1,6}}", re.IGNORECASE)
 _ID = re.compile(
@@ -84,6 +91,8 @@ def is_placeholder(text: str, *, author: bool = False) -> bool:
 
 @lru_cache(maxsize=1024)  # a page's title is judged more than once, a site's name and authors on each of its pages
 def _is_placeholder(value: str, author: bool) -> bool:
+    if not author and " " in value and value.isascii() and value.replace(" ", "").isalnum():  # plain words: most titles
+        return value.count(" ") <= MAX_SPACES and _is_default(" ".join(value.lower().split()))
     opening = _OPENING.search(value)
     if opening is None:
         return True
@@ -98,3 +107,10 @@ def _is_placeholder(value: str, author: bool) -> bool:
         return False
     plain = _WORDS.sub(" ", value).strip()
     return (_AUTHOR if author else _TITLE).fullmatch(plain) is not None
+
+
+def _is_default(plain: str) -> bool:
+    """Whether ``_TITLE`` matches what is in ASCII and lower case, by looking it up: no default is MAX_LENGTH long."""
+    name = plain.rstrip(_DIGITS)
+    digits = len(plain) - len(name)
+    return plain in _DEFAULTS or (0 < digits <= _MAX_DIGITS and name in _NUMBERED)
