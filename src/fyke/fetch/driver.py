@@ -1,13 +1,15 @@
 """The curl driver: any number of transfers over one multi handle, and one descriptor that tells of all their sockets.
 
 libcurl says which sockets it waits for; they are kept in an epoll of our own, which the event loop watches as one
-descriptor. So a socket costs the loop nothing, and what has come on many of them is read in one go. A call of
+descriptor. So a socket costs the loop nothing, and what has come on many of them is read in one go. The socket of a
+connection that is kept for the next request stays there meanwhile, as it would be registered anew for each. A call of
 ``perform`` would cost by the handles that wait; ``socket_action`` costs by those that have something to say.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import select
 import selectors
 from collections.abc import Callable
@@ -56,7 +58,9 @@ class Driver:
         self._finished = finished
         self._loop = asyncio.get_running_loop()
         self._sockets: Any = select.epoll() if hasattr(select, "epoll") else _Selector()
-        self._watched: set[int] = set()
+        self._watched: dict[int, int] = {}  # what is waited for on each socket
+        self._resting: dict[int, int] = {}  # those of kept connections, and how many had been opened by then
+        self._opened = 0
         self._timer: asyncio.TimerHandle | None = None
         self._due = _NEVER  # when libcurl wants to be called; the timer runs then, or before
         self._soon: asyncio.Handle | None = None  # a call as soon as the loop comes round
@@ -74,6 +78,10 @@ class Driver:
         """End a transfer; nobody hears of it."""
         self._multi.remove_handle(curl)
 
+    def opens(self) -> None:
+        """Hear that a socket is about to be opened: it may get the number of one that was closed."""
+        self._opened += 1
+
     def close(self) -> None:
         """Close every connection. REQUIRES: no transfer is under way."""
         self._loop.remove_reader(self._sockets.fileno())
@@ -85,17 +93,25 @@ class Driver:
 
     def _on_socket(self, what: int, descriptor: int, multi: object, data: object) -> None:
         if what == pycurl.POLL_REMOVE:
-            self._watched.discard(descriptor)
-            try:  # noqa: SIM105 - once a page: ``suppress`` costs as much as the call
-                self._sockets.unregister(descriptor)
-            except (OSError, KeyError, ValueError):  # closed already
-                pass
-        elif what in _EVENTS:
-            if descriptor in self._watched:
-                self._sockets.modify(descriptor, _EVENTS[what])
+            if self._watched.get(descriptor) == _IN:
+                self._resting[descriptor] = self._opened
             else:
-                self._watched.add(descriptor)
-                self._sockets.register(descriptor, _EVENTS[what])
+                self._forget(descriptor)
+        elif what in _EVENTS:
+            events = _EVENTS[what]
+            opened = self._resting.pop(descriptor, None)
+            if opened is not None and opened != self._opened:
+                self._forget(descriptor)  # another socket may have got its number
+            if descriptor not in self._watched:
+                self._sockets.register(descriptor, events)
+            elif self._watched[descriptor] != events:
+                self._sockets.modify(descriptor, events)
+            self._watched[descriptor] = events
+
+    def _forget(self, descriptor: int) -> None:
+        if self._watched.pop(descriptor, None) is not None:
+            with contextlib.suppress(OSError, KeyError, ValueError):  # closed already
+                self._sockets.unregister(descriptor)
 
     def _on_timer(self, milliseconds: int) -> None:
         if milliseconds:
@@ -128,6 +144,10 @@ class Driver:
     def _read(self) -> None:
         """Let libcurl read and write where that is possible."""
         for descriptor, events in self._sockets.poll(0):
+            if descriptor in self._resting:  # its server hangs up: libcurl finds it out when it wants to use it
+                del self._resting[descriptor]
+                self._forget(descriptor)
+                continue
             ready = pycurl.CSELECT_OUT if events & _OUT else 0
             if events & ~_OUT:  # errors and hang-ups are found by reading
                 ready |= pycurl.CSELECT_IN

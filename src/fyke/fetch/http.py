@@ -180,8 +180,10 @@ class HttpTransport:
     def _connect(self, under_way: _Fetch) -> None:
         request, host, under_way.address = under_way.request, under_way.host, under_way.addresses.pop(0)
         proxy = self._proxies.of(host) if self._proxies.hosts else self._proxies.usual
+        if self._driver is None:
+            self._driver = Driver(self._finished)
         idle = self._idle[proxy]
-        transfer = idle.pop() if idle else self._transfer(proxy)
+        transfer = idle.pop() if idle else self._transfer(proxy, self._driver)
         try:
             transfer.begin(
                 request,
@@ -195,12 +197,10 @@ class HttpTransport:
             return
         under_way.started, under_way.transfer = self._clock.now(), transfer
         self._active[transfer.curl] = under_way
-        if self._driver is None:
-            self._driver = Driver(self._finished)
         self._driver.add(transfer.curl)
 
-    def _transfer(self, proxy: Proxy | None) -> Transfer:
-        return Transfer(self._settings, self._veto, self.on_sent, self.sessions, proxy)
+    def _transfer(self, proxy: Proxy | None, driver: Driver) -> Transfer:
+        return Transfer(self._settings, self._veto, self.on_sent, self.sessions, proxy, driver.opens)
 
     def _finished(self, curl: pycurl.Curl, code: int, message: str) -> None:
         """A transfer has ended: by itself, or by a deadline."""

@@ -64,8 +64,12 @@ class Transfer:
         on_sent: Callable[[str], None] = lambda host: None,
         sessions: Sessions | None = None,
         proxy: Proxy | None = None,
+        on_open: Callable[[], None] = lambda: None,
     ) -> None:
-        """``on_sent(host)`` is told when a connection stands and the request is about to be sent."""
+        """``on_sent(host)`` is told when a connection stands and the request is about to be sent.
+
+        ``on_open()`` when a socket is about to be opened.
+        """
         self._settings = settings
         self._sessions = sessions or Sessions()
         self.proxy = proxy
@@ -74,6 +78,7 @@ class Transfer:
         self._share: pycurl.CurlShare | None = None
         self._accepted = ""
         self._on_sent = on_sent
+        self._opens = on_open
         self._veto = veto
         self._host, self._port, self._refused = "", 0, ""
         self._head: list[bytes] = []
@@ -247,6 +252,7 @@ class Transfer:
         return None
 
     def _on_open(self, purpose: int, address: tuple[int, int, int, tuple[str | bytes, int]]) -> object:
+        self._opens()
         family, kind, protocol, (ip, *_) = address
         text = ip.decode() if isinstance(ip, bytes) else ip
         if self.proxy is not None and self.proxy.is_at(text):
