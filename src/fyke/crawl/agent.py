@@ -33,7 +33,6 @@ from fyke.crawl.commit import PageWriter
 from fyke.crawl.context import FetchContext
 from fyke.crawl.discovery.discovery import Discovery
 from fyke.crawl.discovery.requisites import Requisites
-from fyke.crawl.duplicates.exact import strip_all
 from fyke.crawl.duplicates.examination import Examination
 from fyke.crawl.mail.delivery import Delivery
 from fyke.crawl.mail.durability import Durability
@@ -236,7 +235,7 @@ class Agent:
             durable = await self._durability.settle()
         # All tablets are ours, and durable: nothing to wait for.
         if durable and self._callbacks.send is None and not self._stopping:
-            strip_all(self.queues.store)
+            self.queues.duplicates.strip_all()
         return self.tally
 
     def _done(self) -> bool:

@@ -161,6 +161,11 @@ class Duplicates:
                 more = more or bool(keys)
         return more
 
+    def strip_all(self) -> None:
+        """Drop the body of every copy. REQUIRES: all tablets are ours, and synced."""
+        while self.strip(float(1 << 40)):
+            pass
+
     def _is_last(self, number: int, row: bytes, stamp: int, going: set[tuple[bytes, int]]) -> bool:
         """Whether the other pages with this body only name it, as imported revisits do, or will: then it stays."""
         versions = self._store.tablet(number).versions(row)
@@ -178,8 +183,7 @@ def strip_all(store: Store) -> None:
     """Drop every body that is to go. REQUIRES: the store is all ours, and synced."""
     duplicates = Duplicates(store, Outbox(store))
     duplicates.restore()
-    while duplicates.strip(float(1 << 40)):
-        pass
+    duplicates.strip_all()
 
 
 def forget_deleted(store: Store) -> None:

@@ -147,8 +147,9 @@ def crawl_in_processes(run: Run, make: Make, progress: Progress) -> End:
     try:
         with Signals(interrupted.append):
             supervise(board, start, Quarantine(run.store), poll, _tell_of, alone=run.owned is None)
-        progress(statuses.total(statuses.read(run.store), time.time()))
-        if not interrupted and run.owned is None and run.backup.is_whole(run.store):
+        progress(told := statuses.total(statuses.read(run.store), time.time()))
+        copies = told.duplicates.get("exact", 0) > 0  # else there is no body to drop, and no store to open
+        if copies and not interrupted and run.owned is None and run.backup.is_whole(run.store):
             with Store.open(run.store) as store:
                 strip_all(store)
         if board.reached(run.left):
