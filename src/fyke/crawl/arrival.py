@@ -17,7 +17,7 @@ AT_ONCE = 16
 BYTES_AT_ONCE = 320_000
 """Of their bodies, after which a tick takes no further one: some 5 ms of reading."""
 GATHER = 0.1
-"""Seconds that a few wait for others, as the tick of one page costs as much as a page more; and a sixteenth of the
+"""Seconds that a few wait for others, as the tick of one page costs as much as a page more; and a thirty-second of the
 hosts' delay at most. No host is contacted later for that, as its gap began when it had answered; but for each page that
 is read at once, those that become due meanwhile are."""
 MAX_TRIES = 3
@@ -44,7 +44,7 @@ class Arrivals:
     """Those that wait to be taken. ``wake()`` is called for the first, and once they are many."""
 
     def __init__(self, clock: Clock, delay: float, wake: Callable[[], None]) -> None:
-        self._clock, self._gather, self._wake = clock, min(GATHER, delay / 16), wake
+        self._clock, self._gather, self._wake = clock, min(GATHER, delay / 32), wake
         self.waiting: list[Arrival] = []
         self._first = 0.0
 
