@@ -94,7 +94,14 @@ class Transfer:
         self.lost = 0.0
         """What the loop had lost when this began."""
         self.ended: Ended | None = None
-        self.curl = curl = pycurl.Curl()
+        self.curl = self._handle()
+        self._headers = _headers(settings.user_agent, self._sessions)
+        self.curl.setopt(pycurl.HTTPHEADER, self._headers)
+        self._usual = True
+
+    def _handle(self) -> pycurl.Curl:
+        """Make the handle, with all that is the same for each request."""
+        curl, settings, proxy = pycurl.Curl(), self._settings, self.proxy
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         curl.setopt(pycurl.PROXY, "")
@@ -110,9 +117,7 @@ class Transfer:
         curl.setopt(pycurl.PREREQFUNCTION, self._on_request)
         if authorities := settings.ca_file or os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile:
             curl.setopt(pycurl.CAINFO, authorities)
-        self._headers = _headers(settings.user_agent, self._sessions)
-        curl.setopt(pycurl.HTTPHEADER, self._headers)
-        self._usual = True
+        return curl
 
     def begin(self, request: Request, address: str, lost: float, *, plain: bool = False, accepted: str = "") -> None:
         """Prepare the handle for ``request`` to be made at ``address``; ``plain`` is without HTTP/2.
