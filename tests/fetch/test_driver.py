@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 from collections.abc import AsyncIterator
 
+import pycurl
 import pytest
 
 from fyke.clock import SystemClock
@@ -57,6 +59,41 @@ def test_a_server_that_hangs_up_on_a_kept_connection_costs_one_look(monkeypatch:
             assert looks <= 3, "the loop goes round a socket that is closed"
             assert isinstance(await transport.fetch(request), Fetched)
         assert connections == 2
+
+    monkeypatch.setattr(Driver, "_read", counted)
+    asyncio.run(main())
+
+
+def test_a_closed_socket_that_another_process_holds_costs_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a program that forks while it crawls: here a duplicate of the socket lives on."""
+    looks, read = 0, Driver._read
+
+    def counted(self: Driver) -> None:
+        nonlocal looks
+        looks += 1
+        read(self)
+
+    async def handler(head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(OK)
+        await asyncio.sleep(0.1)  # and then hangs up
+
+    async def main() -> None:
+        async with raw_server(handler) as port, transport_to(2) as transport:
+            first, second = (Request(Url.parse(f"http://site{n}.test:{port}/")) for n in range(2))
+            assert isinstance(await transport.fetch(first), Fetched)
+            driver = transport._driver
+            assert driver is not None
+            held = os.dup(max(driver._resting))
+            try:
+                driver._multi.setopt(pycurl.M_MAXCONNECTS, 1)
+                assert isinstance(await transport.fetch(second), Fetched)  # the first connection is closed for it
+                nonlocal looks
+                looks = 0
+                await asyncio.sleep(0.4)
+                assert looks <= 6, "the loop goes round a socket that is closed"
+                assert isinstance(await transport.fetch(first), Fetched)
+            finally:
+                os.close(held)
 
     monkeypatch.setattr(Driver, "_read", counted)
     asyncio.run(main())

@@ -46,6 +46,10 @@ class _Selector:
         return [(key.fd, (_IN if mask & 1 else 0) | (_OUT if mask & 2 else 0)) for key, mask in found]
 
 
+def _epoll() -> Any:
+    return select.epoll() if hasattr(select, "epoll") else _Selector()
+
+
 def _of_epoll(events: int) -> int:
     return (selectors.EVENT_READ if events & _IN else 0) | (selectors.EVENT_WRITE if events & _OUT else 0)
 
@@ -57,7 +61,7 @@ class Driver:
         """``finished(curl, code, message)`` hears of each transfer that ends by itself; ``code`` is libcurl's."""
         self._finished = finished
         self._loop = asyncio.get_running_loop()
-        self._sockets: Any = select.epoll() if hasattr(select, "epoll") else _Selector()
+        self._sockets = _epoll()
         self._watched: dict[int, int] = {}  # what is waited for on each socket
         self._resting: dict[int, int] = {}  # those of kept connections, and how many had been opened by then
         self._opened = 0
@@ -143,7 +147,11 @@ class Driver:
 
     def _read(self) -> None:
         """Let libcurl read and write where that is possible."""
+        stale = False
         for descriptor, events in self._sockets.poll(0):
+            if descriptor not in self._watched:
+                stale = True
+                continue
             if descriptor in self._resting:  # its server hangs up: libcurl finds it out when it wants to use it
                 del self._resting[descriptor]
                 self._forget(descriptor)
@@ -152,7 +160,22 @@ class Driver:
             if events & ~_OUT:  # errors and hang-ups are found by reading
                 ready |= pycurl.CSELECT_IN
             self._multi.socket_action(descriptor, ready)
+        if stale:
+            self._renew()
         self._hand_over()
+
+    def _renew(self) -> None:
+        """Begin with another epoll: a process that was forked holds a socket that is closed here, and tells of it."""
+        self._loop.remove_reader(self._sockets.fileno())
+        self._sockets.close()
+        self._sockets = _epoll()
+        for descriptor, events in list(self._watched.items()):
+            try:
+                self._sockets.register(descriptor, events)
+            except (OSError, ValueError):  # closed while it rested
+                del self._watched[descriptor]
+                self._resting.pop(descriptor, None)
+        self._loop.add_reader(self._sockets.fileno(), self._read)
 
     def _hand_over(self) -> None:
         left = 1
