@@ -3,8 +3,7 @@
 ``add`` says which keys are new and remembers them. The table takes ``limit`` keys (16 bytes each at its fullest);
 then ``full`` is true, and the engine moves them to disk (queue.seen_runs): ``spill()`` hands them over, the engine
 sorts and writes them (8 bytes per key) and gives them back mapped, ``attach(run)``; meanwhile they are still seen. Runs
-are merged by size, ``merges()`` says which, so that there are few: with runs of a million keys, at most eight for a
-hundred million.
+are merged by size, ``merges()`` says which, so that there are few: at most eight for a hundred million keys.
 
 Everything can be rebuilt from the URLs of rows and queues. Two URLs share a key with a chance of n²/2^65: under one
 in three hundred thousand for ten million URLs.
@@ -23,6 +22,8 @@ from fyke.frontier.kernels import add_keys, find_keys, merge_runs, search_run
 
 Keys = npt.NDArray[np.uint64]
 
+LIMIT = 1_400_000
+"""Keys in memory: what 16 MB hold at ``_MAX_LOAD``, before the table would be doubled."""
 _FIRST_BITS = 12
 _MAX_LOAD = 0.7
 _FANOUT = 4  # runs within this factor of each other are merged
@@ -37,7 +38,7 @@ def url_keys(hrefs: Iterable[str], seed: int = 0) -> Keys:
 class SeenSet:
     """Keys seen. REQUIRES of all keys: uniform 64-bit hashes, none 0 (``url_keys``)."""
 
-    def __init__(self, limit: int = 4_000_000, runs: Sequence[Keys] = ()) -> None:
+    def __init__(self, limit: int = LIMIT, runs: Sequence[Keys] = ()) -> None:
         self._limit = limit
         self._bits = _FIRST_BITS
         self._table: Keys = np.zeros(1 << self._bits, np.uint64)
