@@ -17,7 +17,7 @@ from fyke.crawl.politeness.permissions import Permissions
 from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.queue.later import REVISIT
 from fyke.crawl.queue.queues import Queues
-from fyke.crawl.run.options import AgentOptions
+from fyke.crawl.run.options import SYNC_EVERY, AgentOptions
 from fyke.crawl.run.settings import CrawlSettings
 from fyke.crawl.run.tally import Tally
 from fyke.frontier.frontier import Frontier
@@ -38,7 +38,14 @@ async def convert(source: Source) -> Document:
 
 
 def crawl(
-    path: Path, world: World, clock: VirtualClock, *, tablets: int = 4, concurrency: int = 250, **options: object
+    path: Path,
+    world: World,
+    clock: VirtualClock,
+    *,
+    tablets: int = 4,
+    concurrency: int = 250,
+    beat_every: float = SYNC_EVERY,
+    **options: object,
 ) -> tuple[Tally, WorldTransport]:
     settings = CrawlSettings(scope="any", **options)  # type: ignore[arg-type]
     processor = Processor("fyke", convert)
@@ -54,7 +61,7 @@ def crawl(
                 Rules.of(settings, seeds),
                 processor,
                 discovery=Discovery(processor, sitemaps=settings.sitemaps),
-                options=AgentOptions(patience=settings.patience, concurrency=concurrency),
+                options=AgentOptions(concurrency, settings.patience, beat_every=beat_every),
             )
             return await agent.run(seeds)
 
@@ -103,6 +110,12 @@ def test_an_agent_whose_visits_are_all_under_way_waits_for_them(
     tally, transport = crawl(tmp_path / "s", world, VirtualClock(START), concurrency=2)
     assert tally.pages >= len(world.expected(world.seeds).pages)
     assert rounds < 8 * len(transport.log)
+
+
+def test_it_ends_once_nothing_is_left_and_not_with_its_next_sign_of_life(tmp_path: Path) -> None:
+    clock = VirtualClock(START)
+    _, transport = crawl(tmp_path / "s", World(WorldConfig(hosts=6, pages=60, formats=False)), clock, beat_every=1e6)
+    assert clock.now() < transport.log[-1].started + 60
 
 
 def test_a_few_arrivals_wait_for_others_and_many_do_not() -> None:

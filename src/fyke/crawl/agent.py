@@ -360,7 +360,7 @@ class Agent:
         if self._callbacks.send is not None and self.resting(now):
             self._next_beat = min(self._next_beat, now + _REST_BEAT)
         pause = min(self._next_beat, self.idle.until, self.visits.arrived.due(self.visits.under_way)) - now
-        if not self._awake.is_set() and pause > 0:
+        if not self._awake.is_set() and pause > 0 and not self._done():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._awake.wait()

@@ -220,6 +220,7 @@ def _options(memory: Memory) -> Options:
     options.create_missing_column_families(True)
     options.set_max_total_wal_size(max(8 * memory.buffers, 8 * MB))
     options.set_max_open_files(1024)  # per tablet; an SST file holds up to 64 MB
+    options.set_max_file_opening_threads(4)  # of each family, whatever files it has; sixteen by itself
     options.set_max_background_jobs(2)
     options.set_keep_log_file_num(2)
     options.set_max_log_file_size(MB)

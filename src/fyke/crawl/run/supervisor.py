@@ -30,7 +30,7 @@ FAILED = 70
 FULL = 71
 """The same, where the disk is full."""
 FAILURE = "failure"
-_POLL = 0.05
+_POLL, _CLOSE = 0.05, 0.01  # seconds between looks at the agents; between those once all seem to be done
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def supervise(
     before: list[Heartbeat] = []
     try:
         while any(process.is_alive() for process in agents.values()):
-            time.sleep(_POLL)
+            time.sleep(_CLOSE if before else _POLL)
             if not on_poll():
                 board.stop()
             before = _stop_when_done(board, before) if alone else []
