@@ -6,6 +6,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -338,6 +339,23 @@ def test_the_limit_of_open_files_is_raised(tmp_path: Path) -> None:
             assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == hard
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_file_system_without_direct_writes_holds_a_store(tmp_path: Path) -> None:
+    if shutil.which("unshare") is None or os.geteuid():
+        pytest.skip("a file system of its own needs Linux and root")
+    mount = f'mount -t ramfs ramfs "{tmp_path}"'
+    if subprocess.run(["unshare", "--mount", "sh", "-c", mount], capture_output=True, check=False).returncode:
+        pytest.skip("no ramfs can be mounted here")
+    write = f'"{sys.executable}" -m tests.store.writer_process "{tmp_path}/s" 0 50'
+    look = f'"{sys.executable}" -m fyke store check --store "{tmp_path}/s" --json'
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", f"{mount} && {write} >/dev/null && {look}"],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["rows"], told["faults"]) == (50, 0)
 
 
 @pytest.mark.timeout(600)
