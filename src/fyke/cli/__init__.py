@@ -81,7 +81,7 @@ PURPOSES: dict[str, tuple[str, ...]] = {
 RENAMED: dict[str, dict[str, str]] = {"dedupe": {"--words": "--ngram", "--permutations": "--num-perm"}}
 """Options of a command that had another name in the version before, which still works."""
 
-YOUNG = 50_000
+YOUNG = 250_000
 """Objects between two looks for young cycles: what a start makes lives on, and looking at it costs an eighth of it."""
 
 

@@ -40,6 +40,7 @@ UNSPACED_RANGES = (
 _ACCENTS = frozenset({1, *range(10, 37), *range(200, 241)})
 """Combining classes of accents: overlays, Hebrew and Arabic points, marks above and below. Not: vowel signs, nukta,
 virama, the voicing of kana, Thai vowels and tones, which make other letters or words."""
+_BLOCK = 512  # characters that are looked at together
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +61,24 @@ DEFAULT_FOLDING = Folding()
 @functools.cache
 def folded_table(folding: Folding = DEFAULT_FOLDING) -> NDArray[np.uint32]:
     """Return the entry of each character below TABLE_SIZE."""
-    characters = [*map(chr, range(TABLE_SIZE))]
-    kind = np.fromiter(map(str.isalnum, characters), np.uint32, TABLE_SIZE) * np.uint32(LETTER)
-    for point in np.flatnonzero(kind == 0).tolist():
+    points = np.arange(TABLE_SIZE, dtype=np.uint32)
+    characters = points.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    kind = np.fromiter(map(str.isalnum, characters), np.bool_, TABLE_SIZE) * np.uint32(LETTER)
+    shown = np.fromiter(map(str.isprintable, characters), np.bool_, TABLE_SIZE)
+    for point in np.flatnonzero(shown & (kind == 0)).tolist():
         if unicodedata.category(characters[point])[0] == "M":
             kind[point] = LETTER
-    folded = np.where(kind, np.arange(TABLE_SIZE, dtype=np.uint32), np.uint32(0))
-    for point in np.flatnonzero(kind).tolist():
-        character = characters[point]
-        if folding.accents and is_accent(character):
-            folded[point], kind[point] = 0, SKIP
-        elif folding.accents or character.casefold() != character:  # few are not what they are folded to
-            folded[point] = ord(fold_character(character, folding))
+    folded = np.where(kind, points, np.uint32(0))
+    for start in range(0, TABLE_SIZE, _BLOCK):
+        block = characters[start : start + _BLOCK]
+        if not folding.accents and block.casefold() == block:  # most are what they are folded to
+            continue
+        for point in (np.flatnonzero(kind[start : start + _BLOCK]) + start).tolist():
+            character = characters[point]
+            if folding.accents and is_accent(character):
+                folded[point], kind[point] = 0, SKIP
+            else:
+                folded[point] = ord(fold_character(character, folding))
     for first, last in UNSPACED_RANGES:
         span = kind[first : last + 1]
         span[span == LETTER] = UNSPACED
