@@ -28,7 +28,6 @@ from fyke.crawl.politeness.rules import Rules
 from fyke.crawl.revisit.budget import RevisitSettings
 from fyke.crawl.revisit.weights import Weights
 from fyke.crawl.run import trace
-from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.limit import PageLimit, Unlimited
 from fyke.crawl.run.options import AgentCallbacks, AgentOptions
 from fyke.crawl.run.plugins import Plugins
@@ -53,8 +52,9 @@ from fyke.url import Url
 from fyke.values import Document, Reason
 from fyke.workers.conversion import FROM_THE_WEB, needs_worker, shared_pool
 
-if TYPE_CHECKING:  # what shows pages is loaded by those who have it shown
+if TYPE_CHECKING:  # loaded by those who want them
     from fyke.crawl.discovery.rendering import Rendering
+    from fyke.crawl.run.archiving import WarcDir
 
 
 class Network(NamedTuple):
@@ -92,7 +92,7 @@ class AgentMaker:
         rules = Rules.of(settings, self._seeds, self._scope, self._frontier.sites.added)
         if run.identity.origins:
             rules.refusals.append(run.identity.refuses)
-        captures = WarcDir(Path(settings.warc_dir), _warc_fields(settings)) if settings.warc_dir else None
+        captures = _captures(settings) if settings.warc_dir else None
         agent = Agent(
             self._store,
             self._frontier,
@@ -201,6 +201,13 @@ def _warc_fields(settings: CrawlSettings) -> tuple[tuple[str, str], ...]:
     robots = "ignore" if settings.no_robots else "obey"
     sent = [(f"http-header-{line.partition(': ')[0].lower()}", settings.contact) for line in settings.from_header()]
     return (("http-header-user-agent", settings.agent), *sent, ("robots", robots))
+
+
+def _captures(settings: CrawlSettings) -> WarcDir:
+    """What writes every exchange beside the store."""
+    from fyke.crawl.run.archiving import WarcDir
+
+    return WarcDir(Path(settings.warc_dir), _warc_fields(settings))
 
 
 def _rendering(run: Run, agent: Agent, rules: Rules, captures: WarcDir | None) -> Rendering | None:

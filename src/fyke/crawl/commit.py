@@ -31,7 +31,6 @@ from fyke.crawl.queue.later import REVISIT
 from fyke.crawl.queue.queues import Queues
 from fyke.crawl.revisit.revisits import Revisits
 from fyke.crawl.revisit.writing import RevisitWriter
-from fyke.crawl.run.archiving import WarcDir
 from fyke.crawl.run.runtime import log
 from fyke.crawl.run.tally import Tally
 from fyke.errors import FykeError
@@ -48,6 +47,7 @@ from fyke.values import Drop, Failed, Fetched, Links, Moved, Reason, Unchanged
 if TYPE_CHECKING:  # loaded by those who want them
     from fyke.crawl.discovery.forms import Forms
     from fyke.crawl.discovery.rendering import Rendering
+    from fyke.crawl.run.archiving import WarcDir
 
 MAX_HOPS = 10
 """Redirects in a row, as browsers allow twice as many."""

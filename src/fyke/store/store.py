@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import msgspec
 
@@ -27,8 +27,6 @@ from fyke.store.cells import (
     row_range,
 )
 from fyke.store.codec import Codecs
-from fyke.store.exports.columns import Derived, Stored
-from fyke.store.exports.dataset import Dataset, to_arrow
 from fyke.store.hosts import HostStats
 from fyke.store.manifest import Manifest, Settings
 from fyke.store.putting import Parts, When, put, stamp_of
@@ -36,6 +34,9 @@ from fyke.store.row import PARTS, Row
 from fyke.store.tablet import Tablet
 from fyke.store.where import Where
 from fyke.url import Url
+
+if TYPE_CHECKING:  # loaded by who exports
+    from fyke.store.exports.columns import Derived
 
 STALE = 0.5
 """Seconds after which a reader looks for new rows, and a writer of single rows syncs its log."""
@@ -231,10 +232,14 @@ class Store:
         self, columns: Iterable[str] | None = None, where: Where | Mapping[str, Any] | None = None, **options: Any
     ) -> Iterator[Any]:
         """Yield the documents, or the rows that ``where`` says, as Arrow record batches (``Dataset.of``)."""
+        from fyke.store.exports.dataset import Dataset, to_arrow
+
         return to_arrow(self, Dataset.of(columns, where, **options), self.derived())
 
     def derived(self) -> Derived:
         """Return what makes the columns that the store does not hold; ``fyke.Store`` knows more of them."""
+        from fyke.store.exports.columns import Stored
+
         return Stored()
 
     def body_of(self, href: str, digest: bytes) -> bytes:

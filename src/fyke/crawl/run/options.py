@@ -11,12 +11,12 @@ from fyke.crawl.mail.delivery import Send
 from fyke.crawl.order.order import Order
 from fyke.crawl.order.reserve import Reserve
 from fyke.crawl.revisit.budget import RevisitSettings
-from fyke.crawl.run.archiving import WarcDir
 from fyke.interfaces import Prioritizer
 from fyke.reading.page import Page
 
 if TYPE_CHECKING:
     from fyke.crawl.agent import Agent
+    from fyke.crawl.run.archiving import WarcDir
 
 SYNC_EVERY = 1.0
 """Seconds between syncs of the log: what a power cut can lose."""
