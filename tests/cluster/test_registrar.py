@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from math import inf
 
 import pytest
 from hypothesis import settings
@@ -188,7 +189,7 @@ def test_a_node_that_wakes_after_a_take_over_contacts_nobody_while_it_holds_what
     assert lease.until({0, 1}) == 1.0 + LEASE
     registrar.beat(Beat("two", 2, 1), 20.0)  # the first one sleeps; the second has both tablets
     answered(21.0, {0: 1, 1: 2})
-    assert not lease.until({0, 1})
+    assert lease.until({0, 1}) == -inf
     assert lease.until({}) == 21.0 + LEASE, "its agents stopped, it may begin with what it is given"
 
 
@@ -214,6 +215,17 @@ def test_what_a_node_does_not_know_of_it_has_not_released() -> None:
     other = registrar.beat(Beat("two", 2, 3), 2.2)
     assert other is not None
     assert other.tablets == {1 - kept}
+
+
+@pytest.mark.parametrize("now", [-1e6, 0.0, 1e6])
+def test_who_holds_what_another_node_has_may_contact_nobody_whatever_its_clock_says(now: float) -> None:
+    registrar, lease = Registrar(2, 0.0), Lease("one", 1, now)
+    registrar.beat(Beat("two", 2, 1), 0.0)
+    answer = registrar.beat(lease.beat(now, {0: 1}), 0.1)
+    assert answer is not None
+    lease.answered(1, answer, now + 0.2)
+    assert not answer.leased
+    assert lease.until({0}) < now < lease.until(())
 
 
 def test_a_beat_that_others_have_overtaken_is_not_heeded() -> None:

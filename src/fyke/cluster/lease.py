@@ -7,6 +7,7 @@ the registrar (fyke.cluster.registrar) gives the tablet to another node.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from math import inf
 
 from fyke.cluster.registrar import LEASE, Answer, Beat
 
@@ -57,12 +58,12 @@ class Lease:
         return self._leased.issuperset(tablets)
 
     def until(self, holds: Collection[int]) -> float:
-        """Until when agents that have these tablets open may contact hosts; 0 where another node has one of them.
+        """Until when agents that have these tablets open may contact hosts; -inf where another node has one of them.
 
         That is so after a sleep in which the registrar gave tablets away: agents know of no tablet that is not theirs,
         so they contact nobody until they are started anew.
         """
-        return self._until if self.covers(holds) else 0.0
+        return self._until if self.covers(holds) else -inf  # a node's clock may be below 0
 
     def is_lost(self, now: float) -> bool:
         """Whether nothing was heard for so long that the agents are to end."""
