@@ -7,6 +7,7 @@ record and given its name by the next run. Every record is a gzip member of its 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import time
@@ -56,12 +57,13 @@ class WarcDir:
 def recover(folder: Path) -> None:
     """Give the files that killed processes left open their names, cut behind the last whole record."""
     for path in sorted(folder.glob(f"fyke-*.warc.gz{OPEN}")):
-        with path.open("r+b") as file:
+        with contextlib.ExitStack() as stack:
             try:
+                file = stack.enter_context(path.open("r+b"))
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                continue  # somebody writes it
-            if not path.exists():  # somebody else was quicker
+                continue  # somebody writes it, or another agent was quicker
+            if not path.exists():
                 continue
             end = _last_member(path)
             if end:
