@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from fyke.frontier.priority import DefaultPrioritizer
 from fyke.frontier.seen import SeenSet
 from fyke.store import Change, RowMeta, Settings, Store
 from fyke.store.cells import Anchor, unpack_anchors
+from fyke.store.manifest import tablet_of
 from fyke.store.splitting import split
 from fyke.url import Url
 from fyke.values import Link, Links
@@ -70,7 +72,7 @@ def test_groups_of_any_size_put_every_anchor(tmp_path: Path, monkeypatch: pytest
     with Store.open(tmp_path / "s", settings=Settings(tablets=4)) as store:
         queues = queues_of(store)
         store_pages(queues, range(PAGES))
-        queues.anchors.step(2.0, everything=True)
+        queues.anchors.finish(2.0)
         assert not queues.anchors.pending
     assert read(tmp_path / "s") == expected()
     split(tmp_path / "s", 3)
@@ -88,7 +90,7 @@ def test_pages_of_many_links_are_not_held_without_end(tmp_path: Path, monkeypatc
             anchors.note(0, f"http://h.example/{n}", n + 1, links)
             anchors.step(1.0)
             assert anchors._held.links < 2 * 200
-        anchors.step(1.0, everything=True)
+        anchors.finish(1.0)
         put = {key for tablet in store.tablets() for key, _ in tablet.items("anchor")}
         assert len(put) == 300 * 30
 
@@ -101,7 +103,7 @@ def test_what_a_crash_took_is_made_anew_from_the_links(tmp_path: Path, monkeypat
     with Store.open(tmp_path / "s") as store:
         queues = queues_of(store)
         queues.restore(5.0)
-        queues.anchors.step(5.0, everything=True)
+        queues.anchors.finish(5.0)
         again = Anchors(store, queues.outbox)
         again.restore(6.0)
         assert not again.pending  # the watermarks say that all are put
@@ -119,7 +121,7 @@ def test_anchors_of_other_agents_targets_go_by_mail(tmp_path: Path) -> None:
             owner = next(agent for agent in agents if agent.tablet_of(URLS[n]) in agent.store.owned)
             store_pages(owner, range(n, n + 1))
         for agent in agents:
-            agent.anchors.step(2.0, everything=True)
+            agent.anchors.finish(2.0)
         for agent, other in (agents, agents[::-1]):
             for letters in agent.outbox.take(other.store.owned).values():
                 other.apply(letters, 3.0)
@@ -127,6 +129,61 @@ def test_anchors_of_other_agents_targets_go_by_mail(tmp_path: Path) -> None:
                 agent.outbox.delivered(letters)
         assert not any(agent.pending for agent in agents)
     assert read(tmp_path / "s") == expected()
+
+
+def two_agents(stack: ExitStack, path: Path) -> tuple[Queues, Queues]:
+    Store.open(path, settings=Settings(tablets=4)).close()
+    mine, theirs = (queues_of(stack.enter_context(Store.open(path, tablets=some))) for some in ([0, 1], [2, 3]))
+    for n in range(PAGES):
+        if mine.tablet_of(URLS[n]) in mine.store.owned:
+            store_pages(mine, range(n, n + 1))
+    return mine, theirs
+
+
+def written(queues: Queues) -> list[bytes]:
+    """The letters of an agent that survive it, and its watermarks."""
+    return [key for tablet in queues.store.tablets() for key, _ in tablet.items("outbox") if key[:1] in b"ow"]
+
+
+def marked(queues: Queues) -> bool:
+    again = Anchors(queues.store, queues.outbox)
+    again.restore(9.0)
+    return not again.pending
+
+
+def test_anchors_on_their_way_are_written_nowhere_and_marked_once_they_are_there(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        mine, theirs = two_agents(stack, tmp_path / "s")
+        while mine.anchors.step(2.0, eager=True):
+            pass
+        assert mine.outbox.posted
+        assert not written(mine)
+        assert not marked(mine)  # a crash now makes them anew
+        for letters in mine.outbox.take(theirs.store.owned).values():
+            theirs.apply(letters, 3.0)
+            mine.outbox.delivered(letters)
+        mine.anchors.step(4.0)
+        assert not mine.pending
+        assert marked(mine)
+
+
+def test_anchors_that_a_run_could_not_deliver_are_sent_by_the_next(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        mine, _ = two_agents(stack, tmp_path / "s")
+        mine.anchors.finish(2.0)
+        assert marked(mine)
+        assert not mine.outbox.posted
+    with ExitStack() as stack:
+        mine, theirs = (queues_of(stack.enter_context(Store.open(tmp_path / "s", tablets=x))) for x in ([0, 1], [2, 3]))
+        for letters in mine.outbox.take(theirs.store.owned).values():
+            theirs.apply(letters, 3.0)
+            mine.outbox.delivered(letters)
+        assert not mine.outbox.pending
+        mine.outbox.syncing()()
+        assert not [key for key in written(mine) if key[:1] == b"o"]
+    sources = {url.href for url in URLS if tablet_of(url.key, 4) in (0, 1)}
+    wanted = {href: {s: text for s, text in some.items() if s in sources} for href, some in expected().items()}
+    assert read(tmp_path / "s") == {href: some for href, some in wanted.items() if some}
 
 
 LENGTHS = st.sampled_from([0, 1, 31, 32, 255, 256, 65_535, 65_536])

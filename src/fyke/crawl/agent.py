@@ -198,8 +198,7 @@ class Agent:
     def push(self, url: Url, offers: Sequence[Offer]) -> None:
         """Take in what a hub pushed from the feed at ``url``."""
         self.writer.lister.push(url, offers)
-        self._settled = False
-        self._awake.set()
+        self._notice()
 
     async def run(self, seeds: Sequence[Url] = ()) -> Tally:
         """Go on where an earlier run stopped, and crawl from ``seeds``. Raises what a disk or a bug raised."""
@@ -225,7 +224,7 @@ class Agent:
             await self._durability.end()
             if self._callbacks.captures is not None:
                 self._callbacks.captures.close()
-        self.queues.anchors.step(self._clock.now(), everything=True)
+        self.queues.anchors.finish(self._clock.now())
         await self.delivery.finish(self._clock.now())
         self.visits.context.remember()
         if self.queues.order is not None:
@@ -384,7 +383,9 @@ class Agent:
             self.stop()
 
     def _deliver(self, now: float, beat: bool = False) -> None:
-        self.queues.anchors.step(now, everything=not self._busy and self._waits_long(now))
+        idle = not self._busy and self._waits_long(now)
+        if self.queues.anchors.step(now, eager=idle) and idle:
+            self._awake.set()
         if self._stopping:  # what is left over stays in the outbox
             return
         self.delivery.deliver(now, eager=beat or not self._busy)
@@ -394,5 +395,4 @@ class Agent:
     async def receive(self, letters: list[Letter]) -> None:
         """Take letters of another agent in; they have taken effect, and are synced, when this returns."""
         await self.delivery.receive(letters)
-        self._settled = False
-        self._awake.set()
+        self._notice()

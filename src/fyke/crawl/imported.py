@@ -26,6 +26,7 @@ class _Direct(Outbox):
 
     def __init__(self) -> None:
         self.notes: deque[tuple[int, list[Note]]] = deque()
+        self._posted = {}
 
     def write(
         self, batch: Batch, source: int, destination: int, offers: list[Offer], notes: list[Note] | None = None
@@ -88,7 +89,7 @@ class Settled:
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         try:
-            self._anchors.step(time.time(), everything=True)
+            self._anchors.finish(time.time())
             if kind is None:
                 self._store.sync()
                 strip_all(self._store)

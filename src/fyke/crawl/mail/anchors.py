@@ -7,7 +7,8 @@ its pages are put::
 
     outbox    "w"   → stamp (8, big-endian) of the last page whose anchors are put
 
-A crash between the two puts some anchors again, in another group: readers take the newest of each source.
+It is written once other agents have theirs, too. A crash before puts some anchors again, in another group: readers take
+the newest of each source.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy.typing as npt
 
 from fyke.crawl.mail.anchor_kernels import GROUP as GROUP_ROW
 from fyke.crawl.mail.anchor_kernels import MARGIN, PAGE, ROW, TEXT, TEXT_END, invert, locate
-from fyke.crawl.mail.outbox import AnchorCells, Letter, Note, Outbox
+from fyke.crawl.mail.outbox import AnchorCells, Letter, Outbox
 from fyke.store import Batch, Store
 from fyke.store.cells import encodable, pack_links, unpack_version
 from fyke.url import Url
@@ -33,6 +34,7 @@ HOLD = 60.0
 """Seconds after which a smaller group is put too."""
 STEP = 1500
 """Targets that are put in one step: about 10 ms."""
+_EAGER_STEPS = 4  # at a time, where nothing else is to be done: what other agents get is on its way meanwhile
 
 _SHOWN = 8  # anchors of a page that a classifier is shown
 _WATERMARK = b"w"
@@ -111,6 +113,7 @@ class Anchors:
         self._outbox = outbox
         self._held = _Held()
         self._sending: tuple[Iterator[Targets], dict[int, int]] | None = None
+        self._marks: dict[int, int] = {}  # of what is put, or on its way to other agents
         self._group = 0
         self.shown: defaultdict[str, list[str]] | None = None
         """The first texts of links to each address that are held here, where somebody wants to see them."""
@@ -118,7 +121,7 @@ class Anchors:
     @property
     def pending(self) -> bool:
         """Whether anything is held that is not put."""
-        return bool(self._held.links or self._sending)
+        return bool(self._held.links or self._sending or self._marks)
 
     def restore(self, now: float) -> None:
         """Hold again what an earlier run did not put."""
@@ -150,27 +153,37 @@ class Anchors:
         """Some texts of links to ``href`` that are ``shown``: those of the last minute, or of some thousand pages."""
         return " ".join(dict.fromkeys(self.shown.get(href, ()))) if self.shown is not None else ""
 
-    def step(self, now: float, everything: bool = False) -> None:
-        """Put a few of those whose time has come, and more the more are held; with ``everything`` all of them."""
+    def step(self, now: float, eager: bool = False) -> bool:
+        """Put a few of those whose time has come, and more the more are held; where ``eager`` it has come for all.
+
+        Returns whether there are others.
+        """
         held = self._held
-        full = held.links >= GROUP or (held.links and now - held.since > HOLD)
-        steps = 1 + 4 * held.links // GROUP  # else pages of thousands of links would be held without end
-        while self._sending or full or (everything and self._held.links):
-            if self._sending is None:
-                self._sending = self._held.targets(self._store.secret), self._held.marks
-                self._held, full = _Held(), False
-                self._group = max(self._group, int(now * 1e6))
-                if self.shown is not None:
-                    self.shown.clear()
+        if self._sending is None and held.links and (eager or held.links >= GROUP or now - held.since > HOLD):
+            self._sending = held.targets(self._store.secret), held.marks
+            self._held = _Held()
+            self._group = max(self._group, int(now * 1e6))
+            if self.shown is not None:
+                self.shown.clear()
+        steps = _EAGER_STEPS if eager else 1 + 4 * held.links // GROUP  # else pages of many links are held without end
+        while self._sending is not None and steps:
             targets, marks = self._sending
             if (some := next(targets, None)) is not None:
                 self._put(some)
             else:
                 self._sending = None
-                self._write_marks(marks)
+                self._marks |= marks
             steps -= 1
-            if not everything and not steps:
-                return
+        if self._marks and not self._outbox.posted:
+            self._write_marks()
+        return self._sending is not None or self._held.links > 0
+
+    def finish(self, now: float) -> None:
+        """Put all; what other agents have not got by now lies in the outbox."""
+        while self.step(now, eager=True):
+            pass
+        self._outbox.keep()
+        self._write_marks()
 
     def _put(self, targets: Targets) -> None:
         cells: defaultdict[int, list[tuple[bytes, bytes]]] = defaultdict(list)
@@ -183,7 +196,6 @@ class Anchors:
                 known = sites[site] = self._store.tablet_of(root), root[:-1]
             cells[known[0]].append((known[1] + href[end:].encode(), packed))
         carrier = self._store.owned[0]
-        letters = self._store.tablet(carrier).batch()
         for number, some in cells.items():
             if number in self._store.owned:
                 tablet = self._store.tablet(number)
@@ -191,10 +203,7 @@ class Anchors:
                 batch.put_packed_anchors(some, carrier, self._group)
                 tablet.write(batch)
             else:
-                note: Note = AnchorCells(self._group, some)
-                self._outbox.write(letters, carrier, number, [], [note])
-        if len(letters):
-            self._store.tablet(carrier).write(letters)
+                self._outbox.post(carrier, number, AnchorCells(self._group, some))
         self._group += 1  # a name is never used twice
 
     @staticmethod
@@ -205,7 +214,8 @@ class Anchors:
                 if isinstance(note, AnchorCells):
                     batch.put_packed_anchors(note.cells, letter.source, note.group)
 
-    def _write_marks(self, marks: dict[int, int]) -> None:
+    def _write_marks(self) -> None:
+        marks, self._marks = self._marks, {}
         for number, stamp in marks.items():
             tablet = self._store.tablet(number)
             batch = tablet.batch()

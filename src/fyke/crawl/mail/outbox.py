@@ -7,7 +7,8 @@ number that it applied of each source in the batch of the effects. The source de
 synced, in groups.
 
 Offers and anchors may take effect twice, so they leave at once. Cash and copies whose bodies are dropped may not: to
-another agent they leave once the source is synced.
+another agent they leave once the source is synced. Anchors are written only where a run ends before they are delivered:
+a crash loses none, as they are made anew from the links.
 
 ::
 
@@ -154,6 +155,7 @@ class Outbox:
         self._numbers: dict[int, int] = {}
         self._durable: dict[int, int] = {}  # the number from which on letters of a tablet are not synced yet
         self._waiting: defaultdict[int, list[Letter]] = defaultdict(list)
+        self._posted: dict[tuple[int, int], Letter] = {}  # letters that are not written, by source and number
         self._drafts: defaultdict[int, dict[int, tuple[list[Offer], list[Note]]]] = defaultdict(dict)
         self._urgent: set[int] = set()  # tablets that offers wait for
         self._applied: list[tuple[int, bytes]] = []  # source and key of letters, since the last sync began
@@ -201,16 +203,39 @@ class Outbox:
         """Make letters of what was put into an outbox."""
         for destination, (offers, notes) in self._drafts.pop(source, {}).items():
             for first in range(0, max(len(offers), 1), LETTER):
-                number = self._numbers[source]
-                self._numbers[source] = number + 1
                 some, rest = offers[first : first + LETTER], notes if not first else []
                 data = _encode((some, rest))
-                letter = Letter(source, destination, number, some, True, rest, len(data))
-                put("outbox", letter.key, data)
-                self._waiting[destination].append(letter)
-                self.pending += 1
+                put("outbox", self._add(source, destination, some, rest, len(data)).key, data)
             if offers:
                 self._urgent.add(destination)
+
+    def _add(self, source: int, destination: int, offers: list[Offer], notes: list[Note], size: int) -> Letter:
+        number = self._numbers[source]
+        self._numbers[source] = number + 1
+        letter = Letter(source, destination, number, offers, True, notes, size)
+        self._waiting[destination].append(letter)
+        self.pending += 1
+        return letter
+
+    @property
+    def posted(self) -> bool:
+        """Whether letters are on their way that are not written."""
+        return bool(self._posted)
+
+    def post(self, source: int, destination: int, cells: AnchorCells) -> None:
+        """Send anchors, and do not write them: a crash loses them, ``keep`` writes them."""
+        size = sum(len(row) + len(value) for row, value in cells.cells)
+        letter = self._add(source, destination, [], [cells], size)
+        self._posted[source, letter.number] = letter
+
+    def keep(self) -> None:
+        """Write the letters that were posted and are not delivered yet."""
+        for (source, _), letter in self._posted.items():
+            tablet = self._store.tablet(source)
+            batch = tablet.batch()
+            batch.put("outbox", letter.key, _encode((letter.offers, letter.notes)))
+            tablet.write(batch)
+        self._posted.clear()
 
     def waiting(self, destination: int) -> int:
         """Letters that wait for a tablet."""
@@ -289,7 +314,9 @@ class Outbox:
     def delivered(self, letters: Sequence[Letter]) -> None:
         """Note that letters have been applied; they are deleted once that is synced."""
         self.pending -= len(letters)
-        self._applied += [(letter.source, letter.key) for letter in letters]
+        for letter in letters:
+            if self._posted.pop((letter.source, letter.number), None) is None:
+                self._applied.append((letter.source, letter.key))
 
     def syncing(self) -> Callable[[], None]:
         """Say that all tablets are about to be synced; return what to call once they are: it clears the outboxes."""
