@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 import weakref
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,6 +59,26 @@ def test_a_closed_store_leaves_no_log_to_replay_in_any_tablet(tmp_path: Path) ->
     assert [path for path in (tmp_path / "s").rglob("*.log") if path.stat().st_size] == []
     with Store.open(tmp_path / "s", mode="r") as reader:
         assert {row.raw for row in reader.scan()} == {b"%d" % n * 1000 for n in range(40)}
+
+
+def test_an_idle_moment_moves_what_is_much_to_files_and_leaves_what_is_little(tmp_path: Path) -> None:
+    def files() -> int:
+        return sum(path.stat().st_size for path in (tmp_path / "s").rglob("*.sst"))
+
+    body = random.Random(0).randbytes(300_000)
+    with Store.open(tmp_path / "s", settings=Settings(tablets=1)) as store:
+        store.put(URL, raw=body)
+        store.ease()
+        assert store.get(URL).raw == body  # type: ignore[union-attr]
+        for n in range(10):
+            store.put(f"{URL}/{n}", raw=body)
+        assert files() == 0
+        store.ease()
+        deadline = time.monotonic() + 60
+        while files() < 3_000_000 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert files() > 3_000_000
+        assert store.get(f"{URL}/9").raw == body  # type: ignore[union-attr]
 
 
 def test_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:

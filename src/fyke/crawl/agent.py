@@ -59,7 +59,7 @@ from fyke.values import Drop
 MAX_FETCH = 180.0
 """Seconds that a fetch holds its host at most, should its agent die."""
 _PERMIT_RETRY = 0.1  # seconds until it is seen whether what is under way comes to documents
-_REST_BEAT = 0.05  # seconds between the beats of one of several agents that rests: so all soon know that they are done
+_REST_BEAT = 0.02  # seconds between the beats of one of several agents that rests: so all soon know that they are done
 
 
 class Agent:
@@ -384,6 +384,8 @@ class Agent:
 
     def _deliver(self, now: float, beat: bool = False) -> None:
         idle = not self._busy and self._waits_long(now)
+        if idle:
+            self.queues.store.ease()
         if self.queues.anchors.step(now, eager=idle) and idle:
             self._awake.set()
         if self._stopping:  # what is left over stays in the outbox

@@ -16,6 +16,8 @@ from fyke.store.cells import FAMILIES, OWN
 
 _LOOKS = 5
 """Times that a reader looks again at once; a writer changes its files some times a minute."""
+_IN_MEMORY, _MUCH = "rocksdb.cur-size-active-mem-table", 2 << 20
+"""What of a family is not in files yet, and the bytes of that from which on a file is worthwhile."""
 
 
 class Database:
@@ -161,6 +163,13 @@ class Database:
             for family in self.families.values():
                 with contextlib.suppress(Exception):
                     family.flush()
+
+    def ease(self) -> None:
+        """Begin to move what is much in memory to files, and wait for nothing: for whoever has time now."""
+        for family in self.families.values() if self._db is not None else ():
+            if (family.property_int_value(_IN_MEMORY) or 0) > _MUCH:
+                with contextlib.suppress(Exception):
+                    family.flush(False)
 
     def close(self) -> None:
         """Flush and close. It is closed when nothing refers to it any more."""

@@ -298,6 +298,11 @@ class Store:
             if self.mode == "w":
                 tablet.sync()
 
+    def ease(self) -> None:
+        """Use an idle moment: begin to move what is much in memory to files, so that closing takes less time."""
+        for tablet in self._tablets.values():
+            tablet.ease()
+
     def writable(self, number: int) -> Tablet:
         """Return a tablet to write to. Raises ``UserError`` of a reader."""
         if self.mode != "w":

@@ -46,10 +46,13 @@ from fyke.errors import FykeError
 from fyke.scratch import Scratch
 from fyke.spawning import has_one_thread, safe_path
 from fyke.store import Store
+from fyke.store.shipping import Shipping
 from fyke.url import Url
 
 NOTE = "run"
 """The file of a store that names the folder of the run that is under way."""
+
+_REPORT_EVERY = 0.5  # seconds between two reports of an agent at least
 
 Progress = Callable[[Status], None]
 Make = Callable[["Run", Store], Callable[[AgentCallbacks, PageLimit | None], tuple[Agent, Any]]]
@@ -237,30 +240,42 @@ def _may_go_on(run: Run) -> bool:
     return os.getppid() == run.parent and has_room(run.store, run.plan.settings.min_free_disk)
 
 
-def _share_threshold(board: Board, number: int, agent: Agent) -> None:
-    """Have all agents measure revisits by one threshold."""
-    if agent.revisits is not None:
-        threshold = agent.revisits.budget.threshold
-        threshold.value = board.threshold(number, threshold.value)
+class _Reporter:
+    """What an agent says of itself in the store, and what it reads there of those who steer it."""
+
+    def __init__(self, run: Run, board: Board, number: int) -> None:
+        self._run, self._board, self._number, self._began = run, board, number, time.time()
+        self._log, self.helm, self._past = Log(run.store, number), SteeringReader(run.store), History(run.store, number)
+        self._next = 0.0
+
+    def report_if_due(self, agent: Agent, shipping: Shipping | None) -> None:
+        """Report, unless that was just done: an agent that rests beats often."""
+        if time.time() >= self._next:
+            self.report(agent, shipping)
+
+    def report(self, agent: Agent, shipping: Shipping | None) -> None:
+        """Do as those who steer have said, and tell what is done."""
+        self._next = time.time() + _REPORT_EVERY
+        self.helm.look(agent)
+        told = self._run.backup.tell(report(self._number, agent, self._began, self.helm.number), shipping)
+        statuses.write(self._run.store, told)
+        self._past.note(told)
+        log_freshness(self._log, agent)
+        if agent.revisits is not None:  # all agents measure by one threshold
+            threshold = agent.revisits.budget.threshold
+            threshold.value = self._board.threshold(self._number, threshold.value)
 
 
 async def _agent_main(run: Run, make: Make, number: int) -> None:
     board = Board(run.folder / "board", run.agents)
     with Store.open(run.store, "r") as reader:
         count = reader.settings.tablets
-    log_, helm, past, began = Log(run.store, number), SteeringReader(run.store), History(run.store, number), time.time()
-    limit = run.limit(board, run.left)
+    reporter, limit = _Reporter(run, board, number), run.limit(board, run.left)
 
     def beat(agent: Agent) -> bool:
-        now = time.time()
-        helm.look(agent)
-        told = run.backup.tell(report(number, agent, began, helm.number), shipping)
-        statuses.write(run.store, told)
-        past.note(told)
-        log_freshness(log_, agent)
-        _share_threshold(board, number, agent)
+        reporter.report_if_due(agent, shipping)
         sketched.stop() if board.stopping else sketched.nodes_changed(run.members())
-        board.show(number, _sign_of(agent, now, rests=not sketched.busy))
+        board.show(number, _sign_of(agent, time.time(), rests=not sketched.busy))
         return not board.stopping and not (limit is not None and limit.reached) and _may_go_on(run)
 
     async def send(tablet: int, letters: list[Letter]) -> None:
@@ -282,7 +297,7 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         )  # fmt: skip
         agent, transport = make(run, store)(callbacks, limit)
         agent.queues.outbox.ask_late, sketched.duplicates = run.owned is not None, agent.queues.duplicates
-        helm.look(agent)
+        reporter.helm.look(agent)
         exchange = MailTransport(run.folder, number, agent.receive)
         try:
             agent.restore()
@@ -291,4 +306,5 @@ async def _agent_main(run: Run, make: Make, number: int) -> None:
         finally:
             await exchange.close()
             await transport.close()
+            reporter.report(agent, shipping)
             beat(agent)

@@ -30,7 +30,7 @@ FAILED = 70
 FULL = 71
 """The same, where the disk is full."""
 FAILURE = "failure"
-_POLL, _CLOSE = 0.05, 0.01  # seconds between looks at the agents; between those once all seem to be done
+_POLL, _CLOSE = 0.02, 0.01  # seconds between looks at the agents; between those once all seem to be done
 
 
 @dataclass(frozen=True, slots=True)
