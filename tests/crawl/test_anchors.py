@@ -6,6 +6,7 @@ from collections import defaultdict
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -211,6 +212,12 @@ def test_inverted_anchors_are_those_of_the_links(pages: list[list[tuple[str, int
     assert {href: unpack_anchors(packed) for href, packed in found} == expected
     assert len(found) == len(expected)
     assert all(len(some) <= step for some in steps)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=40))
+def test_anchors_stand_in_the_order_of_their_hashes_and_pages(parts: list[tuple[int, int]]) -> None:
+    hashes = np.array([high << 62 | low for high, low in parts], np.uint64)  # alike in their first bits, some of them
+    assert module._order(hashes).tolist() == np.argsort(hashes, kind="stable").tolist()
 
 
 @pytest.mark.parametrize("count", [15, 16, 70_000])

@@ -76,7 +76,7 @@ class _Held:
         head_ends, begins = np.array(self._head_ends, np.int64), np.array(self._page_ends[:-1], np.int64)
         rows, hashes = np.empty((self.links, ROW), np.int64), np.empty(self.links, np.uint64)
         found = locate(data, np.array(self._counts, np.int64), begins, seed, rows, hashes)
-        order = np.argsort(hashes[:found], kind="stable")
+        order = _order(hashes[:found])
         rows, hashes = rows.take(order, 0), hashes[order]
         sizes = rows[:, TEXT_END] - rows[:, TEXT] + (head_ends[1:] - head_ends[:-1])[rows[:, PAGE]] + _LONGEST_COUNT
         turns = [*(np.flatnonzero(hashes[1:] != hashes[:-1]) + 1).tolist(), found] if found else []
@@ -87,6 +87,21 @@ class _Held:
             count = invert(data, rows[begin:end], heads, head_ends, out, groups)
             yield _cut(data, out, groups[:count].tolist())
             begin = end
+
+
+def _order(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Return an order in which equal hashes stand side by side, each in the order they came.
+
+    The hash and the place in one number can be sorted by vectors, which takes a fifth of the time.
+    """
+    places = np.uint64((1 << len(hashes).bit_length()) - 1)
+    keys = hashes & ~places | np.arange(len(hashes), dtype=np.uint64)
+    keys.sort()
+    order = (keys & places).astype(np.int64)
+    found = hashes[order]
+    if (found[1:] < found[:-1]).any():  # hashes that are alike in their first bits
+        return np.argsort(hashes, kind="stable")
+    return order
 
 
 def _closed(data: bytearray) -> npt.NDArray[np.uint8]:
