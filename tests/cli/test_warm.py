@@ -76,10 +76,23 @@ noted = open("noted", "w", buffering=1)
 kernelcache.load = lambda name, shipped: (print(name, file=noted), real(name, shipped))[1]
 """
 WORKLOADS = """
-from fyke.cli import workloads
-for work in ("crawl", "crawls"):
-    assert not workloads.main([work])
+from fyke.cli import warming, workloads
+for name in ("crawl", "crawls"):
+    assert not workloads.main([*warming.SETS[name]])
     print(file=noted)
+"""
+READING = """
+import gzip
+from pathlib import Path
+from fyke.crawl.capture import Processor
+from fyke.url import Url
+from fyke.values import Exchange, Fetched
+
+HEAD = b"HTTP/1.1 200 OK\\r\\nContent-Type: text/html; charset=utf-8\\r\\n\\r\\n"
+for body in {pages}:
+    exchange = Exchange(b"", HEAD, body, 200, 0.0, 0.0)
+    Processor("").read_many([(Fetched(Url("http://a.test/"), exchange), 0, "text/html")])
+print(file=noted)
 """
 CRAWL = """
 import fyke
@@ -106,13 +119,34 @@ def looked_for(script: str, folder: Path) -> list[set[str]]:
     return [names := names | {line for line in part.splitlines() if line.startswith("fyke.")} for part in parts]
 
 
-def test_a_crawl_calls_no_kernel_that_its_workloads_do_not(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def ahead(tmp_path_factory: pytest.TempPathFactory) -> list[set[str]]:
+    """The kernels that are compiled ahead of a plain crawl, and of any."""
+    folder = tmp_path_factory.mktemp("ahead")
+    return looked_for(WORKLOADS, folder)
+
+
+def test_a_crawl_calls_no_kernel_that_its_workloads_do_not(tmp_path: Path, ahead: list[set[str]]) -> None:
     """Else it would be compiled in the middle of a first crawl, and hold its event loop."""
     (tmp_path / "topic.toml").write_text('name = "cooking"\nwords = ["recipe", "sauce"]\n')
-    ahead = looked_for(WORKLOADS, tmp_path)
     called = looked_for(CRAWL, tmp_path)
     assert 5 < len(called[0]) < len(called[1]), "a plain crawl, and those by other orders"
     assert [sorted(those - made) for those, made in zip(called, ahead, strict=True)] == [[], []]
+
+
+def test_pages_that_want_a_closer_look_call_no_other_kernel(tmp_path: Path, ahead: list[set[str]]) -> None:
+    """One real page in ten has text in noscript, an articleBody, comments that mark content, or no text."""
+    pages = [markup.encode() for markup in workloads.ODD]
+    called = looked_for(READING.format(pages=pages), tmp_path)[0]
+    assert any(name.startswith("fyke.clean.model_kernels.judge") for name in called)
+    assert sorted(called - ahead[0]) == []
+
+
+def test_real_pages_call_no_other_kernel(tmp_path: Path, ahead: list[set[str]], shared_data: Path) -> None:
+    files = sorted((shared_data / "extract").rglob("*.html.gz"))[::8]
+    pages = f"[gzip.decompress(Path(file).read_bytes()) for file in {[str(file) for file in files]}]"
+    called = looked_for(READING.format(pages=pages), tmp_path)[0]
+    assert sorted(called - ahead[0]) == []
 
 
 def test_a_crawl_of_the_library_is_warmed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,11 +25,12 @@ from fyke.spawning import python
 SETS: dict[str, dict[str, int]] = {
     "extract": {"extract": 15},
     "convert": {"convert": 15},
-    "crawl": {"crawl": 30},
-    "crawls": {"crawl": 30, "crawls": 8, "revisits": 6},
-    "demo": {"crawl": 30, "reading": 22, "simulate": 25, "revisits": 6},
+    "crawl": {"crawl": 30, "closer": 15},
+    "crawls": {"crawl": 30, "closer": 15, "crawls": 8, "revisits": 6},
+    "demo": {"crawl": 30, "closer": 15, "reading": 22, "simulate": 25, "revisits": 6},
     "all": {
-        "crawl": 30, "archive": 30, "simulate": 8, "dedupe": 8, "reading": 22, "library": 8, "crawls": 8, "revisits": 6
+        "crawl": 30, "archive": 30, "closer": 15, "reading": 8, "simulate": 8, "dedupe": 8, "library": 8, "crawls": 8,
+        "revisits": 6,
     },
 }  # fmt: skip
 """Workloads of each set, the longest first, with about the CPU-seconds that each takes."""

@@ -66,6 +66,28 @@ def crawl(folder: Path, run: Callable[..., None]) -> None:
             index.seen(" ".join(WORDS), "page")
 
 
+ODD = (
+    "<article><p>Few words.</p></article><noscript><p>"
+    + 300 * "words of a page that scripts make "
+    + "</p></noscript>",
+    '<script type="application/ld+json">{"@type": "Article", "articleBody": "A net catches many fish in a pond."}'
+    "</script><p>A net catches many fish in a pond.</p><p>Other words.</p>",
+    "<p>Before.</p><!-- article start --><p>A net catches many fish in a pond.</p><!-- article end --><p>After.</p>",
+    '<meta http-equiv="refresh" content="0; url=/1">',
+)
+"""Pages that want a closer look (clean.main), as one real page in ten does: each for another reason."""
+
+
+def closer(folder: Path, run: Callable[..., None]) -> None:
+    """What one crawled page in ten needs beside the rest."""
+    from fyke.clean.main import main_text
+    from fyke.formats.html import parse
+
+    for markup in ODD:
+        main_text(parse(markup))
+    run("extract", page(folder, "page.html", 0), "--method", "plateau")  # where nothing looks like content
+
+
 def crawls(folder: Path, run: Callable[..., None]) -> None:
     """Crawls by other orders, with a topic, and with revisits; what is done with a store."""
     import numpy as np
@@ -183,7 +205,7 @@ def library(folder: Path, run: Callable[..., None]) -> None:
 
 WORKLOADS: dict[str, Callable[[Path, Callable[..., None]], None]] = {
     work.__name__: work
-    for work in (extract, convert, crawl, reading, crawls, dedupe, archive, simulate, revisits, library)
+    for work in (extract, convert, crawl, closer, reading, crawls, dedupe, archive, simulate, revisits, library)
 }
 QUICKLY = ("--delay", "0.01", "--agents", "1", "--patience", "1", "--allow-private")
 
