@@ -40,6 +40,18 @@ def test_the_gap_of_an_address_counts_from_when_the_request_was_sent() -> None:
     assert contacts.start(7, 100.36, 0.2) == 0.0
 
 
+def test_who_asks_for_a_slot_after_a_late_contact_comes_later_by_as_much() -> None:
+    """Else those that were promised a slot before would be overtaken, once each is put off."""
+    contacts = table()
+    assert [contacts.reserve(7, 100.0, 0.2) for _ in range(2)] == [100.0, pytest.approx(100.2)]
+    assert contacts.start(7, 100.0, 0.2) == 0.0
+    contacts.late(7, 100.05, 0.2)
+    assert contacts.start(7, 100.2, 0.2) == pytest.approx(100.25), "the second, put off"
+    assert contacts.reserve(7, 100.2, 0.2) == pytest.approx(100.45), "the third"
+    assert contacts.start(7, 100.26, 0.2) == 0.0
+    assert contacts.start(7, 100.45, 0.2) == pytest.approx(100.46)
+
+
 def test_who_takes_the_place_of_an_agent_lets_go_of_what_it_held() -> None:
     contacts = table()
     assert contacts.claim(5, 100.0, 180.0, owner=1) == 0.0

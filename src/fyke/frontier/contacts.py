@@ -78,8 +78,7 @@ class ContactTable:
                 allowed = self._starts[slot] + gap
                 if allowed > now:
                     return allowed
-                self._starts[slot] = now
-                self._times[slot] = max(self._times[slot], now + gap)
+                self._begin(slot, now, gap, now - allowed)
             return 0.0
 
     def busy_until(self, key: int, now: float) -> float:
@@ -91,9 +90,13 @@ class ContactTable:
         """Say that a contact that was started begins in truth only now."""
         with self._lock:
             slot, _ = self._find(key, now)
-            if slot >= 0 and self._keys[slot] == key:
-                self._starts[slot] = max(self._starts[slot], now)
-                self._times[slot] = max(self._times[slot], now + gap)
+            if slot >= 0 and self._keys[slot] == key and now > self._starts[slot]:
+                self._begin(slot, now, gap, now - self._starts[slot])
+
+    def _begin(self, slot: int, now: float, gap: float, late: float) -> None:
+        """A contact begins ``late``: by as much come those who ask from now on, else they would overtake each other."""
+        behind = self._times[slot] + (late if late < gap else 0.0)
+        self._starts[slot], self._times[slot] = now, max(behind, now + gap)
 
     def claim(self, key: int, now: float, hold: float, owner: int = 0) -> float:
         """Claim ``key`` for ``owner`` until ``now + hold`` and return 0, or return when it will be free."""

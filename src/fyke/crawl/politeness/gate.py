@@ -27,6 +27,9 @@ _CONTACTS = 100_000
 AT_ONCE = 8
 """Contacts of one address at once: a few hosts that stall do not block a content network."""
 _RETRY = 1.0  # seconds until an address with so many contacts is looked at again
+_LATE = 0.1
+"""Of a gap: by so much an answer may be later than the quickest of its address to count as a request that came late."""
+_ADDRESSES = 10_000  # whose quickest answers are remembered
 
 
 class Gate:
@@ -57,6 +60,8 @@ class Gate:
         self._promised: dict[str, float] = {}  # hosts that were told when to come
         self._open: dict[int, int] = {}  # contacts under way, by address
         self._entered: dict[str, int | None] = {}  # hosts that are contacted, and at which address
+        self._sent: dict[str, float] = {}  # when their requests were sent
+        self._quickest: dict[int, float] = {}  # the least seconds from a request to the end of its answer, by address
         size = table_bytes(_CONTACTS)
         self._file = None if path is None else path.open("a+b")
         if self._file is None:
@@ -98,25 +103,41 @@ class Gate:
 
     def sent(self, host: str, now: float) -> None:
         """Say that a request of a contact is sent only now: the next one at its address counts from here."""
-        key = self._entered.get(host)
-        wanted = self._politeness.of(host) if self._politeness.hosts else self._politeness
-        gap = min(wanted.address_delay, wanted.delay)
+        key, gap = self._entered.get(host), self._address_gap(host)
         if key is not None and gap > 0:
+            self._sent[host] = now
             self._table.late(key, now, gap * max(self._machines(key), 1))
 
     def leave(self, host: str, finished: float) -> None:
         """Say that the contact ended: the least gap of the host begins. REQUIRES: it was entered."""
         wanted = self._politeness.of(host) if self._politeness.hosts else self._politeness
         self._table.release(_host_key(host), finished + wanted.delay)
-        key = self._entered.pop(host, None)
+        key, sent = self._entered.pop(host, None), self._sent.pop(host, 0.0)
         if key is not None:
             self._open[key] -= 1
             if not self._open[key]:
                 del self._open[key]
+            if sent:
+                self._heed_lateness(host, key, sent, finished)
+
+    def _heed_lateness(self, host: str, key: int, sent: float, finished: float) -> None:
+        """Let the gap of an address count from when its server may have seen the request, where that was a bit late.
+
+        A busy server's clock says that the next one came early, else. What takes much longer than usual is a slow page.
+        """
+        if len(self._quickest) >= _ADDRESSES:
+            self._quickest.clear()
+        took, gap = finished - sent, self._address_gap(host)
+        quickest = self._quickest[key] = min(took, self._quickest.get(key, took))
+        if 0 < took - quickest <= _LATE * gap:
+            self._table.late(key, finished - quickest, gap * max(self._machines(key), 1))
+
+    def _address_gap(self, host: str) -> float:
+        wanted = self._politeness.of(host) if self._politeness.hosts else self._politeness
+        return min(wanted.address_delay, wanted.delay)
 
     def _wait_for_address(self, host: str, key: int, now: float) -> float:
-        wanted = self._politeness.of(host) if self._politeness.hosts else self._politeness
-        gap = min(wanted.address_delay, wanted.delay)
+        gap = self._address_gap(host)
         if gap <= 0:
             return 0.0
         machines = self._machines(key)
