@@ -111,7 +111,26 @@ def test_keys_identify_and_group_by_host(one: str, other: str) -> None:
 
 
 _PIECES = (
-    *("http", "https", "HTTP", "ftp", "file", "://", ":", "//", "/", "\\", ".", "..", "/.", "%2e", "%2F", "%aF"),
+    *(
+        "http",
+        "https",
+        "HTTP",
+        "ftp",
+        "file",
+        "://",
+        ":",
+        "//",
+        "/",
+        "\\",
+        ".",
+        "..",
+        "/.",
+        "./",
+        "../",
+        "%2e",
+        "%2F",
+        "%aF",
+    ),
     *("h.example", "H.Example", "127.1", "0x7f.0.0.1", "xn--a", "[::1]", "u@", "80", "443", "?", "#", "=", ";"),
     *(" ", "\t", "\n", "é", "ﬀ", "|", "'", '"', "<", "~", "_", "-", "+", ",", "*", "$", "C|", "a.B", "x" * 1100),
 )
@@ -134,6 +153,7 @@ _bases = st.sampled_from(
 @example(Url("http://h/"), "http://127.1/b")
 @example(Url("http://h/a?b/c"), "d#e f")
 @example(Url("http://h/"), "/x?#")
+@example(Url("http://h/a//b"), "../../../x?a=../b")
 def test_what_is_plain_to_see_is_joined_as_the_parser_does(base: Url, reference: str) -> None:
     try:
         wanted = url._normal(reference, base.href)

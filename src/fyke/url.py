@@ -191,11 +191,30 @@ def _joined(base: str, reference: str) -> str:
     elif plain.startswith("/"):
         before = base[: base.index("/", 8)]
     elif plain[:1].isalnum() and ":" not in plain:
-        before = base[: base.rindex("/", 0, base.find("?") if "?" in base else None) + 1]
+        before = _folder(base)
+    elif plain.startswith(("../", "./")):
+        before, plain = _up(_folder(base), plain)
+        if plain.startswith(("/", ".")):
+            return ""
     else:
         return ""
     is_plain = _PLAIN.fullmatch(plain) and "/." not in plain and not plain.startswith("//")
     return before + plain if is_plain and len(before) + len(plain) < _SHORT else ""
+
+
+def _folder(base: str) -> str:
+    """The URL of the folder that a document is in."""
+    return base[: base.rindex("/", 0, base.find("?") if "?" in base else None) + 1]
+
+
+def _up(folder: str, reference: str) -> tuple[str, str]:
+    """Follow the dot segments with which a reference begins; return the folder that they lead to, and the rest."""
+    root = folder.index("/", 8) + 1
+    while reference.startswith(("../", "./")):
+        if reference[1] == "." and len(folder) > root:
+            folder = folder[: folder.rindex("/", 0, -1) + 1]
+        reference = reference.partition("/")[2]
+    return folder, reference
 
 
 @lru_cache(maxsize=_AT_HAND)

@@ -68,8 +68,7 @@ def crawl(folder: Path, run: Callable[..., None]) -> None:
 
 ODD = (
     f"<article><p>Few words.</p></article><noscript><p>{300 * 'words of a page that scripts make '}</p></noscript>",
-    '<script type="application/ld+json">{"@type": "Article", "articleBody": "A net catches fish."}</script>'
-    + "<p>A net catches fish.</p><p>Other words.</p>",
+    '<script type="application/ld+json">{"@type": "Article", "articleBody": "A net."}</script><p>A net.</p><p>A fish.',
     "<p>Before.</p><!-- article start --><p>A net catches many fish in a pond.</p><!-- article end --><p>After.</p>",
     '<meta http-equiv="refresh" content="0; url=/1">',
 )

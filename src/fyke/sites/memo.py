@@ -19,7 +19,7 @@ from fyke.errors import UrlError
 from fyke.formats.markup import Batch, Cut, value_of
 
 from fyke.sites.memo_kernels import (  # isort: skip
-    BEHIND, COLUMNS, DROPPED, ENTRY, EVERYWHERE, FOUND, LAST, MARGIN, MAX_SIZE, MISSING, NOWHERE, PLAIN, TOLD,
+    BEHIND, COLUMNS, DROPPED, ENTRY, EVERYWHERE, FOUND, FRAGMENT, LAST, MARGIN, MAX_SIZE, MISSING, NOWHERE, PLAIN, TOLD,
     Memo, keep, look_up, pack, target_bytes,
 )  # fmt: skip
 from fyke.sites.traps import seen_key
@@ -77,22 +77,23 @@ class LinkMemo:
     def _begin(self) -> None:
         limit = self._limit
         self._memo = Memo(
-            np.zeros(1 << max(3, (2 * limit).bit_length()), np.int32), np.empty((limit, COLUMNS), np.uint64),
+            np.zeros(1 << max(3, (2 * limit).bit_length()), np.int32), np.empty((limit + 1, COLUMNS), np.uint64),
             np.empty(_MEAN_SIZE * limit + MAX_SIZE, np.uint8), np.empty(_MEAN_SIZE * limit, np.uint8),
             np.zeros(limit + 2, np.int64),
         )  # fmt: skip
-        self._targets: list[str] = []  # URLs; a Drop of what leads nowhere
+        self._memo.entries[FRAGMENT] = 0
+        self._targets: list[str] = [Drop.FRAGMENT]  # URLs; a Drop of what leads nowhere
         self._used = self._end = 0  # bytes of hrefs, and of targets
         self._places: dict[str, tuple[int, int]] = {}
         self._others: dict[tuple[int, str], Target] = {}
 
     def __len__(self) -> int:
         """How many hrefs are kept."""
-        return len(self._targets) + len(self._others)
+        return len(self._targets) - 1 + len(self._others)
 
     def _is_full(self) -> bool:
         sizes = max(self._used, self._end)
-        taken = max(len(self._targets), sizes // _MEAN_SIZE, len(self._places))
+        taken = max(len(self._targets) - 1, sizes // _MEAN_SIZE, len(self._places))
         return 10 * taken >= 9 * self._limit  # the rest is for the pages of one call, as far as that goes
 
     def joiner(self, base: Url) -> Join:
@@ -202,7 +203,7 @@ class LinkMemo:
                 found, key = judge(base, value_of(raw), self.seed)
                 target, entry = found.href if isinstance(found, Url) else found, -1
                 fits = size <= min(MAX_SIZE, size_left) and len(target) <= room
-                if place >= 0 and fits and len(self._targets) < self._limit:
+                if place >= 0 and fits and len(self._targets) <= self._limit:
                     size_left, room, entry = size_left - size, room - len(target), len(self._targets)
                     self._targets.append(target)
                     new.append(at)

@@ -22,7 +22,9 @@ Words = npt.NDArray[np.uint64]
 EVERYWHERE, NOWHERE = 0, -1
 """The place of absolute hrefs; and of those that are not kept."""
 ENTRY, START, SIZE, PLACE, FOUND = range(5)
-"""Columns of what is told of an href: its entry or -1, where its bytes are, and its place."""
+"""Columns of what is told of an href: its entry or -1, where its bytes are without a fragment, and its place."""
+FRAGMENT = 0
+"""The entry of what leads to another place of its own page."""
 LAST, MISSING, DROPPED, TOLD = range(4)
 """Columns of what is told of a page: where its hrefs end, how many have no entry, how many lead nowhere."""
 SITE, FOLDER = 4, 5
@@ -40,9 +42,10 @@ BEHIND = LANES
 _KEPT = np.zeros(256, np.uint8)
 _KEPT[[*range(48, 58), *range(65, 91), *range(97, 123), *b"_.~%#-"]] = 1
 """Bytes with which an href begins that depends on the directory of its page alone: not "" and "?x"."""
-_SLASH, _AMPERSAND = ord("/"), ord("&")
+_SLASH, _AMPERSAND, _SPACE = ord("/"), ord("&"), ord(" ")
 _ARRAY, _STRING = 0x90, 0xA0  # MessagePack's, where they are short
 _HTTP = np.array([*b"https://"], np.uint8)
+_HASHES = np.uint64(0x2323232323232323)
 _ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _MULTIPLIER = np.uint64(0x9FB21C651E98DF25)
 _U0, _U1, _U29 = np.uint64(0), np.uint64(1), np.uint64(29)
@@ -63,22 +66,41 @@ class Memo(NamedTuple):
 
 
 @leaf
-def _hashed(text: Bytes, at: int, place: int, seed: np.uint64) -> tuple[np.uint64, int]:
-    """Return a hash of the href that begins at ``at``, and how many bytes it has: up to a zero."""
-    begin = at
-    h: np.uint64 = mix(seed + np.uint64(place + 1))
-    word = eight_bytes(text, at)
-    zero = (word - _ONES) & ~word & _HIGHS
-    while zero == _U0:
-        h = np.uint64((h ^ word) * _MULTIPLIER)
-        h = np.uint64(h ^ (h >> _U29))
-        at += 8
+def _extent(text: Bytes, at: int) -> tuple[int, int]:
+    """Return how many bytes of the href at ``at`` say which document it leads to, and how many it has: up to a zero.
+
+    What follows a ``#`` is a place in the document. All counts where that is of a character reference (``&#38;``), and
+    behind a space, which would be stripped at an end.
+    """
+    begin, cut = at, -1
+    while True:
         word = eight_bytes(text, at)
         zero = (word - _ONES) & ~word & _HIGHS
-    rest = trailing_zeros(zero) >> 3
-    size = at + rest - begin
-    h = np.uint64((h ^ (word & ((_U1 << np.uint64(8 * rest)) - _U1))) * _MULTIPLIER)
-    return mix(h ^ np.uint64(size)), size
+        if cut < 0:
+            other = word ^ _HASHES
+            mark = (other - _ONES) & ~other & _HIGHS
+            if mark != _U0 and (zero == _U0 or trailing_zeros(mark) < trailing_zeros(zero)):
+                cut = at + (trailing_zeros(mark) >> 3)
+        if zero != _U0:
+            break
+        at += 8
+    size = at + (trailing_zeros(zero) >> 3) - begin
+    if cut < 0 or (cut > begin and (text[cut - 1] == _AMPERSAND or text[cut - 1] <= _SPACE)):
+        return size, size
+    return cut - begin, size
+
+
+@leaf
+def _hashed(text: Bytes, at: int, size: int, place: int, seed: np.uint64) -> np.uint64:
+    """Return a hash of so many bytes of the href that begins at ``at``."""
+    h: np.uint64 = mix(seed + np.uint64(place + 1))
+    end = at + size
+    while at + 8 <= end:
+        h = np.uint64((h ^ eight_bytes(text, at)) * _MULTIPLIER)
+        h = np.uint64(h ^ (h >> _U29))
+        at += 8
+    rest = eight_bytes(text, at) & ((_U1 << np.uint64(8 * (end - at))) - _U1)
+    return mix(np.uint64((h ^ rest) * _MULTIPLIER) ^ np.uint64(size))
 
 
 @leaf
@@ -126,9 +148,13 @@ def look_up(text: Bytes, spans: Rows, memo: Memo, seed: np.uint64, rows: Rows, k
     for page in range(spans.shape[0]):
         at, missing, dropped = int(spans[page, 0]), 0, 0
         while at < spans[page, 1] and count < rows.shape[0]:
+            size, whole = _extent(text, at)
             place = int(_place(text, at, spans[page, SITE], spans[page, FOLDER]))
-            h, size = _hashed(text, at, place, seed)
-            entry = _find(text, at, size, place, h, memo) if place >= 0 and size <= MAX_SIZE else -1
+            entry = FRAGMENT if size == 0 and whole > 0 else -1
+            if place < 0:
+                size = whole
+            elif entry < 0 and size <= MAX_SIZE:
+                entry = _find(text, at, size, place, _hashed(text, at, size, place, seed), memo)
             row = rows[count]
             row[ENTRY], row[START], row[SIZE], row[PLACE] = max(entry, -1), at, size, place
             if entry < 0:
@@ -138,7 +164,7 @@ def look_up(text: Bytes, spans: Rows, memo: Memo, seed: np.uint64, rows: Rows, k
                 keys[count] = memo.entries[entry, KEY]
                 dropped += memo.entries[entry, KEY] == _U0
             count += 1
-            at += size + 1
+            at += whole + 1
         pages[page, LAST], pages[page, MISSING], pages[page, DROPPED] = count, missing, dropped
     return count
 
@@ -151,7 +177,8 @@ def keep(text: Bytes, rows: Rows, keys: Words, memo: Memo, seed: np.uint64, firs
     """
     for k in range(rows.shape[0]):
         row, entry = rows[k], first + k
-        h, size = _hashed(text, int(row[START]), int(row[PLACE]), seed)
+        size = int(row[SIZE])
+        h = _hashed(text, int(row[START]), size, int(row[PLACE]), seed)
         slot = -1 - _find(text, int(row[START]), size, int(row[PLACE]), h, memo)
         if slot < 0:
             continue
