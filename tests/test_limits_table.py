@@ -39,6 +39,7 @@ OF_OUR_OWN = {
     "convert.authors.MAX_NAME": "metadata: a name",
     "convert.metadata.MAX_PARAGRAPH": "metadata: a description",
     "convert.metadata.MAX_TAGS": "metadata: keywords",
+    "convert.publication.MAX_DATES": "metadata: where a date is looked for",
     "convert.publication.MAX_TEXT": "metadata: where a date is looked for",
     "convert.structured.MAX_DEPTH": "metadata: things within things",
     "convert.structured.MAX_REFERRING": "metadata: things that name others",

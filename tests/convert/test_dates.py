@@ -19,6 +19,7 @@ from fyke.convert.date_kernels import MAX_YEARS
 from fyke.convert.dates import EARLIEST, LATEST, date_in_url, dates_in, read_date, undated
 from fyke.convert.facts import Facts
 from fyke.convert.metadata import describe
+from fyke.convert.publication import MAX_DATES
 from fyke.formats.encoding import decoded
 from fyke.formats.html import parse
 
@@ -124,6 +125,13 @@ LINKED = '<script type="application/ld+json">{"@type":"Article","datePublished":
 )  # fmt: skip
 def test_the_most_trustworthy_source_counts(html: str, url: str, text: str, expected: tuple[str, str]) -> None:
     assert published(html, url, text) == expected
+
+
+@pytest.mark.parametrize(("more", "day"), [(-1, "2021-05-04"), (0, "2020-05-03"), (1000, "2020-05-03")])
+def test_of_a_list_of_dates_the_first_ones_count(more: int, day: str) -> None:
+    """Each that is looked at costs 20 µs: a page of releases names hundreds."""
+    text = "a release of 3 May 2020\n" * (MAX_DATES + more) + "published 4 May 2021"
+    assert published("<p>x", "", text) == (day, "text")
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="../shared/data/dates is not here")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,8 @@ DAY = 10
 """Characters of a date that names a day."""
 MAX_TEXT = 20_000
 """Characters of a text in which a date is looked for."""
+MAX_DATES = 64
+"""Dates of a text that are looked at: with more of them it is a list, and the first ones say as much as all."""
 NEAR = (300, 700)
 """Characters before and after the page's heading in which a date is the page's own."""
 
@@ -212,7 +215,7 @@ NOT_SEEN = _Seen()
 
 def _in_text(text: str, facts: Facts, american: bool) -> _Seen:
     text = text[:MAX_TEXT]
-    dates = list(dates_in(text, american))
+    dates = list(islice(dates_in(text, american), MAX_DATES))
     if not dates:
         return NOT_SEEN
     heading = facts.heading
