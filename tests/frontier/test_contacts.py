@@ -33,23 +33,31 @@ def test_the_gap_of_an_address_counts_from_when_the_request_was_sent() -> None:
     """On a busy machine that is later than it was begun, and the next one must not come too soon after it."""
     contacts = table()
     assert contacts.reserve(7, 100.0, 0.2) == 100.0
-    assert contacts.start(7, 100.0, 0.2) == 0.0
+    assert contacts.start(7, 100.0, 0.2, 100.0) == 0.0
     contacts.late(7, 100.15, 0.2)
     assert contacts.reserve(7, 100.2, 0.2) == pytest.approx(100.35)
-    assert contacts.start(7, 100.2, 0.2) == pytest.approx(100.35)
-    assert contacts.start(7, 100.36, 0.2) == 0.0
+    assert contacts.start(7, 100.2, 0.2, 100.2) == pytest.approx(100.35)
+    assert contacts.start(7, 100.36, 0.2, 100.35) == 0.0
 
 
 def test_who_asks_for_a_slot_after_a_late_contact_comes_later_by_as_much() -> None:
     """Else those that were promised a slot before would be overtaken, once each is put off."""
     contacts = table()
     assert [contacts.reserve(7, 100.0, 0.2) for _ in range(2)] == [100.0, pytest.approx(100.2)]
-    assert contacts.start(7, 100.0, 0.2) == 0.0
+    assert contacts.start(7, 100.0, 0.2, 100.0) == 0.0
     contacts.late(7, 100.05, 0.2)
-    assert contacts.start(7, 100.2, 0.2) == pytest.approx(100.25), "the second, put off"
+    assert contacts.start(7, 100.2, 0.2, 100.2) == pytest.approx(100.25), "the second, put off"
     assert contacts.reserve(7, 100.2, 0.2) == pytest.approx(100.45), "the third"
-    assert contacts.start(7, 100.26, 0.2) == 0.0
-    assert contacts.start(7, 100.45, 0.2) == pytest.approx(100.46)
+    assert contacts.start(7, 100.26, 0.2, 100.25) == 0.0
+    assert contacts.start(7, 100.45, 0.2, 100.45) == pytest.approx(100.46)
+
+
+def test_who_comes_alone_makes_nobody_wait_for_longer_than_the_gap() -> None:
+    """Later than it might have is not late: its slot was handed out as it came."""
+    contacts = table()
+    for now in (100.0, 100.25, 100.45):  # a page that took 50 ms, and one that took none
+        assert contacts.reserve(7, now, 0.2) == now
+        assert contacts.start(7, now, 0.2, now) == 0.0
 
 
 def test_who_takes_the_place_of_an_agent_lets_go_of_what_it_held() -> None:

@@ -70,15 +70,18 @@ class ContactTable:
             self._times[slot] = when + gap
             return when
 
-    def start(self, key: int, now: float, gap: float) -> float:
-        """Say that a contact begins now and return 0, or return when it may, where the last began too lately."""
+    def start(self, key: int, now: float, gap: float, slot: float) -> float:
+        """Say that a contact begins now and return 0, or return when it may, where the last began too lately.
+
+        ``slot`` is when it was to come.
+        """
         with self._lock:
-            slot, _ = self._find(key, now)
-            if slot >= 0 and self._keys[slot] == key:
-                allowed = self._starts[slot] + gap
+            place, _ = self._find(key, now)
+            if place >= 0 and self._keys[place] == key:
+                allowed = self._starts[place] + gap
                 if allowed > now:
                     return allowed
-                self._begin(slot, now, gap, now - allowed)
+                self._begin(place, now, gap, now - slot)
             return 0.0
 
     def busy_until(self, key: int, now: float) -> float:

@@ -150,7 +150,7 @@ class Gate:
         if slot is None or slot < now - gap:  # who comes late queues up again
             slot = self._table.reserve(key, now, gap)
         if slot <= now:
-            slot = self._table.start(key, now, gap)
+            slot = self._table.start(key, now, gap, slot)
         if slot:
             self._promised[host] = slot
         return slot
