@@ -1,4 +1,4 @@
-"""What follows from a visit: the row, the links, the letters, the next visit, all in one batch, and the host is free.
+"""What follows from a visit is written: the row, links, letters, the next visit, in one batch; and the host is free.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Mercator's frontier over queues that stand on disk: front queues by priority, back queues by site.
+"""Which URL next: Mercator's frontier over queues on disk, front queues by priority, back queues by site.
 
 A URL's life, and who moves it::
 

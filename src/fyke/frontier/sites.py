@@ -1,4 +1,4 @@
-"""The sites that the frontier has in memory, and which of them are closed; the others live on disk.
+"""The sites that the frontier has in memory, and where those that failed wait, closed; the others live on disk.
 
 A site is *closed* for a while where its robots.txt cannot be had, or where it cannot be reached; where that happens
 too often it is *dead* for as long, and its URLs are given up without asking. Sites at *rest*, which have nothing to do
