@@ -27,7 +27,7 @@ SETS: dict[str, dict[str, int]] = {
     "convert": {"convert": 15},
     "crawl": {"crawl": 30, "closer": 15},
     "crawls": {"crawl": 30, "closer": 15, "crawls": 8, "revisits": 6},
-    "demo": {"crawl": 30, "closer": 15, "reading": 22, "simulate": 25, "revisits": 6},
+    "demo": {"crawl": 30, "simulate": 25, "closer": 15, "reading": 8, "revisits": 6},
     "all": {
         "crawl": 30, "archive": 30, "closer": 15, "reading": 8, "simulate": 8, "dedupe": 8, "library": 8, "crawls": 8,
         "revisits": 6,

@@ -1,7 +1,7 @@
 """``LinkMemo``: what hrefs lead to, each with its key in the seen-set, looked up for the links of many pages at once.
 
 Absolute hrefs (``https://…``) are kept once for all, rooted ones (``/x``) for their site, relative ones (``x.html``)
-for their directory. It is bounded: once full, it begins anew.
+for their directory, each without its fragment. It is bounded: once full, it begins anew.
 """
 
 from __future__ import annotations
